@@ -1,0 +1,1 @@
+"""ncc: an MLIR-style compiler for ncnn networks."""

@@ -1,0 +1,406 @@
+"""What every layer must say: its params, its weights, its shapes, its meaning.
+
+    @layer("Pooling")
+    class PoolingOp(Layer):
+        \"\"\"The largest, or the mean, of each window.\"\"\"
+
+        pooling_type = Param.int(0, 0)
+        kernel_w = Param.int(1, 0)
+        kernel_h = Param.int(11, "kernel_w")          # absent: as kernel_w
+
+        def check(self) -> None: ...                              # what a file may not say
+        def infer(self, x: Shape) -> Shape: ...                   # shapes
+        def reference(self, x: Array) -> Array: ...               # meaning, in numpy
+        def expand(self, b: Builder, x: Tensor) -> Tensor: ...    # meaning, in linalg
+
+A network is a module of one function. Its layers stand in file order, one op a layer; a blob is a
+result. Names live in discardable attributes, so that no rewrite depends on them:
+
+    func.func @network() -> (tensor<10xf32>) attributes {outputs = ["prob"]} {
+      %data = ncnn.Input() {w = 28, h = 28, c = 1, layer = "data", blobs = ["data"], line = 3} : ...
+      %conv1 = ncnn.Convolution(%data) {num_output = 8, ..., weight = #ncnn.weight<...>} : ...
+      func.return %prob : tensor<10xf32>
+    }
+
+Types are `tensor<*xf32>` until shapes are inferred. `outputs` names the returned values: a name
+survives when the layer that made it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnrankedTensorType,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    OpDef,
+    OptPropertyDef,
+    ParsePropInAttrDict,
+    base,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.irdl.operations import get_accessors_from_op_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.weight import Array, Shape, WeightAttr
+
+__all__ = [
+    "LAYERS",
+    "Array",
+    "Builder",
+    "Layer",
+    "LayerError",
+    "Param",
+    "ParamValue",
+    "Shape",
+    "Tensor",
+    "Weight",
+    "WeightAttr",
+    "layer",
+    "shape_of",
+]
+
+T = TypeVar("T")
+Shapes: TypeAlias = Sequence[Shape]
+ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]
+
+DYNAMIC = -1
+"""An extent that only the run knows: the rows of a detection."""
+
+
+class LayerError(VerifyException):
+    """A layer says what ncnn's loader or its run would refuse.
+
+    `param` names the culprit where there is one, for the caret in the user's file.
+    """
+
+    def __init__(self, message: str, param: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+
+
+class Param(property, Generic[T]):
+    """One parameter of a layer: ncnn's id, ncnn's name (the attribute's), ncnn's default.
+
+    A default that is a string names the parameter to follow when this one is absent. In the IR an
+    absent parameter is an absent property. (A `property`, so that IRDL takes it for an accessor.)
+    """
+
+    def __init__(self, id: int, kind: str, default: T | str) -> None:
+        super().__init__()
+        self.id = id
+        self.kind = kind  # int, float, ints, floats, string
+        self.default = default
+        self.name = ""
+
+    @staticmethod
+    def int(id: int, default: int | str = 0) -> Param[int]:
+        return Param(id, "int", default)
+
+    @staticmethod
+    def float(id: int, default: float | str = 0.0) -> Param[float]:
+        return Param(id, "float", default)
+
+    @staticmethod
+    def ints(id: int) -> Param[tuple[int, ...]]:
+        """An array of integers; absent is empty."""
+        return Param(id, "ints", ())
+
+    @staticmethod
+    def floats(id: int) -> Param[tuple[float, ...]]:
+        """An array of floats; absent is empty."""
+        return Param(id, "floats", ())
+
+    @staticmethod
+    def string(id: int) -> Param[str]:
+        """A string; absent is empty."""
+        return Param(id, "string", "")
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, op: None, owner: type | None = None) -> Param[T]: ...
+    @overload
+    def __get__(self, op: Any, owner: type | None = None) -> T: ...
+    def __get__(self, op: Any, owner: type | None = None) -> Param[T] | T:
+        if op is None:
+            return self
+        attribute = op.properties.get(self.name)
+        if attribute is not None:
+            return cast(T, from_attribute(attribute))
+        if isinstance(self.default, str) and self.kind != "string":
+            return cast(T, getattr(op, self.default))
+        return cast(T, self.default)
+
+
+def to_attribute(kind: str, value: ParamValue) -> Attribute:
+    """A parameter's value as the property that holds it."""
+    match kind:
+        case "int":
+            return IntegerAttr(cast(int, value), i32)
+        case "float":
+            return FloatAttr(cast(float, value), f32)
+        case "ints":
+            return DenseArrayBase.from_list(i32, cast(Sequence[int], value))
+        case "floats":
+            return DenseArrayBase.from_list(f32, cast(Sequence[float], value))
+        case _:
+            return StringAttr(cast(str, value))
+
+
+def from_attribute(attribute: Attribute) -> ParamValue:
+    """The inverse of `to_attribute`."""
+    if isinstance(attribute, IntegerAttr | FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, DenseArrayBase):
+        return tuple(attribute.get_values())
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    raise LayerError(f"a parameter cannot be {attribute}")
+
+
+_PARAM_TYPES: Mapping[str, type[Attribute]] = {
+    "int": IntegerAttr,
+    "float": FloatAttr,
+    "ints": DenseArrayBase,
+    "floats": DenseArrayBase,
+    "string": StringAttr,
+}
+
+
+class Weight(property):
+    """One weight of a layer, in the order ncnn loads them.
+
+    `shape` computes its shape from the layer; None means that this layer has no such weight.
+    `tagged` buffers start with a tag that tells their encoding, the others are raw fp32.
+    """
+
+    def __init__(self, shape: Callable[[Any], Shape | None], *, tagged: bool = False) -> None:
+        super().__init__()
+        self.shape = shape
+        self.tagged = tagged
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, op: None, owner: type | None = None) -> Weight: ...
+    @overload
+    def __get__(self, op: Any, owner: type | None = None) -> WeightAttr | None: ...
+    def __get__(self, op: Any, owner: type | None = None) -> Weight | WeightAttr | None:
+        return self if op is None else op.properties.get(self.name)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What `@layer` collected of a layer type."""
+
+    type: str
+    inputs: tuple[int, int | None]
+    outputs: tuple[int, int | None]
+    params: Mapping[str, Param[Any]]
+    weights: Mapping[str, Weight]
+
+    def param_of_id(self, id: int) -> Param[Any] | None:
+        return next((p for p in self.params.values() if p.id == id), None)
+
+
+class Layer(IRDLOperation):
+    """One layer of a network; each type is a class of its own."""
+
+    LAYER: ClassVar[Declaration]
+
+    inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
+    outputs = var_result_def(base(TensorType) | base(UnrankedTensorType))
+
+    feature_mask = Param.int(31, 0)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+    @classmethod
+    def make(
+        cls,
+        inputs: Sequence[SSAValue],
+        params: Mapping[str, ParamValue] | None = None,
+        weights: Mapping[str, WeightAttr] | None = None,
+        *,
+        name: str = "",
+        blobs: Sequence[str] = ("",),
+        line: int = 0,
+        shapes: Sequence[Shape] | None = None,
+    ) -> Self:
+        """A layer with as many results as `blobs`; results are unranked where no shapes are given.
+
+        Params equal to their default may be given or left out; they mean the same.
+        """
+        properties: dict[str, Attribute] = {}
+        for key, value in (params or {}).items():
+            properties[key] = to_attribute(cls.LAYER.params[key].kind, value)
+        properties.update(weights or {})
+        types: list[Attribute] = (
+            [UnrankedTensorType(f32) for _ in blobs]
+            if shapes is None
+            else [TensorType(f32, list(shape)) for shape in shapes]
+        )
+        attributes: dict[str, Attribute] = {
+            "layer": StringAttr(name),
+            "blobs": ArrayAttr([StringAttr(blob) for blob in blobs]),
+        }
+        if line:
+            attributes["line"] = IntegerAttr(line, i32)
+        op = cls.create(
+            operands=inputs, result_types=types, properties=properties, attributes=attributes
+        )
+        for result, blob in zip(op.results, blobs, strict=True):
+            result.name_hint = _hint(blob)
+        return op
+
+    @property
+    def layer_name(self) -> str:
+        """The layer's name in the file; empty where a rewrite made it."""
+        attribute = self.attributes.get("layer")
+        return attribute.data if isinstance(attribute, StringAttr) else ""
+
+    @property
+    def blob_names(self) -> tuple[str, ...]:
+        """The names of the results, in order; empty strings where a blob has none."""
+        attribute = self.attributes.get("blobs")
+        if not isinstance(attribute, ArrayAttr):
+            return ("",) * len(self.results)
+        return tuple(name.data for name in attribute.data if isinstance(name, StringAttr))
+
+    @property
+    def line(self) -> int:
+        """The line in the .param file, from 1; 0 where there is none."""
+        attribute = self.attributes.get("line")
+        return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
+
+    def verify_(self) -> None:
+        declared = self.LAYER
+        _verify_count(declared.type, "input", len(self.operands), declared.inputs)
+        _verify_count(declared.type, "output", len(self.results), declared.outputs)
+        self.check()
+        for name, weight in declared.weights.items():
+            held, shape = self.properties.get(name), weight.shape(self)
+            if isinstance(held, WeightAttr) and shape is not None and held.shape != shape:
+                raise LayerError(f"weight '{name}' has shape {held.shape}, not {shape}")
+            if (held is None) != (shape is None):
+                raise LayerError(f"weight '{name}' is {'missing' if held is None else 'surplus'}")
+
+    def check(self) -> None:
+        """Raise `LayerError` where params alone are out of ncnn's domain (stride 0, unknown code)."""
+
+    def infer(self, *inputs: Any, **_: Any) -> Shape | Shapes:
+        """Shapes of the results from shapes of the operands, or `LayerError`.
+
+        One result: a shape. Several: a list of shapes.
+        """
+        raise NotImplementedError(f"{self.name} has no shape rule")
+
+    def reference(self, *inputs: Any, **_: Any) -> Array | Sequence[Array]:
+        """The results as numpy computes them. One result: an array. Several: a list."""
+        raise NotImplementedError(f"{self.name} has no reference")
+
+    def expand(self, b: Builder, *inputs: Any, **_: Any) -> Tensor | Sequence[Tensor]:
+        """The layer in the structured level. One result: a tensor. Several: a list."""
+        raise NotImplementedError(f"{self.name} has no expansion")
+
+    def infer_all(self, shapes: Shapes) -> list[Shape]:
+        """`infer`, always as a list."""
+        inferred = self.infer(*shapes)
+        if not inferred or isinstance(inferred[0], int):
+            return [cast(Shape, tuple(inferred))]
+        return [tuple(shape) for shape in cast(Shapes, inferred)]
+
+    def reference_all(self, arrays: Sequence[Array]) -> list[Array]:
+        """`reference`, always as a list of contiguous arrays."""
+        computed = self.reference(*arrays)
+        several = [computed] if isinstance(computed, np.ndarray) else list(computed)
+        return [np.ascontiguousarray(array) for array in several]
+
+    def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """`expand`, always as a list."""
+        expanded = self.expand(b, *tensors)
+        return [expanded] if isinstance(expanded, Tensor) else list(expanded)
+
+
+def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | None]) -> None:
+    least, most = bounds
+    if count < least or (most is not None and count > most):
+        if most is None:
+            wanted = f"at least {least}"
+        else:
+            wanted = str(least) if least == most else f"{least} to {most}"
+        raise LayerError(f"{type} has {count} {what}s, but takes {wanted}")
+
+
+def _hint(blob: str) -> str | None:
+    """A blob's name as the name of an SSA value, where the text can say it."""
+    hint = "".join(c if c.isalnum() or c == "_" else "_" for c in blob)
+    return hint if hint and not hint[0].isdigit() and hint.isascii() else None
+
+
+LAYERS: dict[str, type[Layer]] = {}
+"""Every layer type by ncnn's name, in the order of the families."""
+
+L = TypeVar("L", bound=Layer)
+Count: TypeAlias = int | tuple[int, int | None]
+
+
+def layer(type: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type[L]], type[L]]:
+    """Declare a class as the layer `type`, with so many inputs and outputs.
+
+    A count is a number, or a pair (least, most) where None means any number.
+    """
+
+    def declare(cls: type[L]) -> type[L]:
+        members = {name: member for c in reversed(cls.__mro__) for name, member in vars(c).items()}
+        params = {name: m for name, m in members.items() if isinstance(m, Param)}
+        weights = {name: m for name, m in members.items() if isinstance(m, Weight)}
+        cls.name = f"ncnn.{type}"
+        definition = OpDef.from_pyrdl(cls)
+        for name, param in params.items():
+            definition.properties[name] = OptPropertyDef(base(_PARAM_TYPES[param.kind]))
+        for name in weights:
+            definition.properties[name] = OptPropertyDef(AnyAttr())
+        accessors = get_accessors_from_op_def(definition, cls.verify_)
+        for name, accessor in accessors.items():
+            setattr(cls, name, accessor)
+        cls.LAYER = Declaration(type, _range(inputs), _range(outputs), params, weights)
+        LAYERS[type] = cls
+        return cls
+
+    return declare
+
+
+def _range(count: Count) -> tuple[int, int | None]:
+    return (count, count) if isinstance(count, int) else count
+
+
+def shape_of(value: SSAValue) -> Shape | None:
+    """The shape of a value, or None while it is not known."""
+    return value.type.get_shape() if isinstance(value.type, TensorType) else None

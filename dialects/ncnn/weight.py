@@ -1,0 +1,195 @@
+"""Weights as attributes: where the numbers are, not the numbers.
+
+A weight is a shape and a source. A source in a file is mapped when it is asked for, never copied
+into the IR, so that a module of a 500 MB network prints, clones and compares at once.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Data
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+
+Array: TypeAlias = NDArray[Any]
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Encoding(StrEnum):
+    """How ncnn stores the values of one buffer in a .bin file."""
+
+    FP32 = "fp32"
+    FP16 = "fp16"
+    INT8 = "int8"
+    CODEBOOK = "codebook"  # 256 fp32 values, then one index byte a value
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Values in a file, from a byte offset behind any tag."""
+
+    path: str
+    offset: int
+    encoding: Encoding = Encoding.FP32
+
+    def read(self, count: int) -> Array:
+        """`count` values as they are stored: a view of the mapped file where that is possible."""
+        data = _mapped(self.path, *_identity(self.path))
+        match self.encoding:
+            case Encoding.FP32:
+                return np.frombuffer(data, "<f4", count, self.offset)
+            case Encoding.FP16:
+                return np.frombuffer(data, "<f2", count, self.offset).astype(np.float32)
+            case Encoding.INT8:
+                return np.frombuffer(data, np.int8, count, self.offset)
+            case Encoding.CODEBOOK:
+                table = np.frombuffer(data, "<f4", 256, self.offset)
+                return table[np.frombuffer(data, np.uint8, count, self.offset + 1024)]
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Values that a rewrite computed: the bytes themselves."""
+
+    data: bytes
+    dtype: str = "f4"
+
+    def read(self, count: int) -> Array:
+        return np.frombuffer(self.data, "<" + self.dtype, count)
+
+
+@dataclass(frozen=True)
+class Random:
+    """Normal values of a seed, `mean + scale * n`: the same on every machine."""
+
+    seed: int
+    stream: int
+    scale: float = 1.0
+    mean: float = 0.0
+
+    def read(self, count: int) -> Array:
+        generator = np.random.default_rng([self.seed, self.stream])
+        values = generator.standard_normal(count, np.float32)
+        return values * np.float32(self.scale) + np.float32(self.mean)
+
+
+Source: TypeAlias = Stored | Inline | Random
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A shape (numpy order) and where its values are."""
+
+    shape: Shape
+    source: Source
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=16)
+def _mapped(path: str, _changed: int, _size: int) -> mmap.mmap:
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+@irdl_attr_definition
+class WeightAttr(Data[Weights]):
+    """The values of one weight of a layer.
+
+    ```mlir
+    #ncnn.weight<[64, 3, 3, 3] stored "net.bin" 4 "fp32">
+    #ncnn.weight<[2] inline "f4" "0000803f0000003f">
+    #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
+    ```
+    """
+
+    name = "ncnn.weight"
+
+    @staticmethod
+    def of(array: Array) -> WeightAttr:
+        """The values of a numpy array, inline; floats become float32, int8 stays."""
+        kept = array if array.dtype == np.int8 else np.asarray(array, np.float32)
+        dtype = "i1" if kept.dtype == np.int8 else "f4"
+        return WeightAttr(Weights(tuple(kept.shape), Inline(kept.tobytes(), dtype)))
+
+    @property
+    def shape(self) -> Shape:
+        return self.data.shape
+
+    def array(self) -> Array:
+        """The values in the weight's shape; read-only where they are a view of the file."""
+        count = int(np.prod(self.data.shape, dtype=np.int64))
+        return self.data.source.read(count).reshape(self.data.shape)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Weights:
+        with parser.in_angle_brackets():
+            shape = tuple(
+                parser.parse_comma_separated_list(
+                    parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+                )
+            )
+            if parser.parse_optional_keyword("stored"):
+                path = parser.parse_str_literal()
+                offset = parser.parse_integer()
+                return Weights(shape, Stored(path, offset, Encoding(parser.parse_str_literal())))
+            if parser.parse_optional_keyword("inline"):
+                dtype = parser.parse_str_literal()
+                return Weights(shape, Inline(bytes.fromhex(parser.parse_str_literal()), dtype))
+            parser.parse_keyword("random")
+            seed, stream = parser.parse_integer(), parser.parse_integer()
+            scale, mean = parser.parse_number(), parser.parse_number()
+            return Weights(shape, Random(seed, stream, float(scale), float(mean)))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"[{', '.join(map(str, self.data.shape))}] ")
+            match self.data.source:
+                case Stored(path, offset, encoding):
+                    printer.print_string("stored ")
+                    printer.print_string_literal(path)
+                    printer.print_string(f" {offset} ")
+                    printer.print_string_literal(encoding.value)
+                case Inline(data, dtype):
+                    printer.print_string(f'inline "{dtype}" "{data.hex()}"')
+                case Random(seed, stream, scale, mean):
+                    printer.print_string(f"random {seed} {stream} {scale!r} {mean!r}")
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """A weight as a tensor of the structured level."""
+
+    name = "ncnn.constant"
+
+    value = prop_def(WeightAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure(), ConstantLike())
+    assembly_format = "$value attr-dict `:` type($result)"
+
+    def __init__(self, value: WeightAttr) -> None:
+        super().__init__(
+            properties={"value": value}, result_types=[TensorType(f32, list(value.shape))]
+        )

@@ -1,0 +1,73 @@
+"""The root of all errors of ncc, and those that can happen when a compiled model is loaded or run.
+
+Errors of the compiler itself are in ncc.compiler.diagnostics.  Every error here survives pickling,
+so that a worker process can hand it to its parent.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class NccError(Exception):
+    """Root of everything that ncc raises on purpose."""
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
+    """The choice that looks most like `word`, ignoring case; None when none comes near."""
+    by_folded: dict[str, str] = {}
+    for choice in choices:
+        by_folded.setdefault(choice.casefold(), choice)
+    close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None
+
+
+class InputError(NccError, ValueError):
+    """What a caller handed to a model does not fit it: name, dtype or shape of a blob."""
+
+    def __init__(
+        self,
+        message: str,
+        blob: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message, blob, expected, found, suggestion)
+        self.message = message
+        self.blob = blob
+        self.expected = expected
+        self.found = found
+        self.suggestion = suggestion
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.expected is not None:
+            text += f": expected {self.expected}"
+            if self.found is not None:
+                text += f", found {self.found}"
+        if self.suggestion is not None:
+            text += f"; did you mean {self.suggestion!r}?"
+        return text
+
+    @classmethod
+    def unknown_name(cls, kind: str, name: str, known: Iterable[str]) -> InputError:
+        """`name` is none of the model's blobs of this `kind` ("input" or "output")."""
+        names = tuple(known)
+        expected = " or ".join(map(repr, names)) if names else f"no {kind} at all"
+        return cls(
+            f"the model has no {kind} {name!r}", name, expected, None, did_you_mean(name, names)
+        )
+
+
+class ArtifactError(NccError):
+    """A compiled model that cannot be used: broken, foreign, too new, or made for another CPU."""
+
+    def __init__(self, message: str, missing_features: Iterable[str] = ()) -> None:
+        self.message = message
+        self.missing_features = tuple(sorted(missing_features))
+        super().__init__(message, self.missing_features)
+
+    def __str__(self) -> str:
+        return self.message

@@ -61,7 +61,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.ncnn.weight import Array, Shape, WeightAttr
+from ncc.dialects.weight import Array, Shape, WeightAttr
 
 __all__ = [
     "LAYERS",
@@ -312,7 +312,7 @@ class Layer(IRDLOperation):
                 raise LayerError(f"weight '{name}' is {'missing' if held is None else 'surplus'}")
 
     def check(self) -> None:
-        """Raise `LayerError` where params alone are out of ncnn's domain (stride 0, unknown code)."""
+        """Raise `LayerError` where params alone are out of ncnn's domain (a stride of 0)."""
 
     def infer(self, *inputs: Any, **_: Any) -> Shape | Shapes:
         """Shapes of the results from shapes of the operands, or `LayerError`.

@@ -1,0 +1,460 @@
+"""Index notation for `linalg.generic`: a layer's expansion reads like the formula it is.
+
+    x = b.pad(x, (0, 1, 1), (0, 1, 1))
+    o, y, z, i, ky, kx = b.loops("o y:28 z:28 i ky kx")
+    out = b.sum((o, y, z), over=(i, ky, kx), of=x[i, y * 2 + ky, z * 2 + kx] * w[o, i, ky, kx])
+
+A loop's extent is that of an axis it indexes alone; `name:n` says it where no axis does. Loops are
+those of the next computation. Maps stay linear and never leave a tensor: reading outside is
+`pad`, a quotient or remainder is a loop split and a collapsed result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ncc.dialects.weight import ConstantOp, Shape, WeightAttr
+from ncc.dialects.scalar import (
+    Apply,
+    Constant,
+    Gather,
+    LoopIndex,
+    Operand,
+    Read,
+    Scalar,
+    index,
+    scalar,
+)
+
+Index: TypeAlias = AffineExpr | int
+Indices: TypeAlias = Sequence[Index]
+
+PARALLEL = linalg.IteratorTypeAttr(linalg.IteratorType.PARALLEL)
+REDUCTION = linalg.IteratorTypeAttr(linalg.IteratorType.REDUCTION)
+_FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression."""
+
+    value: SSAValue
+    shape: Shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def element_type(self) -> Attribute:
+        return _element(self.value)
+
+    def __getitem__(self, at: Index | Indices) -> Scalar:
+        indices = at if isinstance(at, Sequence) else (at,)
+        if len(indices) != self.rank:
+            raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
+        exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
+        return Read(self.element_type, self, exprs)
+
+    def at(self, *indices: Scalar) -> Scalar:
+        """Read at computed coordinates, which must lie inside."""
+        if len(indices) != self.rank:
+            raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
+        return Gather(self.element_type, self, indices)
+
+
+class Builder:
+    """Writes computations on tensors at the end of a block.
+
+    `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
+    """
+
+    def __init__(self, block: Block, doc: str = "") -> None:
+        self.block = block
+        self.doc = doc
+        self._extents: list[int | None] = []
+
+    # --- loops and computations -------------------------------------------------------------
+
+    def loops(self, names: str) -> list[AffineExpr]:
+        """`loops("o y:28 ky:3")`: the loops of the next computation, in this order."""
+        parts = [name.partition(":") for name in names.split()]
+        self._extents = [int(extent) if extent else None for _, _, extent in parts]
+        return [AffineDimExpr(i) for i in range(len(parts))]
+
+    def loops_of(self, shape: Sequence[int]) -> list[AffineExpr]:
+        """One loop an axis of `shape`."""
+        self._extents = list(shape)
+        return [AffineDimExpr(i) for i in range(len(shape))]
+
+    def map(self, to: Indices, of: Operand, *, into: Tensor | None = None) -> Tensor:
+        """out[to] = of. `into` keeps what `to` does not reach (a result at strided places)."""
+        return self._compute(to, (), scalar(of), None, into)
+
+    def sum(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 0.0) -> Tensor:
+        """out[to] = init + the sum over `over`."""
+        return self._compute(to, over, of, arith.AddfOp, init)
+
+    def max(
+        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("-inf")
+    ) -> Tensor:
+        """out[to] = the largest of init and the values over `over`."""
+        return self._compute(to, over, of, arith.MaxnumfOp, init)
+
+    def min(
+        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("inf")
+    ) -> Tensor:
+        """out[to] = the smallest of init and the values over `over`."""
+        return self._compute(to, over, of, arith.MinnumfOp, init)
+
+    def product(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 1.0) -> Tensor:
+        """out[to] = init times the product over `over`."""
+        return self._compute(to, over, of, arith.MulfOp, init)
+
+    def index(self, loop: AffineExpr) -> Scalar:
+        """The value of a loop, as an index for `Tensor.at`."""
+        return LoopIndex(index, loop)
+
+    def _compute(
+        self,
+        to: Indices,
+        over: Indices,
+        of: Scalar,
+        combine: type[Operation] | None,
+        init: Tensor | float | None,
+    ) -> Tensor:
+        target = [AffineExpr.constant(i) if isinstance(i, int) else i for i in to]
+        extents = list(self._extents)
+        if not target:  # a scalar is a vector of one, so that every result has an axis
+            target = [AffineDimExpr(len(extents))]
+            extents.append(1)
+        reads, captured = _reads(of), _dims_of(of)
+        reduced = {_dim(loop) for loop in over}
+        used = sorted({d for e in target for d in e.used_dims()} | captured | reduced)
+        for read in reads:
+            _learn_extents(extents, read)
+        missing = [d for d in used if extents[d] is None]
+        if missing:
+            raise ValueError(f"loops {missing} of {self.doc!r} have no extent; write name:n")
+        sizes = {d: e for d, e in enumerate(extents) if e is not None}
+        rename: list[AffineExpr] = [AffineExpr.constant(0)] * len(extents)
+        for position, d in enumerate(used):
+            rename[d] = AffineDimExpr(position)
+
+        def to_map(exprs: Sequence[AffineExpr]) -> AffineMapAttr:
+            renamed = tuple(e.replace_dims_and_symbols(rename, []) for e in exprs)
+            return AffineMapAttr(AffineMap(len(used), 0, renamed))
+
+        shown = {e.position for r in reads for e in r.at if isinstance(e, AffineDimExpr)}
+        shown |= {e.position for e in target if isinstance(e, AffineDimExpr)}
+        hidden = [d for d in used if d not in shown]
+        outs = self._outs(target, sizes, combine, init)
+        inputs = [r.tensor.value for r in reads]
+        maps = [to_map(r.at) for r in reads]
+        if hidden:
+            inputs.append(self.empty([sizes[d] for d in hidden]).value)
+            maps.append(to_map([AffineDimExpr(d) for d in hidden]))
+        maps.append(to_map(target))
+        body = Block(arg_types=[*(_element(v) for v in inputs), outs.element_type])
+        writer = _BodyWriter(body, reads, {d: p for p, d in enumerate(used)})
+        result = writer.write(of)
+        if combine is not None:
+            result = writer.add(combine, [body.args[-1], result], (("fastmath", _FASTMATH),))
+        body.add_op(LinalgYieldOp.create(operands=[result]))
+        op = GenericOp.create(
+            operands=[*inputs, outs.value],
+            result_types=[outs.value.type],
+            properties={
+                "indexing_maps": ArrayAttr(maps),
+                "iterator_types": ArrayAttr(
+                    [REDUCTION if d in reduced else PARALLEL for d in used]
+                ),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+                **({"doc": StringAttr(self.doc)} if self.doc else {}),
+            },
+            regions=[Region(body)],
+        )
+        return self._add(op, outs.shape)
+
+    def _outs(
+        self,
+        target: Sequence[AffineExpr],
+        sizes: dict[int, int],
+        combine: type[Operation] | None,
+        init: Tensor | float | None,
+    ) -> Tensor:
+        if isinstance(init, Tensor):
+            return init
+        if not all(isinstance(e, AffineDimExpr) for e in target):
+            raise ValueError("a result at strided places needs a tensor to write into")
+        empty = self.empty([sizes[_dim(e)] for e in target])
+        return empty if combine is None or init is None else self.fill(empty, init)
+
+    # --- constants --------------------------------------------------------------------------
+
+    def weight(self, weight: WeightAttr) -> Tensor:
+        """The values of a weight."""
+        return self._add(ConstantOp(weight), weight.shape)
+
+    def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
+        """A constant that the expansion computed: float32, or index for integer arrays."""
+        if np.issubdtype(array.dtype, np.floating):
+            return self.weight(WeightAttr.of(array))
+        kind = TensorType(index, list(array.shape))
+        data = BytesAttr(np.ascontiguousarray(array, np.int64).tobytes())
+        value = DenseIntOrFPElementsAttr(kind, data)
+        op = arith.ConstantOp.create(properties={"value": value}, result_types=[kind])
+        return self._add(op, array.shape)
+
+    def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
+        """A tensor whose contents nobody reads."""
+        op = tensor.EmptyOp.create(result_types=[TensorType(element_type, list(shape))])
+        return self._add(op, shape)
+
+    def fill(self, into: Tensor, value: float) -> Tensor:
+        """A tensor of one value."""
+        constant = arith.ConstantOp.create(
+            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
+        )
+        self.block.add_op(constant)
+        op = linalg.ops.FillOp([constant.results[0]], [into.value], [into.value.type])
+        return self._add(op, into.shape)
+
+    def full(self, shape: Sequence[int], value: float) -> Tensor:
+        """A tensor of `shape` and one value."""
+        return self.fill(self.empty(shape), value)
+
+    def spread(self, x: Tensor, shape: Sequence[int], axis: int) -> Tensor:
+        """The vector x along one axis, repeated along the others."""
+        loops = self.loops_of(shape)
+        return self.map(loops, x[loops[axis]])
+
+    # --- views ------------------------------------------------------------------------------
+
+    def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
+        """x with `low` cells before and `high` behind each axis; x itself when all are zero."""
+        if not any(low) and not any(high):
+            return x
+        shape = [lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)]
+        body = Block(arg_types=[index] * x.rank)
+        constant = arith.ConstantOp.create(
+            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
+        )
+        body.add_ops([constant, tensor.YieldOp.create(operands=[constant.results[0]])])
+        op = tensor.PadOp.create(
+            operands=[x.value],
+            properties={
+                "static_low": DenseArrayBase.from_list(i64, list(low)),
+                "static_high": DenseArrayBase.from_list(i64, list(high)),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0]),
+            },
+            regions=[Region(body)],
+            result_types=[TensorType(x.element_type, shape)],
+        )
+        return self._add(op, shape)
+
+    def collapse(self, x: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
+        """Each group of neighbouring axes becomes one axis."""
+        if all(len(group) == 1 for group in groups):
+            return x
+        shape = [prod(x.shape[axis] for axis in group) for group in groups]
+        op = tensor.CollapseShapeOp.create(
+            operands=[x.value],
+            properties={"reassociation": _reassociation(groups)},
+            result_types=[TensorType(x.element_type, shape)],
+        )
+        return self._add(op, shape)
+
+    def expand(self, x: Tensor, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> Tensor:
+        """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
+        if all(len(group) == 1 for group in groups):
+            return x
+        op = tensor.ExpandShapeOp.create(
+            operands=[x.value],
+            properties={
+                "reassociation": _reassociation(groups),
+                "static_output_shape": DenseArrayBase.from_list(i64, list(shape)),
+            },
+            result_types=[TensorType(x.element_type, list(shape))],
+        )
+        return self._add(op, shape)
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same elements in the same order under another shape."""
+        if tuple(shape) == x.shape:
+            return x
+        if prod(shape) != prod(x.shape):
+            raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
+        flat = self.collapse(x, [list(range(x.rank))])
+        return self.expand(flat, [list(range(len(shape)))], shape)
+
+    def slice(self, x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
+        """The box of `size` that starts at `begin`."""
+        if tuple(size) == x.shape:
+            return x
+        op = tensor.ExtractSliceOp.create(
+            operands=[x.value],
+            properties={
+                "static_offsets": DenseArrayBase.from_list(i64, list(begin)),
+                "static_sizes": DenseArrayBase.from_list(i64, list(size)),
+                "static_strides": DenseArrayBase.from_list(i64, [1] * x.rank),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0, 0]),
+            },
+            result_types=[TensorType(x.element_type, list(size))],
+        )
+        return self._add(op, size)
+
+    def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one behind the other along an axis."""
+        if len(xs) == 1:
+            return xs[0]
+        shape = list(xs[0].shape)
+        shape[axis] = sum(x.shape[axis] for x in xs)
+        op = tensor.ConcatOp.create(
+            operands=[x.value for x in xs],
+            properties={"dim": IntegerAttr(axis, i64)},
+            result_types=[TensorType(xs[0].element_type, shape)],
+        )
+        return self._add(op, shape)
+
+    def _add(self, op: Operation, shape: Sequence[int]) -> Tensor:
+        self.block.add_op(op)
+        return Tensor(op.results[0], tuple(shape))
+
+
+def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([IntegerAttr(a, i64) for a in group]) for group in groups])
+
+
+def _element(value: SSAValue) -> Attribute:
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        raise TypeError(f"{kind} is no tensor")
+    element: Attribute = kind.element_type
+    return element
+
+
+def _dim(loop: Index) -> int:
+    if not isinstance(loop, AffineDimExpr):
+        raise TypeError(f"{loop} is no loop")
+    return loop.position
+
+
+def _children(node: Scalar) -> tuple[Scalar, ...]:
+    if isinstance(node, Apply):
+        return node.operands
+    return node.at if isinstance(node, Gather) else ()
+
+
+def _nodes(root: Scalar) -> Iterator[Scalar]:
+    """Every node once, operands first."""
+    seen: set[int] = set()
+
+    def visit(node: Scalar) -> Iterator[Scalar]:
+        if id(node) not in seen:
+            seen.add(id(node))
+            for child in _children(node):
+                yield from visit(child)
+            yield node
+
+    yield from visit(root)
+
+
+def _reads(root: Scalar) -> list[Read]:
+    """The distinct reads in order of appearance (the same place of the same tensor is one)."""
+    found: dict[tuple[SSAValue, tuple[AffineExpr, ...]], Read] = {}
+    for node in _nodes(root):
+        if isinstance(node, Read):
+            found.setdefault((node.tensor.value, node.at), node)
+    return list(found.values())
+
+
+def _dims_of(root: Scalar) -> set[int]:
+    dims: set[int] = set()
+    for node in _nodes(root):
+        if isinstance(node, Read):
+            dims |= {d for e in node.at for d in e.used_dims()}
+        elif isinstance(node, LoopIndex):
+            dims |= node.loop.used_dims()
+    return dims
+
+
+def _learn_extents(extents: list[int | None], read: Read) -> None:
+    for expr, extent in zip(read.at, read.tensor.shape, strict=True):
+        if isinstance(expr, AffineDimExpr):
+            known = extents[expr.position]
+            if known is not None and known != extent:
+                raise ValueError(f"loop d{expr.position} runs over {known} and over {extent}")
+            extents[expr.position] = extent
+
+
+class _BodyWriter:
+    """Writes an expression into the body of a generic, each node once."""
+
+    def __init__(self, body: Block, reads: Sequence[Read], loops: dict[int, int]) -> None:
+        self.body = body
+        self.loops = loops
+        self.written: dict[int, SSAValue] = {}
+        self.arguments = {(r.tensor.value, r.at): body.args[i] for i, r in enumerate(reads)}
+
+    def add(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        properties: Sequence[tuple[str, Attribute]] = (),
+        result_type: Attribute = f32,
+    ) -> SSAValue:
+        op = operation.create(
+            operands=operands, properties=dict(properties), result_types=[result_type]
+        )
+        self.body.add_op(op)
+        return op.results[0]
+
+    def write(self, root: Scalar) -> SSAValue:
+        for node in _nodes(root):
+            self.written[id(node)] = self._write_node(node)
+        return self.written[id(root)]
+
+    def _write_node(self, node: Scalar) -> SSAValue:
+        match node:
+            case Read():
+                return self.arguments[node.tensor.value, node.at]
+            case Constant():
+                value = (("value", node.value),)
+                return self.add(arith.ConstantOp, (), value, node.type)
+            case LoopIndex():
+                dim = (("dim", IntegerAttr(self.loops[_dim(node.loop)], i64)),)
+                return self.add(linalg.ops.IndexOp, (), dim, index)
+            case Gather():
+                at = [self.written[id(i)] for i in node.at]
+                return self.add(tensor.ExtractOp, [node.tensor.value, *at], (), node.type)
+            case Apply():
+                operands = [self.written[id(o)] for o in node.operands]
+                return self.add(node.operation, operands, node.properties, node.type)
+            case _:
+                raise TypeError(f"no scalar expression: {node}")

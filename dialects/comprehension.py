@@ -38,7 +38,6 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ncc.dialects.weight import ConstantOp, Shape, WeightAttr
 from ncc.dialects.scalar import (
     Apply,
     Constant,
@@ -50,6 +49,7 @@ from ncc.dialects.scalar import (
     index,
     scalar,
 )
+from ncc.dialects.weight import ConstantOp, Shape, WeightAttr
 
 Index: TypeAlias = AffineExpr | int
 Indices: TypeAlias = Sequence[Index]

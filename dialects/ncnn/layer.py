@@ -4,9 +4,9 @@
     class PoolingOp(Layer):
         \"\"\"The largest, or the mean, of each window.\"\"\"
 
-        pooling_type = Param.int(0, 0)
-        kernel_w = Param.int(1, 0)
-        kernel_h = Param.int(11, "kernel_w")          # absent: as kernel_w
+        pooling_type = integer(0, 0)
+        kernel_w = integer(1, 0)
+        kernel_h = integer(11, "kernel_w")          # absent: as kernel_w
 
         def check(self) -> None: ...                              # what a file may not say
         def infer(self, x: Shape) -> Shape: ...                   # shapes
@@ -46,7 +46,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
@@ -75,8 +74,13 @@ __all__ = [
     "Tensor",
     "Weight",
     "WeightAttr",
+    "integer",
+    "integers",
     "layer",
+    "real",
+    "reals",
     "shape_of",
+    "string",
 ]
 
 T = TypeVar("T")
@@ -104,6 +108,7 @@ class Param(property, Generic[T]):
 
     A default that is a string names the parameter to follow when this one is absent. In the IR an
     absent parameter is an absent property. (A `property`, so that IRDL takes it for an accessor.)
+    Made by `integer`, `real`, `integers`, `reals` and `string`.
     """
 
     def __init__(self, id: int, kind: str, default: T | str) -> None:
@@ -112,29 +117,6 @@ class Param(property, Generic[T]):
         self.kind = kind  # int, float, ints, floats, string
         self.default = default
         self.name = ""
-
-    @staticmethod
-    def int(id: int, default: int | str = 0) -> Param[int]:
-        return Param(id, "int", default)
-
-    @staticmethod
-    def float(id: int, default: float | str = 0.0) -> Param[float]:
-        return Param(id, "float", default)
-
-    @staticmethod
-    def ints(id: int) -> Param[tuple[int, ...]]:
-        """An array of integers; absent is empty."""
-        return Param(id, "ints", ())
-
-    @staticmethod
-    def floats(id: int) -> Param[tuple[float, ...]]:
-        """An array of floats; absent is empty."""
-        return Param(id, "floats", ())
-
-    @staticmethod
-    def string(id: int) -> Param[str]:
-        """A string; absent is empty."""
-        return Param(id, "string", "")
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -152,6 +134,31 @@ class Param(property, Generic[T]):
         if isinstance(self.default, str) and self.kind != "string":
             return cast(T, getattr(op, self.default))
         return cast(T, self.default)
+
+
+def integer(id: int, default: int | str = 0) -> Param[int]:
+    """An integer."""
+    return Param(id, "int", default)
+
+
+def real(id: int, default: float | str = 0.0) -> Param[float]:
+    """A float32."""
+    return Param(id, "float", default)
+
+
+def integers(id: int) -> Param[tuple[int, ...]]:
+    """An array of integers; absent is empty."""
+    return Param(id, "ints", ())
+
+
+def reals(id: int) -> Param[tuple[float, ...]]:
+    """An array of float32; absent is empty."""
+    return Param(id, "floats", ())
+
+
+def string(id: int) -> Param[str]:
+    """A string; absent is empty."""
+    return Param(id, "string", "")
 
 
 def to_attribute(kind: str, value: ParamValue) -> Attribute:
@@ -235,7 +242,7 @@ class Layer(IRDLOperation):
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
     outputs = var_result_def(base(TensorType) | base(UnrankedTensorType))
 
-    feature_mask = Param.int(31, 0)
+    feature_mask = integer(31, 0)
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -371,27 +378,27 @@ L = TypeVar("L", bound=Layer)
 Count: TypeAlias = int | tuple[int, int | None]
 
 
-def layer(type: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type[L]], type[L]]:
-    """Declare a class as the layer `type`, with so many inputs and outputs.
+def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type[L]], type[L]]:
+    """Declare a class as the layer `name`, with so many inputs and outputs.
 
     A count is a number, or a pair (least, most) where None means any number.
     """
 
     def declare(cls: type[L]) -> type[L]:
-        members = {name: member for c in reversed(cls.__mro__) for name, member in vars(c).items()}
-        params = {name: m for name, m in members.items() if isinstance(m, Param)}
-        weights = {name: m for name, m in members.items() if isinstance(m, Weight)}
-        cls.name = f"ncnn.{type}"
+        members = {key: member for c in reversed(cls.__mro__) for key, member in vars(c).items()}
+        params = {key: m for key, m in members.items() if isinstance(m, Param)}
+        weights = {key: m for key, m in members.items() if isinstance(m, Weight)}
+        cls.name = f"ncnn.{name}"
         definition = OpDef.from_pyrdl(cls)
-        for name, param in params.items():
-            definition.properties[name] = OptPropertyDef(base(_PARAM_TYPES[param.kind]))
-        for name in weights:
-            definition.properties[name] = OptPropertyDef(AnyAttr())
+        for key, param in params.items():
+            definition.properties[key] = OptPropertyDef(base(_PARAM_TYPES[param.kind]))
+        for key in weights:
+            definition.properties[key] = OptPropertyDef(base(WeightAttr))
         accessors = get_accessors_from_op_def(definition, cls.verify_)
-        for name, accessor in accessors.items():
-            setattr(cls, name, accessor)
-        cls.LAYER = Declaration(type, _range(inputs), _range(outputs), params, weights)
-        LAYERS[type] = cls
+        for key, accessor in accessors.items():
+            setattr(cls, key, accessor)
+        cls.LAYER = Declaration(name, _range(inputs), _range(outputs), params, weights)
+        LAYERS[name] = cls
         return cls
 
     return declare

@@ -1,0 +1,266 @@
+"""The `rt` dialect: the few operations that only ncc needs, because no other dialect says them.
+
+Between the network's entry point and the runtime:
+
+    %m = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
+    %first, %last = rt.share 56 of %tid, %threads
+    rt.barrier %buffers, %threads
+
+Between the layers and the loops, a computation that is written as loops from the start:
+
+    %y = rt.code(%x) {
+    ^bb0(%source: memref<8xf32>, %result: memref<8xf32>):
+      ...
+      rt.yield
+    } : (tensor<8xf32>) -> tensor<8xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoMemoryEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+I64Attr = IntegerAttr.constr(type=i64)
+
+
+@irdl_op_definition
+class BufferOp(IRDLOperation):
+    """The memory at `buffers[index]` plus a constant number of bytes, seen as a memref.
+
+    `buffers` is the first argument of the entry point: 0 is the barrier's state, 1 the arena,
+    2 the packed weights, then the inputs and the outputs in order.
+    """
+
+    name = "rt.buffer"
+
+    buffers = operand_def(LLVMPointerType)
+    index = prop_def(I64Attr)
+    offset = prop_def(I64Attr, default_value=IntegerAttr(0, i64))
+    memref = result_def(MemRefType)
+
+    traits = traits_def(NoMemoryEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$buffers `[` $index `]` (`offset` $offset^)? attr-dict `:` type($memref)"
+    )
+
+    def __init__(
+        self, buffers: SSAValue, index: int, memref_type: MemRefType, offset: int = 0
+    ) -> None:
+        super().__init__(
+            operands=[buffers],
+            properties={
+                "index": IntegerAttr(index, i64),
+                "offset": IntegerAttr(offset, i64),
+            },
+            result_types=[memref_type],
+        )
+
+    def verify_(self) -> None:
+        if self.index.value.data < 0:
+            raise VerifyException("rt.buffer: the index of a buffer is not negative")
+        if self.offset.value.data < 0:
+            raise VerifyException("rt.buffer: the offset in bytes is not negative")
+        if any(extent < 0 for extent in self.memref.type.get_shape()):
+            raise VerifyException("rt.buffer: the shape of the memref is static")
+
+
+@irdl_op_definition
+class ShareOp(IRDLOperation):
+    """The contiguous share of `extent` chunks that falls to one of several threads.
+
+    `first = extent * thread / threads` and `last = extent * (thread + 1) / threads`, rounded
+    down: the shares cover [0, extent) without overlap, and their sizes differ by at most one.
+    """
+
+    name = "rt.share"
+
+    extent = prop_def(I64Attr)
+    thread = operand_def(IndexType)
+    threads = operand_def(IndexType)
+    first = result_def(IndexType)
+    last = result_def(IndexType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$extent `of` $thread `,` $threads attr-dict"
+
+    def __init__(self, extent: int, thread: SSAValue, threads: SSAValue) -> None:
+        super().__init__(
+            operands=[thread, threads],
+            properties={"extent": IntegerAttr(extent, i64)},
+            result_types=[IndexType(), IndexType()],
+        )
+
+    def verify_(self) -> None:
+        if self.extent.value.data < 0:
+            raise VerifyException("rt.share: a number of chunks is not negative")
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """All threads meet: what any of them stored before is seen by all of them after.
+
+    Its state is `buffers[0]`. Nothing happens when there is one thread.
+    """
+
+    name = "rt.barrier"
+
+    buffers = operand_def(LLVMPointerType)
+    threads = operand_def(IndexType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$buffers `,` $threads attr-dict"
+
+    def __init__(self, buffers: SSAValue, threads: SSAValue) -> None:
+        super().__init__(operands=[buffers, threads])
+
+
+@irdl_op_definition
+class CodeOp(IRDLOperation):
+    """A computation that no `linalg.generic` can say (suppression, recurrences), as loops.
+
+    The region's arguments are memrefs: first those of the operands (read only), then those of
+    the results (undefined at entry, to be filled), then the scratch memory that the property
+    `scratch` lists. The region sees nothing else of what surrounds it, and ends in `rt.yield`.
+    """
+
+    name = "rt.code"
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    scratch = opt_prop_def(ArrayAttr[MemRefType])
+    body = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue | Operation],
+        result_types: Sequence[TensorType],
+        body: Region | None = None,
+        scratch: Sequence[MemRefType] = (),
+    ) -> None:
+        """Without a body, an empty block with the right arguments is made, to be filled."""
+        values = [SSAValue.get(value) for value in inputs]
+        if body is None:
+            shaped = [value.type for value in values] + list(result_types)
+            memrefs = [
+                MemRefType(type.get_element_type(), type.get_shape())
+                for type in shaped
+                if isinstance(type, TensorType)
+            ]
+            body = Region(Block(arg_types=[*memrefs, *scratch]))
+        super().__init__(
+            operands=[values],
+            result_types=[result_types],
+            properties={"scratch": ArrayAttr(scratch)} if scratch else {},
+            regions=[body],
+        )
+
+    def verify_(self) -> None:
+        arguments = [argument.type for argument in self.body.block.args]
+        tensors = [*self.operand_types, *self.result_types]
+        scratch = list(self.scratch) if self.scratch is not None else []
+        if len(arguments) != len(tensors) + len(scratch):
+            raise VerifyException(
+                f"rt.code: the region has {len(arguments)} arguments, expected {len(tensors)} for "
+                f"operands and results and {len(scratch)} for scratch memory"
+            )
+        for position, (argument, tensor) in enumerate(zip(arguments, tensors, strict=False)):
+            assert isinstance(tensor, TensorType)
+            if (
+                not isinstance(argument, MemRefType)
+                or argument.get_shape() != tensor.get_shape()
+                or argument.element_type != tensor.element_type
+            ):
+                raise VerifyException(
+                    f"rt.code: argument {position} of the region is {argument}, expected the "
+                    f"memref of {tensor}"
+                )
+        for argument, expected in zip(arguments[len(tensors) :], scratch, strict=True):
+            if argument != expected:
+                raise VerifyException(
+                    f"rt.code: scratch memory is {argument} in the region and {expected} outside"
+                )
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("rt.code: the region ends in rt.yield")
+
+    def print(self, printer: Printer) -> None:
+        with printer.in_parens():
+            printer.print_list(self.inputs, printer.print_ssa_value)
+        if self.scratch is not None:
+            printer.print_string(" scratch ")
+            printer.print_attribute(self.scratch)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CodeOp:
+        position = parser.pos
+        inputs = parser.parse_comma_separated_list(
+            Parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("scratch"):
+            properties["scratch"] = parser.parse_attribute()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        parser.parse_punctuation(":")
+        function_type = parser.parse_type()
+        if not isinstance(function_type, FunctionType):
+            parser.raise_error("expected a function type", at_position=position)
+        return cls.create(
+            operands=parser.resolve_operands(inputs, function_type.inputs.data, position),
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes.data if attributes is not None else {},
+            regions=[body],
+        )
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The end of the region of an `rt.code`: the results are in their memrefs."""
+
+    name = "rt.yield"
+
+    traits = traits_def(IsTerminator(), Pure(), HasParent(CodeOp))
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, YieldOp])

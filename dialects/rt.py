@@ -61,7 +61,7 @@ class BufferOp(IRDLOperation):
 
     name = "rt.buffer"
 
-    buffers = operand_def(LLVMPointerType)
+    buffers = operand_def(LLVMPointerType())
     index = prop_def(I64Attr)
     offset = prop_def(I64Attr, default_value=IntegerAttr(0, i64))
     memref = result_def(MemRefType)
@@ -104,10 +104,10 @@ class ShareOp(IRDLOperation):
     name = "rt.share"
 
     extent = prop_def(I64Attr)
-    thread = operand_def(IndexType)
-    threads = operand_def(IndexType)
-    first = result_def(IndexType)
-    last = result_def(IndexType)
+    thread = operand_def(IndexType())
+    threads = operand_def(IndexType())
+    first = result_def(IndexType())
+    last = result_def(IndexType())
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -134,8 +134,8 @@ class BarrierOp(IRDLOperation):
 
     name = "rt.barrier"
 
-    buffers = operand_def(LLVMPointerType)
-    threads = operand_def(IndexType)
+    buffers = operand_def(LLVMPointerType())
+    threads = operand_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffers `,` $threads attr-dict"

@@ -1,0 +1,55 @@
+"""What the compiler compiles for: the vector units and registers of a family of CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.runtime import cpu
+
+_X86_64_V3 = frozenset(
+    ["avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe", "popcnt", "sse4_2"]
+)
+_X86_64_V4 = _X86_64_V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A family of CPUs, as far as schedules and code generation tell them apart."""
+
+    name: str
+    """What the command line calls it."""
+    cpu: str
+    """What LLVM calls it. A psABI level, not a model: tuning for znver4 makes a register tile of
+    14x2 spill."""
+    features: frozenset[str]
+    """What a CPU must offer to run the code, in the names of /proc/cpuinfo."""
+    lanes: int
+    """Float32 elements of one vector register."""
+    registers: int
+    """Number of vector registers."""
+    fma: bool
+    """Whether there is a fused multiply-add instruction."""
+
+    @staticmethod
+    def of(name: str) -> Target:
+        """The target of that name. "host" is the widest one that this CPU supports.
+
+        Raises Unsupported when there is no such target.
+        """
+        if name == "host":
+            here = cpu.features()
+            return next(target for target in TARGETS if target.features <= here)
+        for target in TARGETS:
+            if target.name == name:
+                return target
+        known = ["host", *(target.name for target in TARGETS)]
+        raise Unsupported(f"target {name!r}", nearest=", ".join(known))
+
+
+AVX512 = Target("avx512", "x86-64-v4", _X86_64_V4, lanes=16, registers=32, fma=True)
+AVX2 = Target("avx2", "x86-64-v3", _X86_64_V3, lanes=8, registers=16, fma=True)
+BASELINE = Target("baseline", "x86-64", frozenset(), lanes=4, registers=16, fma=False)
+
+TARGETS = (AVX512, AVX2, BASELINE)
+"""Widest first."""

@@ -1,0 +1,103 @@
+"""The rt dialect prints what it parses, and refuses what makes no sense."""
+
+from io import StringIO
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import test
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin, IndexType, MemRefType, ModuleOp, TensorType, f32
+from xdsl.dialects.func import Func
+from xdsl.dialects.llvm import LLVM, LLVMPointerType
+from xdsl.dialects.memref import MemRef
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, ShareOp, YieldOp
+
+ENTRY = """\
+builtin.module {
+  func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index) {
+    %0 = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
+    %1 = rt.buffer %buffers[1] : memref<8xi8>
+    %first, %last = rt.share 56 of %tid, %threads
+    rt.barrier %buffers, %threads
+    func.return
+  }
+}"""
+
+CODE = """\
+builtin.module {
+  func.func @f(%x : tensor<8xf32>, %y : tensor<2xi64>) -> tensor<4xf32> {
+    %z = rt.code(%x, %y) scratch [memref<16xf32>] {
+    ^bb0(%source : memref<8xf32>, %chosen : memref<2xi64>,
+         %result : memref<4xf32>, %tmp : memref<16xf32>):
+      rt.yield
+    } : (tensor<8xf32>, tensor<2xi64>) -> tensor<4xf32>
+    func.return %z : tensor<4xf32>
+  }
+}"""
+
+
+def parse(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Func, Arith, MemRef, LLVM, RT, test.Test):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module
+
+
+def printed(module: ModuleOp) -> str:
+    out = StringIO()
+    Printer(out).print_op(module)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("text", [ENTRY, CODE])
+def test_prints_what_it_parsed(text: str) -> None:
+    """Parsing and printing gives the same text, which parses again to the same."""
+    once = printed(parse(text))
+    assert printed(parse(once)) == once
+    for line in text.splitlines():
+        if "rt." in line and "rt.code" not in line:
+            assert line.strip().split(" = ")[-1] in once
+
+
+def test_constructors_make_verified_operations() -> None:
+    """Each constructor makes an operation that its verifier accepts."""
+    source = test.TestOp(result_types=[LLVMPointerType(), IndexType(), IndexType()])
+    buffers, thread, threads = source.results
+    tensor = TensorType(f32, [8])
+    operand = test.TestOp(result_types=[tensor])
+    code = CodeOp(operand.results, [tensor], scratch=[MemRefType(f32, [3])])
+    code.body.block.add_op(YieldOp())
+    memref = MemRefType(f32, [2, 3])
+    buffer = BufferOp(buffers, 3, memref, offset=64)
+    for op in (buffer, ShareOp(56, thread, threads), BarrierOp(buffers, threads), code):
+        op.verify()
+    assert buffer.offset.value.data == 64
+    assert [str(argument.type) for argument in code.body.block.args] == [
+        "memref<8xf32>",
+        "memref<8xf32>",
+        "memref<3xf32>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
+        (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
+        (ENTRY.replace("rt.share 56", "rt.share -1"), "not negative"),
+        (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
+        (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
+        (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
+        (CODE.replace("      rt.yield", '      "test.op"() : () -> ()'), "ends in rt.yield"),
+    ],
+)  # fmt: skip
+def test_refuses(broken: str, message: str) -> None:
+    """What contradicts itself is refused, with a message that says what."""
+    with pytest.raises(VerifyException, match=message):
+        parse(broken)

@@ -1,0 +1,233 @@
+"""What the processor at hand offers: instruction sets, cores, cache.
+
+Instruction sets are asked of the processor itself (cpuid), and of the operating system whether it
+saves the wide registers (xgetbv): Intel SDM volume 1, chapter 14.3; AMD APM volume 3, appendix E.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ncc.runtime.memory import Memory
+
+# void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]): eax, ebx, ecx, edx
+_CPUID = bytes.fromhex(
+    "53"  # push rbx
+    "4989d0"  # mov r8, rdx
+    "89f8"  # mov eax, edi
+    "89f1"  # mov ecx, esi
+    "0fa2"  # cpuid
+    "418900 41895804 41894808 4189500c"  # mov [r8 + 0, 4, 8, 12], eax, ebx, ecx, edx
+    "5b c3"  # pop rbx; ret
+)
+# uint64_t xgetbv(uint32_t register)
+_XGETBV = bytes.fromhex(
+    "89f9"  # mov ecx, edi
+    "0f01d0"  # xgetbv
+    "48c1e220"  # shl rdx, 32
+    "4809d0 c3"  # or rax, rdx; ret
+)
+
+_EAX, _EBX, _ECX, _EDX = range(4)
+_EXTENDED = 0x80000000
+
+# (leaf, subleaf, register) -> bit -> name.  The names are those of /proc/cpuinfo.
+_BITS: Mapping[tuple[int, int, int], Mapping[int, str]] = {
+    (1, 0, _EDX): {15: "cmov", 23: "mmx", 25: "sse", 26: "sse2"},
+    (1, 0, _ECX): {
+        0: "pni", 1: "pclmulqdq", 9: "ssse3", 12: "fma", 13: "cx16", 19: "sse4_1", 20: "sse4_2",
+        22: "movbe", 23: "popcnt", 25: "aes", 26: "xsave", 28: "avx", 29: "f16c",
+    },
+    (7, 0, _EBX): {
+        3: "bmi1", 5: "avx2", 8: "bmi2", 16: "avx512f", 17: "avx512dq", 21: "avx512ifma",
+        28: "avx512cd", 30: "avx512bw", 31: "avx512vl",
+    },
+    (7, 0, _ECX): {
+        1: "avx512vbmi", 6: "avx512_vbmi2", 8: "gfni", 9: "vaes", 10: "vpclmulqdq",
+        11: "avx512_vnni", 12: "avx512_bitalg", 14: "avx512_vpopcntdq",
+    },
+    (7, 0, _EDX): {22: "amx_bf16", 23: "avx512_fp16", 24: "amx_tile", 25: "amx_int8"},
+    (7, 1, _EAX): {4: "avx_vnni", 5: "avx512_bf16", 21: "amx_fp16", 23: "avx_ifma"},
+    (_EXTENDED + 1, 0, _ECX): {0: "lahf_lm", 5: "abm"},
+}  # fmt: skip
+
+# Bits of XCR0: the register state that the operating system saves when it switches threads.
+_YMM_STATE = 0b110
+_ZMM_STATE = 0b1110_0110
+_TILE_STATE = 0b11 << 17
+_OSXSAVE = 27
+
+_BASELINE = frozenset({"cmov", "mmx", "sse", "sse2"})
+_AVX2 = _BASELINE | {
+    "abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "lahf_lm", "movbe", "pni",
+    "popcnt", "sse4_1", "sse4_2", "ssse3", "xsave",
+}  # fmt: skip
+_AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+# What code for each target may use, widest first: x86-64-v4, x86-64-v3 and x86-64 of the psABI.
+TARGETS: Mapping[str, frozenset[str]] = {
+    "avx512": _AVX512,
+    "avx2": _AVX2,
+    "baseline": _BASELINE,
+}
+
+L2_DEFAULT = 1 << 20
+
+_SYS_ARCH_PRCTL = 158
+_ARCH_REQ_XCOMP_PERM = 0x1023
+_XFEATURE_XTILEDATA = 18
+
+
+def is_x86_64() -> bool:
+    """Whether this machine runs the code that ncc makes at all."""
+    return os.uname().machine == "x86_64" and ctypes.sizeof(ctypes.c_void_p) == 8
+
+
+class _Processor:
+    """cpuid and xgetbv, from a page of machine code.  x86-64 only."""
+
+    def __init__(self) -> None:
+        self._page = Memory(len(_CPUID) + len(_XGETBV))
+        self._page.bytes[: len(_CPUID) + len(_XGETBV)] = _CPUID + _XGETBV
+        self._page.make_executable(0, self._page.size)
+        number = ctypes.c_uint32
+        entry = self._page.address
+        self._cpuid = ctypes.CFUNCTYPE(None, number, number, ctypes.c_void_p)(entry)
+        self._xgetbv = ctypes.CFUNCTYPE(ctypes.c_uint64, number)(entry + len(_CPUID))
+
+    def leaf(self, leaf: int, subleaf: int = 0) -> tuple[int, int, int, int]:
+        """eax, ebx, ecx and edx; zeros for a leaf that this processor does not have."""
+        registers = (ctypes.c_uint32 * 4)()
+        self._cpuid(leaf & _EXTENDED, 0, registers)
+        if leaf > registers[_EAX]:
+            return 0, 0, 0, 0
+        self._cpuid(leaf, subleaf, registers)
+        eax, ebx, ecx, edx = registers
+        return eax, ebx, ecx, edx
+
+    def saved_state(self) -> int:
+        """XCR0; 0 when the operating system does not use it (xgetbv would trap)."""
+        if not self.leaf(1)[_ECX] >> _OSXSAVE & 1:
+            return 0
+        return int(self._xgetbv(0))
+
+
+@functools.cache
+def features() -> frozenset[str]:
+    """Instruction sets that programs may use here, named as in /proc/cpuinfo.
+
+    Empty on a machine that is not x86-64.
+    """
+    if not is_x86_64():
+        return frozenset()
+    processor = _Processor()
+    found = {
+        name
+        for (leaf, subleaf, register), names in _BITS.items()
+        for bit, name in names.items()
+        if processor.leaf(leaf, subleaf)[register] >> bit & 1
+    }
+    state = processor.saved_state()
+    return frozenset(name for name in found if state & _state_of(name) == _state_of(name))
+
+
+def _state_of(feature: str) -> int:
+    """The bits of XCR0 that must be set for a feature to be usable."""
+    if feature.startswith("amx"):
+        return _TILE_STATE
+    if feature.startswith("avx512"):
+        return _ZMM_STATE
+    if feature.startswith("avx") or feature in ("fma", "f16c", "vaes", "vpclmulqdq"):
+        return _YMM_STATE
+    return 0
+
+
+def widest_target() -> str | None:
+    """The first of TARGETS whose instructions are all here; None on a foreign machine."""
+    return next((name for name, needed in TARGETS.items() if needed <= features()), None)
+
+
+def allow_tiles() -> bool:
+    """Ask Linux for the use of AMX tiles in this process; whether it agreed.
+
+    Without this permission the first tile instruction ends the process.  It holds for all threads
+    and costs each that uses tiles 8 KB.  Asking again is harmless.
+    """
+    if "amx_tile" not in features():
+        return False
+    libc = ctypes.CDLL(None)
+    request = (ctypes.c_long(n) for n in (_SYS_ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM))
+    return int(libc.syscall(*request, ctypes.c_long(_XFEATURE_XTILEDATA))) == 0
+
+
+def cores() -> int:
+    """How many threads can run at once: by affinity, and by the CPU quota of the control group.
+
+    A quota of 2.5 cores counts as 2: threads that wait for each other at barriers lose more from
+    being throttled than they win from half a core.
+    """
+    available = len(os.sched_getaffinity(0))
+    quota = _quota(Path("/"))
+    return available if quota is None else max(1, min(available, int(quota)))
+
+
+def _quota(root: Path) -> float | None:
+    """The least CPU quota (in cores) of this process's control groups, versions 1 and 2."""
+    try:
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    quotas: list[float] = []
+    for group in groups:
+        _, controllers, path = group.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        top = root / "sys/fs/cgroup"
+        for mount in [top / controllers, top / "cpu"] if controllers else [top, top / "unified"]:
+            # A container often sees the path of its host, of which only the tail is mounted:
+            # every folder on the way up is looked at, those that do not exist limit nothing.
+            folder = mount / path.lstrip("/")
+            for place in (folder, *folder.parents[: len(folder.relative_to(mount).parts)]):
+                quota = _quota_of(place)
+                if quota is not None:
+                    quotas.append(quota)
+    return min(quotas, default=None)
+
+
+def _quota_of(folder: Path) -> float | None:
+    """The quota that one control group sets, in cores."""
+    try:
+        if (folder / "cpu.max").exists():
+            limit, period = (folder / "cpu.max").read_text().split()
+        else:
+            limit = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+    except OSError:
+        return None
+    if limit in ("max", "-1") or int(period) <= 0:
+        return None
+    return int(limit) / int(period)
+
+
+@functools.cache
+def l2_bytes() -> int:
+    """Size of one core's level-2 cache; L2_DEFAULT where the processor does not say.
+
+    Read from leaf 4 (Intel) or 0x8000001d (AMD), which list one cache a subleaf.
+    """
+    if not is_x86_64():
+        return L2_DEFAULT
+    processor = _Processor()
+    for leaf in (4, _EXTENDED + 0x1D):
+        for subleaf in range(8):
+            eax, ebx, ecx, _ = processor.leaf(leaf, subleaf)
+            if eax & 0x1F == 0:
+                break
+            if eax >> 5 & 0x7 == 2:
+                ways, partitions, line = ebx >> 22, ebx >> 12 & 0x3FF, ebx & 0xFFF
+                return (ways + 1) * (partitions + 1) * (line + 1) * (ecx + 1)
+    return L2_DEFAULT

@@ -1,0 +1,123 @@
+"""The processor's own answers agree with the operating system's."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from ncc.runtime import cpu
+
+
+def cpuinfo_flags() -> set[str]:
+    """Flags of the first core in /proc/cpuinfo."""
+    match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    if match is None:
+        pytest.skip("/proc/cpuinfo lists no flags here")
+    return set(match[1].split())
+
+
+def test_features_are_those_of_cpuinfo() -> None:
+    """What both can name, both name: no feature is missed and none invented."""
+    nameable = {name for names in cpu._BITS.values() for name in names.values()}
+    assert cpu.features() == cpuinfo_flags() & nameable
+
+
+def test_wide_registers_count_only_when_the_system_saves_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With XCR0 saying SSE only, nothing of AVX, FMA, AVX-512 or AMX remains."""
+    monkeypatch.setattr(cpu._Processor, "saved_state", lambda self: 0b11)
+    seen = cpu.features.__wrapped__()
+    assert "sse2" in seen
+    assert not {name for name in seen if name.startswith(("avx", "amx")) or name == "fma"}
+    monkeypatch.setattr(cpu._Processor, "saved_state", lambda self: 0b111)
+    seen = cpu.features.__wrapped__()
+    assert not {name for name in seen if name.startswith(("avx512", "amx"))}
+    assert "avx2" in seen or "avx2" not in cpuinfo_flags()
+
+
+def test_the_widest_target_is_supported() -> None:
+    """Its features are all here, and every wider target lacks some."""
+    name = cpu.widest_target()
+    assert name is not None
+    names = list(cpu.TARGETS)
+    assert cpu.TARGETS[name] <= cpu.features()
+    for wider in names[: names.index(name)]:
+        assert not cpu.TARGETS[wider] <= cpu.features()
+
+
+def test_targets_are_nested() -> None:
+    """Code for a narrower target runs wherever that for a wider one does."""
+    assert cpu.TARGETS["baseline"] < cpu.TARGETS["avx2"] < cpu.TARGETS["avx512"]
+
+
+def test_tiles_are_allowed_only_where_there_are_any() -> None:
+    """On a CPU without AMX the request is not even made."""
+    if "amx_tile" not in cpu.features():
+        assert cpu.allow_tiles() is False
+    else:
+        assert cpu.allow_tiles() is True
+
+
+def test_cores_respects_affinity() -> None:
+    """A process bound to one core has one core."""
+    before = os.sched_getaffinity(0)
+    assert 1 <= cpu.cores() <= len(before)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert cpu.cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "quota"),
+    [
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000"}, None),
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "250000 100000"}, 2.5),
+        (
+            "0::/a/b\n",
+            {"sys/fs/cgroup/a/cpu.max": "150000 100000", "sys/fs/cgroup/a/b/cpu.max": "max 9"},
+            1.5,
+        ),
+        ("0::/host/only\n", {"sys/fs/cgroup/cpu.max": "50000 100000"}, 0.5),
+        (
+            "3:cpuset:/\n1:cpu,cpuacct:/x\n",
+            {
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "300000",
+                "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000",
+            },
+            3.0,
+        ),
+        (
+            "1:cpu:/\n",
+            {
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+            },
+            None,
+        ),
+        ("", {}, None),
+    ],
+)
+def test_quota_of_control_groups(
+    tmp_path: Path, groups: str, files: dict[str, str], quota: float | None
+) -> None:
+    """Versions 1 and 2, limits of parents, and a container that sees its host's path."""
+    for name, text in {"proc/self/cgroup": groups, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cpu._quota(tmp_path) == quota
+
+
+def test_l2_is_that_of_sysfs() -> None:
+    """cpuid and the kernel tell the same size."""
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        if (index / "level").read_text().strip() == "2":
+            kilobytes = int((index / "size").read_text().strip().removesuffix("K"))
+            assert cpu.l2_bytes() == kilobytes << 10
+            return
+    pytest.skip("sysfs does not list caches here")

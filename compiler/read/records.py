@@ -1,0 +1,165 @@
+"""What a .param file says, layer by layer, before any schema is asked.
+
+Every name and every value remembers its place, so that whoever finds fault with it later (the
+schema, the weights, shape inference) can point at the very characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from ncc.compiler.diagnostics import ModelError, Problem
+
+MAGIC = 7767517
+"""The number that starts a .param file, and as a word a .param.bin file."""
+
+LONGEST_NAME = 255
+"""ncnn's limit in bytes for a layer type, a name, a string."""
+
+LARGEST_PARAM_ID = 31
+SHAPE_HINTS = 30
+"""The id under which a layer tells the shapes of its outputs."""
+
+MOST_PROBLEMS = 20
+"""Reading stops after so many problems: a file with more is not a model."""
+
+Number: TypeAlias = int | float
+Scalar: TypeAlias = int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: line and column (from 1) of a text, or byte offset of a binary."""
+
+    line: int | None = None
+    column: int | None = None
+    width: int = 1
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A layer type, or the name of a layer or blob."""
+
+    text: str
+    place: Place
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Spelling(StrEnum):
+    """How a value is written. What it means is for the layer's schema to say."""
+
+    INT = "integer"
+    FLOAT = "float"
+    STRING = "string"
+    WORD = "word"  # of a .param.bin: the bits of an integer or of a float
+
+
+@dataclass(frozen=True, slots=True)
+class RawValue:
+    """A parameter's value as it is spelled.
+
+    A scalar has one value. Words are kept as signed integers.
+    """
+
+    spelling: Spelling
+    values: tuple[Scalar, ...]
+    place: Place
+    is_array: bool = False
+
+    def __str__(self) -> str:
+        if self.spelling is Spelling.STRING:
+            return repr(self.values[0])
+        if not self.is_array:
+            return f"the {self.spelling} {self.values[0]}"
+        few = ",".join(map(str, self.values[:4])) + (",..." if len(self.values) > 4 else "")
+        return f"the array {few}" if self.values else "an empty array"
+
+
+@dataclass(frozen=True)
+class LayerRecord:
+    """One layer of the file. `params` is keyed by ncnn's id."""
+
+    type: Name
+    name: Name
+    inputs: tuple[Name, ...]
+    outputs: tuple[Name, ...]
+    params: Mapping[int, RawValue]
+
+    @property
+    def position(self) -> Place:
+        return self.type.place
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.name.text!r}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and, if it is text, its lines: what a diagnostic quotes from."""
+
+    path: str
+    lines: tuple[str, ...] = field(default=(), repr=False)
+
+    def problem(
+        self,
+        message: str,
+        place: Place | None = None,
+        *,
+        expected: str | None = None,
+        found: str | None = None,
+        suggestion: str | None = None,
+    ) -> Problem:
+        """A problem at a place of this file."""
+        place = place or Place()
+        if place.offset is not None:
+            message += f" (at byte {place.offset})"
+        quoted = self.lines[place.line - 1] if place.line and self.lines else None
+        return Problem(
+            message,
+            self.path,
+            place.line,
+            place.column,
+            quoted,
+            expected=expected,
+            found=found,
+            suggestion=suggestion,
+            width=place.width,
+        )
+
+    def error(
+        self,
+        message: str,
+        place: Place | None = None,
+        *,
+        expected: str | None = None,
+        found: str | None = None,
+        suggestion: str | None = None,
+    ) -> ModelError:
+        """The same as an error to raise."""
+        return ModelError(
+            self.problem(message, place, expected=expected, found=found, suggestion=suggestion)
+        )
+
+    def warning(self, message: str, place: Place | None = None) -> str:
+        """One line about something that ncnn ignores."""
+        line = f":{place.line}" if place is not None and place.line is not None else ""
+        return f"{self.path}{line}: warning: {message}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A whole .param file: its layers in file order, and what ncnn silently ignores in it."""
+
+    source: Source
+    layers: tuple[LayerRecord, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return self.source.path

@@ -1,0 +1,100 @@
+"""The threads of one run: the caller's, and workers that wait inside compiled code in between.
+
+The workers are Python threads of which each makes a single call, `ncc_worker`, that returns when
+the team is dissolved.  The call does not hold the interpreter's lock, and an idle worker sleeps in
+the kernel.  The native half is in ncc.compiler.llvm.threads.
+
+After a fork the child has none of the workers.  A team knows that (`lost`), and its owner makes a
+new one; a child that is forked from within a run cannot finish that run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable
+
+from ncc.runtime.errors import NccError
+from ncc.runtime.machine_code import MachineCode
+from ncc.runtime.memory import Memory
+
+# Where the maker of a pool writes the number of its threads (int64), and the sizes of pool and
+# barrier state; all else in them belongs to the compiled code.
+POOL_BYTES = 128
+POOL_THREADS = 16
+BARRIER_BYTES = 128
+
+_RUN_ALONE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_LAUNCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Team:
+    """Runs `code` on a fixed number of threads, one run at a time.
+
+    run(buffers): one run; `buffers` is the address of the array of buffer pointers.
+    A team of one starts no thread.  Workers end with `dissolve`, when the team is forgotten, or
+    when the interpreter exits, whichever comes first; the code stays mapped until they have.
+    """
+
+    def __init__(self, code: MachineCode, threads: int) -> None:
+        self.threads = threads
+        self.run: Callable[[int], None]
+        self._code = code
+        self._born = _forks
+        self._finish: weakref.finalize[..., Team] | None = None
+        if threads == 1:
+            self.run = _RUN_ALONE(code.address("ncc_run_alone"))
+            return
+        pool = Memory(POOL_BYTES)
+        ctypes.c_int64.from_address(pool.address + POOL_THREADS).value = threads
+        workers = [
+            threading.Thread(target=_work, args=(code, pool, tid), name=f"ncc-{tid}", daemon=True)
+            for tid in range(1, threads)
+        ]
+        self._finish = weakref.finalize(self, _dissolve, code, pool, workers)
+        try:
+            for worker in workers:
+                worker.start()
+        except RuntimeError as error:
+            self.dissolve()
+            raise NccError(f"cannot run on {threads} threads: {error}") from error
+        self.run = functools.partial(_LAUNCH(code.address("ncc_launch")), pool.address)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the workers are in the parent of a fork, so that a run would wait forever."""
+        return self._finish is not None and self._born != _forks
+
+    def dissolve(self) -> None:
+        """End the workers and wait for them.  The team cannot run any more."""
+        if self._finish is not None:
+            self._finish()
+
+
+def _work(code: MachineCode, pool: Memory, tid: int) -> None:
+    """The life of a worker.  It holds code and pool, so neither is unmapped under its feet."""
+    _WORKER(code.address("ncc_worker"))(pool.address, tid)
+
+
+def _dissolve(code: MachineCode, pool: Memory, workers: list[threading.Thread]) -> None:
+    _STOP(code.address("ncc_stop"))(pool.address)
+    for worker in workers:
+        # Not started, when the system had no more threads to give; itself, when the garbage
+        # collector happened to run on a worker that is just leaving.
+        if worker.ident is not None and worker is not threading.current_thread():
+            worker.join()

@@ -1,0 +1,59 @@
+"""Every example runs, from any folder, and prints what it promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def output_of(script: Path, *arguments: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments], cwd=cwd, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def accuracy(printed: str) -> float:
+    found = re.search(r"([\d.]+)%", printed)
+    assert found is not None, printed
+    return float(found[1])
+
+
+def test_the_compiled_digits_network_reads_handwriting(tmp_path: Path) -> None:
+    """At least 95 of 100 digits that training has not seen."""
+    assert accuracy(output_of(EXAMPLES / "digits" / "run.py", cwd=tmp_path)) >= 95
+
+
+def test_compile_and_run_reads_a_digit_and_survives_saving(tmp_path: Path) -> None:
+    """The digit it reads is the digit that was written, before and after saving."""
+    printed = output_of(EXAMPLES / "compile_and_run.py", cwd=tmp_path)
+    found = re.search(r"a handwritten (\d), read as (\d)", printed)
+    assert found is not None and found[1] == found[2]
+    assert "the same numbers: True" in printed
+
+
+def test_the_digits_files_are_small() -> None:
+    """The committed network and its data together stay under 1 MB."""
+    assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000
+
+
+@pytest.mark.slow
+def test_training_writes_the_committed_network(tmp_path: Path) -> None:
+    """The script writes the same .param and the same held-out data, and learns as well.
+
+    Not the same weights to the last bit: another BLAS may sum in another order.
+    """
+    pytest.importorskip("sklearn", reason="scikit-learn holds the data")
+    printed = output_of(EXAMPLES / "digits" / "train.py", str(tmp_path), cwd=tmp_path)
+    assert accuracy(printed) >= 95
+    committed = EXAMPLES / "digits"
+    for name in ("digits.param", "held_out.npz"):
+        assert (tmp_path / name).read_bytes() == (committed / name).read_bytes()
+    assert (tmp_path / "digits.bin").stat().st_size == (committed / "digits.bin").stat().st_size

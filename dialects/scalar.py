@@ -168,6 +168,12 @@ def clamp(x: Operand, low: float, high: float) -> Scalar:
     return minimum(maximum(x, low), high)
 
 
+def clip(x: Scalar, low: float, high: float) -> Scalar:
+    """x limited to [low, high]; NaN stays NaN."""
+    raised = select(x < low, low, x)
+    return select(raised > high, high, raised)
+
+
 def absolute(x: Operand) -> Scalar:
     return _apply(math.AbsFOp, x)
 

@@ -1,0 +1,114 @@
+"""The activations that ncnn fuses into a layer, and the formulas they share with layers.
+
+| type | y                                             | params      |
+|------|-----------------------------------------------|-------------|
+| 0    | x                                             |             |
+| 1    | max(x, 0), and 0 for NaN                      |             |
+| 2    | x where x > 0, else x * slope                 | slope       |
+| 3    | x limited to [min, max]                       | min, max    |
+| 4    | logistic                                      |             |
+| 5    | x * tanh(ln(1 + exp(x)))                      |             |
+| 6    | 0, x * (alpha x + beta) or x by two thresholds | alpha, beta |
+
+NaN stays NaN but in type 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ncc.dialects.ncnn.layer import Array, LayerError
+from ncc.dialects.scalar import Scalar, clip, exp, log, maximum, select, sigmoid, tanh
+
+LOGISTIC_LIMIT = 88.3762626647949
+"""ncnn limits what goes into a logistic function to plus and minus this."""
+
+_PARAM_COUNTS = (0, 0, 1, 2, 0, 0, 2)
+
+
+def check_activation(kind: int, params: Sequence[float]) -> None:
+    """Refuse an unknown activation type, or one without its params."""
+    if not 0 <= kind < len(_PARAM_COUNTS):
+        raise LayerError(f"activation type {kind} is none of 0 to 6", "activation_type")
+    wanted = _PARAM_COUNTS[kind]
+    if len(params) < wanted:
+        raise LayerError(
+            f"activation type {kind} takes {wanted} params, not {len(params)}",
+            "activation_params",
+        )
+
+
+def activate_array(x: Array, kind: int, params: Sequence[float]) -> Array:
+    """The fused activation of every element, in float32."""
+    with np.errstate(all="ignore"):
+        match kind:
+            case 0:
+                return x
+            case 1:
+                return np.fmax(x, np.float32(0))
+            case 2:
+                return np.where(x > 0, x, x * np.float32(params[0]))
+            case 3:
+                return np.clip(x, np.float32(params[0]), np.float32(params[1]))
+            case 4:
+                return logistic_array(x)
+            case 5:
+                return x * np.tanh(np.log(np.exp(x) + np.float32(1)))
+            case 6:
+                return hard_swish_array(x, params[0], params[1])
+    raise LayerError(f"activation type {kind} is none of 0 to 6", "activation_type")
+
+
+def activate(x: Scalar, kind: int, params: Sequence[float]) -> Scalar:
+    """The fused activation of one value."""
+    match kind:
+        case 0:
+            return x
+        case 1:
+            return maximum(x, 0.0)
+        case 2:
+            return select(x > 0.0, x, x * params[0])
+        case 3:
+            return clip(x, params[0], params[1])
+        case 4:
+            return logistic(x)
+        case 5:
+            return x * tanh(log(exp(x) + 1.0))
+        case 6:
+            return hard_swish(x, params[0], params[1])
+    raise LayerError(f"activation type {kind} is none of 0 to 6", "activation_type")
+
+
+def logistic_array(x: Array) -> Array:
+    """1 / (1 + exp(-x)), x limited as ncnn limits it."""
+    limited = np.clip(x, np.float32(-LOGISTIC_LIMIT), np.float32(LOGISTIC_LIMIT))
+    return np.asarray(np.float32(1) / (np.float32(1) + np.exp(-limited)))
+
+
+def logistic(x: Scalar) -> Scalar:
+    """1 / (1 + exp(-x)), x limited as ncnn limits it."""
+    return sigmoid(clip(x, -LOGISTIC_LIMIT, LOGISTIC_LIMIT))
+
+
+def hard_limits(alpha: float, beta: float) -> tuple[float, float]:
+    """Where alpha x + beta reaches 0 and 1; infinite or NaN for an alpha of 0, as in C."""
+    with np.errstate(all="ignore"):
+        slope, offset = np.float32(alpha), np.float32(beta)
+        low = -offset / slope
+        return float(low), float(np.float32(1) / slope + low)
+
+
+def hard_swish_array(x: Array, alpha: float, beta: float) -> Array:
+    """0 below the lower limit, x above the upper one, x * (alpha x + beta) between."""
+    low, high = hard_limits(alpha, beta)
+    between = x * (x * np.float32(alpha) + np.float32(beta))
+    return np.where(x < low, np.float32(0), np.where(x > high, x, between))
+
+
+def hard_swish(x: Scalar, alpha: float, beta: float) -> Scalar:
+    """0 below the lower limit, x above the upper one, x * (alpha x + beta) between."""
+    low, high = hard_limits(alpha, beta)
+    between = x * (x * alpha + beta)
+    return select(x < low, 0.0, select(x > high, x, between))

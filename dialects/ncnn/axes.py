@@ -1,0 +1,38 @@
+"""Axes as params name them: numpy order over the rank, negative ones counted from the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncc.dialects.ncnn.layer import LayerError, Shape
+
+
+def resolve_axis(axis: int, rank: int, param: str | None = "axis") -> int:
+    """The axis, 0 to rank - 1, that a param means; `LayerError` names the param otherwise."""
+    if not -rank <= axis < rank:
+        raise LayerError(f"axis {axis} is out of range for a blob of rank {rank}", param)
+    return axis % rank
+
+
+def resolve_axes(axes: Sequence[int], rank: int, param: str | None = "axes") -> tuple[int, ...]:
+    """Each axis of a list resolved, in the list's order; an axis may not stand there twice."""
+    resolved = tuple(resolve_axis(axis, rank, param) for axis in axes)
+    if len(set(resolved)) != len(resolved):
+        raise LayerError(f"axes {tuple(axes)} name an axis of rank {rank} twice", param)
+    return resolved
+
+
+def along_axis(axis: int, rank: int) -> tuple[int, ...]:
+    """The shape that makes a numpy vector broadcast along `axis` of a blob of that rank."""
+    return tuple(-1 if k == axis else 1 for k in range(rank))
+
+
+def extents(shape: Shape) -> dict[str, int]:
+    """A blob's extents under ncnn's names w, h, d, c; those its rank does not use are 1."""
+    named = {"w": 1, "h": 1, "d": 1, "c": 1}
+    named.update(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
+    return named
+
+
+EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
+"""ncnn's name of each axis, in numpy order, by rank."""

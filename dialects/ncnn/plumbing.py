@@ -1,0 +1,161 @@
+"""Where blobs come from and how they are handed on: nothing here computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    Weight,
+    WeightAttr,
+    integer,
+    layer,
+    real,
+    shape_of,
+)
+
+
+def stated_shape(w: int, h: int, d: int, c: int) -> Shape:
+    """The shape that four extents say; the rank is that of the outermost one that is not 0."""
+    if d:
+        return (c, d, h, w)
+    if c:
+        return (c, h, w)
+    return (h, w) if h else (w,)
+
+
+@layer("Input", inputs=0, outputs=(1, None))
+class InputOp(Layer):
+    """What the caller feeds. Its extents are a hint: what is fed decides."""
+
+    w = integer(0)
+    h = integer(1)
+    d = integer(11)
+    c = integer(2)
+
+    def infer(self) -> list[Shape]:
+        """The shapes that the results already have, else the one that the params say."""
+        return [self._shape(k) for k in range(len(self.results))]
+
+    def _shape(self, k: int) -> Shape:
+        known = shape_of(self.results[k])
+        if known is not None:
+            return known
+        stated = stated_shape(self.w, self.h, self.d, self.c)
+        if min(stated) <= 0:
+            blob = self.blob_names[k]
+            raise LayerError(f"the shape of input '{blob}' is not known: the file does not say it")
+        return stated
+
+
+@layer("MemoryData", inputs=0)
+class MemoryDataOp(Layer):
+    """A constant. `load_type` tells whether its values start with a tag (0) or are raw fp32 (1)."""
+
+    w = integer(0)
+    h = integer(1)
+    d = integer(11)
+    c = integer(2)
+    load_type = integer(21, 1)
+
+    data = Weight(lambda op: op.shape if op.load_type == 1 else None)
+    tagged_data = Weight(lambda op: op.shape if op.load_type == 0 else None, tagged=True)
+
+    @property
+    def shape(self) -> Shape:
+        return stated_shape(self.w, self.h, self.d, self.c)
+
+    @property
+    def values(self) -> WeightAttr:
+        """The constant itself, however it is stored."""
+        held = self.data if self.load_type == 1 else self.tagged_data
+        if held is None:
+            raise LayerError("a MemoryData without its values")
+        return held
+
+    def check(self) -> None:
+        if self.load_type not in (0, 1):
+            raise LayerError(f"load_type is {self.load_type}, neither 0 nor 1", "load_type")
+        if min(self.shape) <= 0:
+            raise LayerError(f"a constant cannot have the shape {self.shape}")
+
+    def infer(self) -> Shape:
+        return self.shape
+
+    def reference(self) -> Array:
+        return self.values.array()
+
+    def expand(self, b: Builder) -> Tensor:
+        return b.weight(self.values)
+
+
+@layer("Split", outputs=(1, None))
+class SplitOp(Layer):
+    """The input under several names."""
+
+    def infer(self, x: Shape) -> list[Shape]:
+        return [x] * len(self.results)
+
+    def reference(self, x: Array) -> list[Array]:
+        return [x] * len(self.results)
+
+    def expand(self, b: Builder, x: Tensor) -> list[Tensor]:
+        return [x] * len(self.results)
+
+
+@layer("Noop", inputs=(0, None), outputs=(0, None))
+class NoopOp(Layer):
+    """Each output is the input at its position; inputs left over end here."""
+
+    def check(self) -> None:
+        if len(self.results) > len(self.operands):
+            raise LayerError(
+                f"{len(self.results)} outputs cannot be taken from {len(self.operands)} inputs"
+            )
+
+    def infer(self, *xs: Shape) -> Sequence[Shape]:
+        return xs[: len(self.results)]
+
+    def reference(self, *xs: Array) -> Sequence[Array]:
+        return xs[: len(self.results)]
+
+    def expand(self, b: Builder, *xs: Tensor) -> Sequence[Tensor]:
+        return xs[: len(self.results)]
+
+
+@layer("DeepCopy")
+class DeepCopyOp(Layer):
+    """The input; whether memory is copied is no matter of values."""
+
+    def infer(self, x: Shape) -> Shape:
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return x
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        return x
+
+
+@layer("Dropout")
+class DropoutOp(Layer):
+    """y = x * scale: what dropping inputs leaves to do when all are kept."""
+
+    scale = real(0, 1.0)
+
+    def infer(self, x: Shape) -> Shape:
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return x * self.scale
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        if self.scale == 1.0:
+            return x
+        at = b.loops_of(x.shape)
+        return b.map(at, x[at] * self.scale)

@@ -1,0 +1,222 @@
+"""Records + schema + weights -> a module of ncnn ops.
+
+    Input  data  0 1 data 0=28 1=28 2=1        %data = ncnn.Input() {w = 28, h = 28, c = 1, ...}
+    ReLU   relu  1 1 data out 0=0.1      ->    %out = ncnn.ReLU(%data) {slope = 0.1, ...}
+                                               func.return %out
+
+One op a layer, in file order; each blob is a result. The network's outputs are the blobs that
+nobody reads, or those asked for. Results are unranked until shapes are inferred.
+
+Problems are looked for in three rounds, each over the whole file and each on what the round before
+found good: types and wiring, parameters, weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+from ncc.compiler.diagnostics import ModelError, Problem, Unsupported, did_you_mean
+from ncc.compiler.read.layer_types import LAYER_TYPES
+from ncc.compiler.read.records import MOST_PROBLEMS, Graph, LayerRecord, Name
+from ncc.compiler.read.resolve import resolve_params
+from ncc.compiler.read.weights import WeightReader
+from ncc.dialects.ncnn.layer import LAYERS, Layer, LayerError
+
+
+def build(
+    graph: Graph, weights: WeightReader, outputs: Sequence[str] | None = None
+) -> tuple[ModuleOp, tuple[str, ...]]:
+    """The module of a network, and warnings about what ncnn ignores in the file.
+
+    Raises ModelError with every problem of a round, Unsupported where ncnn has a layer type that
+    ncc does not.
+    """
+    _raise_if_any(_unknown_types(graph) + _miswired(graph))
+    _require_supported(graph)
+    names = _output_names(graph, outputs)
+    ops, warnings = _make_ops(graph)
+    for op, record in zip(ops, graph.layers, strict=True):
+        op.properties.update(weights.weights_of(op, record))
+    return _function(ops, names), warnings
+
+
+def _raise_if_any(problems: list[Problem]) -> None:
+    if problems:
+        raise ModelError(problems[:MOST_PROBLEMS])
+
+
+def _unknown_types(graph: Graph) -> list[Problem]:
+    """One problem for each type that ncnn does not have, where it is first used."""
+    known = {*LAYER_TYPES, *LAYERS}
+    first: dict[str, Name] = {}
+    for record in graph.layers:
+        if record.type.text not in known:
+            first.setdefault(record.type.text, record.type)
+    return [
+        graph.source.problem(
+            f"no layer type {text!r}", name.place, suggestion=did_you_mean(text, known)
+        )
+        for text, name in first.items()
+    ]
+
+
+def _require_supported(graph: Graph) -> None:
+    missing = {r.type.text: r for r in reversed(graph.layers) if r.type.text not in LAYERS}
+    if not missing:
+        return
+    first = list(missing.values())[-1]
+    types = ", ".join(sorted(missing))
+    raise Unsupported(
+        f"layers of type {types}",
+        how="cut the network before these layers, or express them by others",
+        layer=first.name.text,
+        line=first.position.line,
+    )
+
+
+def _miswired(graph: Graph) -> list[Problem]:
+    """Blobs that are made twice, or read where they are not made yet, or never made."""
+    problems: list[Problem] = []
+    made: dict[str, tuple[int, Name]] = {}
+    for number, record in enumerate(graph.layers):
+        for blob in record.outputs:
+            _, earlier = made.setdefault(blob.text, (number, blob))
+            if earlier is not blob:
+                where = f" on line {earlier.place.line}" if earlier.place.line else ""
+                message = f"blob {blob.text!r} is made a second time; it was first{where}"
+                problems.append(graph.source.problem(message, blob.place))
+    for number, record in enumerate(graph.layers):
+        for blob in record.inputs:
+            if blob.text in made and made[blob.text][0] < number:
+                continue
+            # Nearest names are searched among all blobs, so not for ever more problems.
+            if len(problems) >= MOST_PROBLEMS:
+                return problems
+            problems.append(_unreadable(graph, record, blob, made))
+    return problems
+
+
+def _unreadable(
+    graph: Graph, record: LayerRecord, blob: Name, made: dict[str, tuple[int, Name]]
+) -> Problem:
+    if blob.text not in made:
+        return graph.source.problem(
+            f"no layer makes the blob {blob.text!r}",
+            blob.place,
+            suggestion=did_you_mean(blob.text, made),
+        )
+    number, maker = made[blob.text]
+    if graph.layers[number] is record:
+        message = f"{record} reads the blob {blob.text!r}, which it makes itself: a cycle"
+        return graph.source.problem(message, blob.place)
+    where = f" on line {maker.place.line}" if maker.place.line else f" by layer {number}"
+    message = f"blob {blob.text!r} is read before it is made{where}: a cycle, or a wrong order"
+    return graph.source.problem(message, blob.place)
+
+
+def _output_names(graph: Graph, asked: Sequence[str] | None) -> list[str]:
+    """The blobs to return, each once."""
+    made = [blob.text for record in graph.layers for blob in record.outputs]
+    if asked is None:
+        read = {blob.text for record in graph.layers for blob in record.inputs}
+        names = [blob for blob in made if blob not in read]
+        if not names:
+            raise graph.source.error("the network has no output: no blob is left unread")
+        return names
+    if unknown := set(asked) - set(made):
+        raise ModelError(
+            graph.source.problem(
+                f"no layer makes the blob {name!r} that was asked for as an output",
+                suggestion=did_you_mean(name, made),
+            )
+            for name in sorted(unknown)
+        )
+    if not asked:
+        raise graph.source.error("no output was asked for")
+    return list(dict.fromkeys(asked))
+
+
+def _make_ops(graph: Graph) -> tuple[list[Layer], tuple[str, ...]]:
+    """The layers with their parameters, all of them checked."""
+    ops: list[Layer] = []
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    values: dict[str, SSAValue] = {}
+    for record in graph.layers:
+        op, own_problems, own_warnings = _make_op(graph, record, values)
+        values.update(zip((blob.text for blob in record.outputs), op.results, strict=True))
+        ops.append(op)
+        problems += own_problems
+        warnings += own_warnings
+    _raise_if_any(problems)
+    return ops, tuple(warnings)
+
+
+def _make_op(
+    graph: Graph, record: LayerRecord, values: dict[str, SSAValue]
+) -> tuple[Layer, list[Problem], list[str]]:
+    cls = LAYERS[record.type.text]
+    params, problems, warnings = resolve_params(graph.source, record, cls.LAYER)
+    op = cls.make(
+        [values[blob.text] for blob in record.inputs],
+        params,
+        name=record.name.text,
+        blobs=[blob.text for blob in record.outputs],
+        line=record.position.line or 0,
+    )
+    problems += _miscounted(graph, record, cls)
+    if not problems:
+        try:
+            op.check()
+        except LayerError as error:
+            problems.append(_refused(graph, record, cls, error))
+    return op, problems, warnings
+
+
+def _miscounted(graph: Graph, record: LayerRecord, cls: type[Layer]) -> list[Problem]:
+    """Inputs or outputs in a number that the layer type does not take."""
+    problems = []
+    for what, count, (least, most) in (
+        ("input", len(record.inputs), cls.LAYER.inputs),
+        ("output", len(record.outputs), cls.LAYER.outputs),
+    ):
+        if count >= least and (most is None or count <= most):
+            continue
+        wanted = f"at least {least}" if most is None else f"{least} to {most}"
+        problems.append(
+            graph.source.problem(
+                f"{record} has a wrong number of {what}s",
+                record.position,
+                expected=str(least) if least == most else wanted,
+                found=str(count),
+            )
+        )
+    return problems
+
+
+def _refused(graph: Graph, record: LayerRecord, cls: type[Layer], error: LayerError) -> Problem:
+    """What a layer's own check found, at the parameter at fault where it stands in the file."""
+    place = record.position
+    if error.param is not None and error.param in cls.LAYER.params:
+        raw = record.params.get(cls.LAYER.params[error.param].id)
+        place = place if raw is None else raw.place
+    return graph.source.problem(f"{record}: {error.message}", place)
+
+
+def _function(ops: Sequence[Layer], names: Sequence[str]) -> ModuleOp:
+    """The layers as the body of `@network`, which returns the named blobs."""
+    values: dict[str, SSAValue] = {}
+    for op in ops:
+        values.update(zip(op.blob_names, op.results, strict=True))
+    returned = [values[name] for name in names]
+    function = FuncOp(
+        "network",
+        ((), [value.type for value in returned]),
+        Region(Block([*ops, ReturnOp(*returned)])),
+    )
+    function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in names])
+    return ModuleOp([function])

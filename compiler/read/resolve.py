@@ -1,0 +1,126 @@
+"""A value as it is spelled + what the layer's schema wants -> the parameter's value.
+
+    wanted     1        1.5      1,2      1.0,2.0   "text"   word
+    int        1        -        -        -         -        the integer
+    float      1.0      1.5      -        -         -        the float
+    ints       -        -        1,2      -         -        integers
+    floats     -        -        1.0,2.0  1.0,2.0   -        floats
+    string     -        -        -        -         text     -
+
+Where a dash stands, ncnn drops the value and takes the default; here it is an error.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem
+from ncc.compiler.read.records import SHAPE_HINTS, LayerRecord, RawValue, Source, Spelling
+from ncc.dialects.ncnn.layer import Declaration, ParamValue
+
+_WANTED = {
+    "int": "an integer",
+    "float": "a number",
+    "ints": "an array of integers; of a single one: with a comma behind it",
+    "floats": "an array of numbers; of a single one: with a comma behind it",
+    "string": 'a string in "quotes"',
+}
+
+_RANK = {4: 3, 5: 4}
+"""Shape hints have 4 numbers an output and know up to rank 3, or 5 numbers and rank 4."""
+
+
+def resolve_params(
+    source: Source, record: LayerRecord, declared: Declaration
+) -> tuple[dict[str, ParamValue], list[Problem], list[str]]:
+    """The parameters of a layer by name, the problems in them, and warnings.
+
+    Parameters without a problem are returned even where others have one.
+    """
+    params: dict[str, ParamValue] = {}
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    for id, raw in record.params.items():
+        param = declared.param_of_id(id)
+        try:
+            if id == SHAPE_HINTS:
+                _check_hints(source, record, raw)
+            elif param is None:
+                message = f"{record} has no parameter {id}; it is ignored"
+                warnings.append(source.warning(message, raw.place))
+            else:
+                params[param.name] = value = resolve(source, raw, param.kind, param.name)
+                if _is_suspicious(raw, param.kind, value):
+                    message = f"{param.name} of {record} is {value}: was an integer meant?"
+                    warnings.append(source.warning(message, raw.place))
+        except ModelError as error:
+            problems += error.problems
+    return params, problems, warnings
+
+
+def resolve(source: Source, raw: RawValue, kind: str, name: str) -> ParamValue:
+    """The value of the parameter `name`, which is of a kind of `Param.kind`.
+
+    Raises ModelError where it is spelled as another kind.
+    """
+    spelling = raw.spelling
+    numbers = raw.values
+    if spelling is Spelling.WORD and kind in ("float", "floats"):
+        packed = struct.pack(f"<{len(numbers)}i", *numbers)
+        numbers = struct.unpack(f"<{len(numbers)}f", packed)
+    match kind:
+        case "string" if spelling is Spelling.STRING:
+            return str(raw.values[0])
+        case "int" if spelling in (Spelling.INT, Spelling.WORD) and not raw.is_array:
+            return int(numbers[0])
+        case "float" if spelling is not Spelling.STRING and not raw.is_array:
+            return float(numbers[0])
+        case "ints" if raw.is_array and spelling is not Spelling.FLOAT:
+            return tuple(int(number) for number in numbers)
+        case "floats" if raw.is_array:
+            return tuple(float(number) for number in numbers)
+    if kind not in _WANTED:
+        raise CompilerBug(f"parameter {name!r} is declared with the unknown kind {kind!r}")
+    raise source.error(
+        f"parameter {name!r} has a value of another kind, which ncnn would drop for the default",
+        raw.place,
+        expected=_WANTED[kind],
+        found=str(raw),
+    )
+
+
+def _is_suspicious(raw: RawValue, kind: str, value: ParamValue) -> bool:
+    """Whether a word reads as a float that only the bits of a small integer make."""
+    if raw.spelling is not Spelling.WORD or kind != "float" or not isinstance(value, float):
+        return False
+    return 0 < abs(value) < 1e-38
+
+
+def _check_hints(source: Source, record: LayerRecord, raw: RawValue) -> None:
+    """Shape hints: for each output rank, w, h, c or rank, w, h, d, c.
+
+    They promise nothing and nothing is made of them: shapes are inferred.
+    """
+    count = len(record.outputs)
+    if not count:
+        return
+    step, rest = divmod(len(raw.values), count)
+    is_integers = raw.spelling in (Spelling.INT, Spelling.WORD) and raw.is_array
+    if is_integers and not raw.values:
+        return
+    if not is_integers or rest or step not in _RANK:
+        raise source.error(
+            "these are no shape hints",
+            raw.place,
+            expected=f"for each of {count} outputs 4 or 5 integers: rank, w, h, (d,) c",
+            found=f"{len(raw.values)} numbers" if is_integers else str(raw),
+        )
+    extents = [int(number) for number in raw.values]
+    ranks = extents[::step]
+    if min(extents) < 0 or max(ranks) > _RANK[step]:
+        raise source.error(
+            "a shape hint has an impossible rank or a negative extent",
+            raw.place,
+            expected=f"ranks of 0 to {_RANK[step]}",
+            found=str(raw),
+        )

@@ -1,0 +1,232 @@
+"""Groups: computations that become one kernel, each outlined as a function.
+
+    %b = generic(spread %bias)          func.func private @k0(%x, %w, %bias, %r) {
+    %c = generic(%x, %w) outs(%b)         %b = ...  %c = ...  %s = ...  %y = ...
+    %s = generic(%c + %r)         ->      func.return %y
+    %y = generic(max(%s, 0))            }
+                                        %y = func.call @k0(%x, %w, %bias, %r)
+
+A group is an anchor, the pointwise computation of its initial values, and the pointwise
+computations that follow at the point that is stored. No body is merged: a kernel's text still is
+the readable generics of its layers. Views (pad, concat, slices, reshapes) and constants stay
+outside; they are memory, not work.
+
+Legality of an epilogue: it alone reads the group's result, at the place that it writes itself.
+
+Needs: the structured level, tensors. Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.view import View
+from ncc.dialects.rt import CodeOp
+from ncc.dialects.weight import ConstantOp
+
+VIEWS = (
+    tensor.PadOp,
+    tensor.ConcatOp,
+    tensor.CollapseShapeOp,
+    tensor.ExpandShapeOp,
+    tensor.ExtractSliceOp,
+)
+_MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
+
+
+@dataclass
+class Group:
+    """The operations of one kernel, in program order."""
+
+    anchor: Operation
+    initial: list[Operation] = field(default_factory=list)
+    epilogue: list[GenericOp] = field(default_factory=list)
+
+    @property
+    def operations(self) -> list[Operation]:
+        return [*self.initial, self.anchor, *self.epilogue]
+
+    @property
+    def last(self) -> Operation:
+        return self.operations[-1]
+
+
+@dataclass(frozen=True)
+class Fuse(ModulePass):
+    """Outline every group of the network's function; see the head of this file."""
+
+    name = "fuse-groups"
+
+    epilogues: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        network = network_of(op)
+        for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
+            _outline(op, group, f"k{number}")
+        _erase_dead(network.body.block)
+
+
+def network_of(module: ModuleOp) -> func.FuncOp:
+    """The function that is the network: the one that nobody calls."""
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_visibility is None:
+            return op
+    raise CompilerBug("a module without a public function")
+
+
+def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
+    """The groups of a block, in the order of their anchors."""
+    groups: list[Group] = []
+    result_of: dict[SSAValue, Group] = {}
+    for op in block.ops:
+        if isinstance(op, _MEMORY):
+            continue
+        if not isinstance(op, GenericOp | FillOp | CodeOp):
+            raise CompilerBug(f"{op.name} has no place in the structured level")
+        if _is_initial(op):
+            continue
+        host = _host(op, result_of) if epilogues and isinstance(op, GenericOp) else None
+        if host is not None and isinstance(op, GenericOp):
+            del result_of[host.last.results[0]]
+            host.epilogue.append(op)
+            result_of[op.results[0]] = host
+            continue
+        group = Group(op, _initial_of(op))
+        groups.append(group)
+        if isinstance(op, GenericOp):
+            result_of[op.results[0]] = group
+    return groups
+
+
+def _is_initial(op: Operation) -> bool:
+    """Whether op only computes the initial values of one whole accumulation."""
+    if isinstance(op, FillOp):
+        return all(_accumulates_whole(use.operation) for use in op.results[0].uses)
+    if not isinstance(op, GenericOp) or len(list(op.results[0].uses)) != 1:
+        return False
+    view = View(op)
+    user = next(iter(op.results[0].uses)).operation
+    if not view.is_pointwise or view.indexed or not _accumulates_whole(user):
+        return False
+    return isinstance(user, GenericOp) and user.outputs[0] is op.results[0]
+
+
+def _accumulates_whole(user: Operation) -> bool:
+    """Whether a generic starts from `outs` and writes every point of it."""
+    if not isinstance(user, GenericOp):
+        return False
+    view = View(user)
+    return view.reads_outs and all(form.bare is not None for form in view.write.index)
+
+
+def _initial_of(op: Operation) -> list[Operation]:
+    if not isinstance(op, GenericOp):
+        return []
+    source = op.outputs[0].owner
+    return [source] if isinstance(source, GenericOp) and _is_initial(source) else []
+
+
+def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
+    """The group whose epilogue op can be: the latest one, when several qualify."""
+    view = View(op)
+    if not view.is_pointwise or view.captured or view.indexed:
+        return None
+    found: Group | None = None
+    for position, access in enumerate(view.reads):
+        group = result_of.get(access.value)
+        if group is None or len(list(access.value.uses)) != 1:
+            continue
+        if position not in view.live or not isinstance(group.anchor, GenericOp):
+            continue
+        anchor = View(group.anchor)
+        whole = all(form.bare is not None for form in anchor.write.index)
+        same = access.index == view.write.index and len(view.extents) == len(access.index)
+        if whole and same and all(form.bare is not None for form in access.index):
+            found = group if found is None or found.last.is_before_in_block(group.last) else found
+    return found
+
+
+def _outline(module: ModuleOp, group: Group, name: str) -> None:
+    """Move a group into a function and call it where the group's last operation stood."""
+    last = group.last
+    inside = set(group.operations)
+    local = _local_operations(group.operations)
+    external = _external_values(group.operations, {*inside, *local})
+    block = Block(arg_types=[value.type for value in external])
+    renamed: dict[SSAValue, SSAValue] = dict(zip(external, block.args, strict=True))
+    call = func.CallOp(name, external, [result.type for result in last.results])
+    call.attributes["layers"] = ArrayAttr([StringAttr(doc) for doc in _docs(group.operations)])
+    parent = last.parent_block()
+    if parent is None:
+        raise CompilerBug(f"{last.name} stands nowhere")
+    parent.insert_op_before(call, last)
+    for old, new in zip(last.results, call.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in local:
+        copy = op.clone(renamed)
+        block.add_op(copy)
+        renamed.update(zip(op.results, copy.results, strict=True))
+    for op in group.operations:
+        parent.detach_op(op)
+        for inner in op.walk():
+            for index, operand in enumerate(inner.operands):
+                if operand in renamed:
+                    inner.operands[index] = renamed[operand]
+        block.add_op(op)
+    block.add_op(func.ReturnOp(*last.results))
+    types = ([v.type for v in external], [r.type for r in last.results])
+    function = func.FuncOp(name, types, Region(block), visibility="private")
+    module.body.block.add_op(function)
+
+
+def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
+    """What every kernel makes for itself: shapes of results, scalar constants, and fills."""
+    found: dict[Operation, None] = {}
+    for op in operations:
+        for operand in op.operands:
+            owner = operand.owner
+            if isinstance(owner, FillOp) and _is_initial(owner):
+                found.update(dict.fromkeys([*_local_operations([owner]), owner]))
+            elif isinstance(owner, tensor.EmptyOp):
+                found[owner] = None
+            elif isinstance(owner, arith.ConstantOp) and not isinstance(operand.type, TensorType):
+                found[owner] = None
+    return list(found)
+
+
+def _external_values(operations: Iterable[Operation], inside: set[Operation]) -> list[SSAValue]:
+    found: dict[SSAValue, None] = {}
+    for op in operations:
+        nested = {inner for inner in op.walk()}
+        blocks = {block for region in op.regions for block in region.blocks}
+        for inner in op.walk():
+            for operand in inner.operands:
+                owner = operand.owner
+                if owner not in inside and owner not in nested and owner not in blocks:
+                    found[operand] = None
+    return list(found)
+
+
+def _docs(operations: Iterable[Operation]) -> list[str]:
+    found: dict[str, None] = {}
+    for op in operations:
+        doc = op.properties.get("doc") or op.attributes.get("doc")
+        if isinstance(doc, StringAttr):
+            found[doc.data] = None
+    return list(found)
+
+
+def _erase_dead(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if isinstance(op, _MEMORY) and op.results and not any(r.uses for r in op.results):
+            block.erase_op(op)

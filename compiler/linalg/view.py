@@ -1,0 +1,247 @@
+"""A `linalg.generic` as passes and schedulers see it: extents, kinds of loops, linear accesses.
+
+A view is cheap; make it anew, never keep it across a rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+
+from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, TensorType
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ncc.compiler.diagnostics import CompilerBug
+
+
+@dataclass(frozen=True)
+class Linear:
+    """constant + the sum of coefficient * loop; `terms` is sorted by loop and has no zeros."""
+
+    terms: tuple[tuple[int, int], ...]
+    constant: int = 0
+
+    @staticmethod
+    def of(terms: Mapping[int, int], constant: int = 0) -> Linear:
+        return Linear(tuple(sorted((d, c) for d, c in terms.items() if c)), constant)
+
+    @property
+    def bare(self) -> int | None:
+        """The loop that this form is, if it is one loop alone."""
+        if len(self.terms) == 1 and self.constant == 0 and self.terms[0][1] == 1:
+            return self.terms[0][0]
+        return None
+
+    def coefficient(self, loop: int) -> int:
+        return dict(self.terms).get(loop, 0)
+
+    def loops(self) -> set[int]:
+        return {loop for loop, _ in self.terms}
+
+
+def linear(expr: AffineExpr) -> Linear:
+    """An affine expression as a linear form; `CompilerBug` for quotients and remainders."""
+    terms: dict[int, int] = {}
+
+    def add(e: AffineExpr, factor: int) -> int:
+        match e:
+            case AffineConstantExpr():
+                return factor * e.value
+            case AffineDimExpr():
+                terms[e.position] = terms.get(e.position, 0) + factor
+                return 0
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+                return add(e.lhs, factor) + add(e.rhs, factor)
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
+                if isinstance(e.rhs, AffineConstantExpr):
+                    return add(e.lhs, factor * e.rhs.value)
+                if isinstance(e.lhs, AffineConstantExpr):
+                    return add(e.rhs, factor * e.lhs.value)
+        raise CompilerBug(f"the index {e} is not linear in the loops")
+
+    constant = add(expr, 1)
+    return Linear.of(terms, constant)
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor and the linear form of each of its coordinates."""
+
+    value: SSAValue
+    index: tuple[Linear, ...]
+
+    def uses(self, loop: int) -> bool:
+        return any(form.coefficient(loop) for form in self.index)
+
+
+class Role(Enum):
+    """What a loop of a reduction does."""
+
+    IMAGE = auto()  # parallel, moves the data operand only
+    OUT = auto()  # parallel, moves the weights only
+    BATCH = auto()  # parallel, moves both
+    REDUCE = auto()  # reduced
+    WINDOW = auto()  # reduced, beside an image loop in one index
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a tensor value."""
+    if not isinstance(value.type, TensorType):
+        raise CompilerBug(f"{value.type} is no ranked tensor")
+    return value.type.get_shape()
+
+
+class View:
+    """The loops, accesses and body of one generic."""
+
+    def __init__(self, op: GenericOp) -> None:
+        self.op = op
+        maps = [m.data for m in op.indexing_maps.data if isinstance(m, AffineMapAttr)]
+        accesses = [
+            Access(value, tuple(linear(e) for e in m.results))
+            for value, m in zip(op.operands, maps, strict=True)
+        ]
+        self.reads = accesses[:-1]
+        self.write = accesses[-1]
+        self.body: Block = op.body.block
+        kinds = [k.data for k in op.iterator_types.data]
+        self.reduced = [d for d, k in enumerate(kinds) if k is linalg.IteratorType.REDUCTION]
+        self.parallel = [d for d, k in enumerate(kinds) if k is linalg.IteratorType.PARALLEL]
+        self.extents = self._extents(accesses, len(kinds))
+
+    def _extents(self, accesses: Sequence[Access], count: int) -> tuple[int, ...]:
+        extents: dict[int, int] = {}
+        for access in accesses:
+            for form, extent in zip(access.index, shape_of(access.value), strict=True):
+                if form.bare is not None:
+                    extents[form.bare] = extent
+        if len(extents) != count:
+            raise CompilerBug(f"a loop without extent in {self.op}")
+        return tuple(extents[d] for d in range(count))
+
+    @cached_property
+    def live(self) -> list[int]:
+        """The inputs that the body reads (others only say an extent)."""
+        return [i for i in range(len(self.reads)) if self.body.args[i].uses]
+
+    @cached_property
+    def yielded(self) -> SSAValue:
+        """What the body computes for one point."""
+        last = self.body.last_op
+        if last is None or not last.operands:
+            raise CompilerBug("a generic without a yield")
+        return last.operands[0]
+
+    @property
+    def accumulator(self) -> BlockArgument:
+        """The block argument that holds the value in `outs`."""
+        return self.body.args[-1]
+
+    @property
+    def reads_outs(self) -> bool:
+        """Whether the result depends on what `outs` held before."""
+        return bool(self.accumulator.uses)
+
+    def combiner(self) -> tuple[Operation, SSAValue] | None:
+        """The operation that folds into the accumulator and the value it folds in."""
+        op = self.yielded.owner
+        if not isinstance(op, Operation) or len(op.operands) != 2:
+            return None
+        lhs, rhs = op.operands
+        if lhs is self.accumulator:
+            return op, rhs
+        return (op, lhs) if rhs is self.accumulator else None
+
+    @property
+    def is_pointwise(self) -> bool:
+        """All loops parallel, and nothing read of `outs`."""
+        return not self.reduced and not self.reads_outs
+
+    def product(self) -> tuple[int, int] | None:
+        """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
+        folded = self.combiner()
+        if folded is None or not isinstance(folded[0], arith.AddfOp):
+            return None
+        factor = folded[1].owner
+        if not isinstance(factor, arith.MulfOp):
+            return None
+        a, b = factor.operands
+        if not (isinstance(a, BlockArgument) and isinstance(b, BlockArgument)):
+            return None
+        if a.owner is not self.body or b.owner is not self.body:
+            return None
+        return (a.index, b.index)
+
+    def roles(self) -> dict[int, Role]:
+        """What every loop does: for contractions by the two operands, else by shared indices."""
+        pair = self.product()
+        roles: dict[int, Role] = {}
+        data = self.reads[pair[0]] if pair else self.reads[self.live[0]]
+        for loop in self.parallel:
+            if pair:
+                in_a, in_b = (self.reads[i].uses(loop) for i in pair)
+                roles[loop] = Role.BATCH if in_a and in_b else Role.IMAGE if in_a else Role.OUT
+            else:
+                beside = any(
+                    form.coefficient(loop) and form.loops() & set(self.reduced)
+                    for form in data.index
+                )
+                roles[loop] = Role.IMAGE if beside else Role.BATCH
+        image = {d for d, role in roles.items() if role is Role.IMAGE}
+        for loop in self.reduced:
+            window = any(f.coefficient(loop) and f.loops() & image for f in data.index)
+            roles[loop] = Role.WINDOW if window else Role.REDUCE
+        return roles
+
+    @cached_property
+    def indexed(self) -> set[int]:
+        """Loops whose value the body reads (`linalg.index`)."""
+        return {op.dim.value.data for op in self.body.ops if isinstance(op, linalg.ops.IndexOp)}
+
+    @cached_property
+    def captured(self) -> list[SSAValue]:
+        """Tensors that the body reads at computed coordinates."""
+        found: dict[SSAValue, None] = {}
+        for op in self.body.ops:
+            if isinstance(op, tensor.ExtractOp):
+                found[op.tensor] = None
+        return list(found)
+
+    @cached_property
+    def tails(self) -> tuple[tuple[int, int, int], ...]:
+        """Split reductions (outer, inner, n): the pair runs while outer * extent + inner < n."""
+        held = self.op.attributes.get("tails")
+        if not isinstance(held, ArrayAttr):
+            return ()
+        rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
+        found = [[n.value.data for n in row if isinstance(n, IntegerAttr)] for row in rows]
+        return tuple((outer, inner, true) for outer, inner, true in found)
+
+    def describe(self) -> str:
+        """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
+
+        def form(f: Linear) -> str:
+            parts = [f"d{d}" if c == 1 else f"d{d}*{c}" for d, c in f.terms]
+            if f.constant or not parts:
+                parts.append(str(f.constant))
+            return "+".join(parts)
+
+        def access(name: str, a: Access) -> str:
+            return f"{name}[{','.join(form(f) for f in a.index)}]"
+
+        names = "xwabcdefgh"
+        reads = [access(names[i % len(names)], self.reads[i]) for i in self.live]
+        folded = self.combiner() if self.reduced else None
+        sign = f"{folded[0].name.split('.')[-1]}=" if folded else "="
+        return f"{access('y', self.write)} {sign} {' , '.join(reads)}"

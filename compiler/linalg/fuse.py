@@ -228,5 +228,9 @@ def _docs(operations: Iterable[Operation]) -> list[str]:
 
 def _erase_dead(block: Block) -> None:
     for op in reversed(list(block.ops)):
-        if isinstance(op, _MEMORY) and op.results and not any(r.uses for r in op.results):
+        if (
+            isinstance(op, (*_MEMORY, FillOp))
+            and op.results
+            and not any(r.uses for r in op.results)
+        ):
             block.erase_op(op)

@@ -1,0 +1,321 @@
+"""Where values live: every tensor of the network as a strided window of some root.
+
+    pad      %p = pad %v        v lives inside p's memory: the producer of v writes it there
+    concat   %c = concat %a %b  a and b live inside c's memory
+    reshape  collapse, expand   the same memory under other strides
+    slice    extract_slice      a window of the source's memory
+    chain    call(.. %v ..)     a kernel that goes on writing into v: the result is v's memory
+
+The first pad, concat or return that wants to own a value gets it, and a root of their own is left
+for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
+a padded value) a copy is inserted and said: no value is ever in two places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import prod
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import ConstantOp
+
+
+class Kind(Enum):
+    """What memory a root is part of."""
+
+    ARENA = auto()
+    CONSTANT = auto()
+    INPUT = auto()
+    OUTPUT = auto()
+
+
+HEADER_BYTES = 64
+"""In front of an output whose number of rows only the run knows: the row count, an int64."""
+
+
+@dataclass(eq=False)
+class Root:
+    """Memory of its own: `elements` values of `element_bytes` bytes.
+
+    `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
+    root starts in the arena, the packed weights or the output.
+    """
+
+    kind: Kind
+    elements: int
+    element_bytes: int
+    number: int
+    value: SSAValue
+    byte_offset: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.element_bytes
+
+
+@dataclass(frozen=True)
+class Place:
+    """A strided window of a root; offset and strides count elements."""
+
+    root: Root
+    offset: int
+    strides: tuple[int, ...]
+
+    def moved(self, by: Sequence[int]) -> Place:
+        """The window that starts `by` cells further along each axis."""
+        distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
+        return Place(self.root, self.offset + distance, self.strides)
+
+
+RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
+_OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def element_bytes(type: Attribute) -> int:
+    """Bytes of one element in memory."""
+    if isinstance(type, IndexType):
+        return 8
+    if isinstance(type, IntegerType):
+        return max(1, type.width.data // 8)
+    return 4
+
+
+def chained(module: ModuleOp) -> dict[str, int]:
+    """Kernels that go on writing into an operand: function name -> position of the operand."""
+    found: dict[str, int] = {}
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp) or function.sym_visibility is None:
+            continue
+        for op in function.body.block.ops:
+            if isinstance(op, GenericOp) and isinstance(op.outputs[0], BlockArgument):
+                found[function.sym_name.data] = op.outputs[0].index
+    return found
+
+
+class Placement:
+    """Places of all values of the network's function, and the copies that this took."""
+
+    def __init__(self, module: ModuleOp, network: func.FuncOp) -> None:
+        self.module = module
+        self.network = network
+        self.block: Block = network.body.block
+        self.places: dict[SSAValue, Place] = {}
+        self.roots: list[Root] = []
+        self._copies = 0
+        while not self._attempt():
+            pass
+
+    def _attempt(self) -> bool:
+        """Place everything; False when a copy had to be inserted first."""
+        self.chained = chained(self.module)
+        self.owner: dict[SSAValue, tuple[Operation, int]] = {}
+        self.places, self.roots = {}, []
+        before = self._copies
+        for op in list(self.block.ops):
+            if isinstance(op, _OWNERS):
+                self._claim_operands(op)
+            elif isinstance(op, func.CallOp) and op.callee.string_value() in self.chained:
+                self._protect_chained(op, self.chained[op.callee.string_value()])
+        if self._copies != before:
+            return False
+        for value in self._values():
+            self._place(value)
+        for op in list(self.block.ops):
+            if isinstance(op, RESHAPES) and self._forward(op) is None:
+                self._copy(op, 0)
+        return self._copies == before
+
+    def _values(self) -> list[SSAValue]:
+        return [*self.block.args, *(result for op in self.block.ops for result in op.results)]
+
+    # --- ownership --------------------------------------------------------------------------
+
+    def _claim_operands(self, op: Operation) -> None:
+        for position, operand in enumerate(op.operands):
+            base = self._base(operand, any_reshape=isinstance(op, func.ReturnOp))
+            if base is None or base in self.owner:
+                self._copy(op, position)
+            else:
+                self.owner[base] = (op, position)
+
+    def _base(self, value: SSAValue, any_reshape: bool) -> SSAValue | None:
+        """The value whose producer would write into the owner, or None where that cannot be."""
+        while isinstance(value, OpResult):
+            source = value.op
+            if isinstance(source, tensor.CollapseShapeOp) or (
+                any_reshape and isinstance(source, tensor.ExpandShapeOp)
+            ):
+                value = source.operands[0]
+            elif isinstance(source, func.CallOp):
+                position = self.chained.get(source.callee.string_value())
+                if position is None:
+                    return value
+                value = source.operands[position]
+            elif isinstance(source, tensor.PadOp | tensor.ConcatOp):
+                return value
+            else:
+                return None
+        return None
+
+    def _protect_chained(self, call: func.CallOp, position: int) -> None:
+        """Copy an operand that a kernel overwrites while somebody else still reads it."""
+        value = call.operands[position]
+        constant = not isinstance(value, OpResult) or isinstance(value.op, ConstantOp)
+        if constant or len(list(value.uses)) != 1:
+            self._copy(call, position)
+
+    def _copy(self, op: Operation, position: int) -> None:
+        """Put a copy of one operand in front of op."""
+        value = op.operands[position]
+        name = f"copy{self._copies}"
+        self._copies += 1
+        body = Block(arg_types=[value.type])
+        shape = shape_of(value)
+        builder = Builder(body, "copy")
+        loops = builder.loops_of(shape)
+        result = builder.map(loops, Tensor(body.args[0], shape)[loops])
+        body.add_op(func.ReturnOp(result.value))
+        types = ([value.type], [value.type])
+        function = func.FuncOp(name, types, Region(body), visibility="private")
+        self.module.body.block.add_op(function)
+        call = func.CallOp(name, [value], [value.type])
+        call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
+        self.block.insert_op_before(call, op)
+        op.operands[position] = call.results[0]
+
+    # --- places -----------------------------------------------------------------------------
+
+    def _place(self, value: SSAValue) -> Place:
+        if value not in self.places:
+            self.places[value] = self._find(value)
+        return self.places[value]
+
+    def _find(self, value: SSAValue) -> Place:
+        if isinstance(value, BlockArgument):
+            return self._root(value, Kind.INPUT)
+        op = value.owner
+        if isinstance(op, ConstantOp | arith.ConstantOp):
+            return self._root(value, Kind.CONSTANT)
+        if isinstance(op, tensor.ExtractSliceOp):
+            begin = [int(n) for n in op.static_offsets.get_values()]
+            return self._place(op.source).moved(begin)
+        if isinstance(op, RESHAPES):
+            return self._forward(op) or Place(self._place(op.src).root, 0, ())
+        if isinstance(op, func.CallOp) and op.callee.string_value() in self.chained:
+            return self._place(op.operands[self.chained[op.callee.string_value()]])
+        if isinstance(op, func.CallOp) and len(op.results) == 2:
+            return self._rows_or_count(op, value)
+        return self._owned(value) or self._root(value, Kind.ARENA)
+
+    def _rows_or_count(self, call: func.CallOp, value: SSAValue) -> Place:
+        """The results of a data-dependent number of rows: the count goes into the header."""
+        rows, count = call.results
+        owned = self._owned(rows)
+        if owned is None:
+            return self._root(value, Kind.ARENA)
+        if value is count:
+            return self._root(count, Kind.OUTPUT, owned.root.number)
+        owned.root.byte_offset = HEADER_BYTES
+        return owned
+
+    def _owned(self, value: SSAValue) -> Place | None:
+        """Where the owner wants the value: through the reshapes between them, backwards."""
+        if value not in self.owner:
+            return None
+        op, position = self.owner[value]
+        wanted = op.operands[position]
+        place = self._inside(op, position, wanted)
+        path: list[Operation] = []
+        while wanted is not value:
+            source = wanted.owner
+            if not isinstance(source, Operation):
+                raise CompilerBug("an owned value without a producer")
+            path.append(source)
+            chain = source.name == "func.call"
+            callee = source.callee.string_value() if isinstance(source, func.CallOp) else ""
+            wanted = source.operands[self.chained[callee] if chain else 0]
+        for source in path:
+            place = self._backward(source, place)
+        return place
+
+    def _inside(self, op: Operation, position: int, value: SSAValue) -> Place:
+        if isinstance(op, func.ReturnOp):
+            return self._root(value, Kind.OUTPUT, position)
+        whole = self._place(op.results[0])
+        if isinstance(op, tensor.PadOp):
+            return whole.moved([int(n) for n in op.static_low.get_values()])
+        if not isinstance(op, tensor.ConcatOp):
+            raise CompilerBug(f"{op.name} owns nothing")
+        axis = op.dim.value.data
+        begin = [0] * len(whole.strides)
+        begin[axis] = sum(shape_of(x)[axis] for x in op.inputs[:position])
+        return whole.moved(begin)
+
+    def _backward(self, op: Operation, place: Place) -> Place:
+        """The place of a reshape's source when its result has to be at `place`."""
+        if isinstance(op, func.CallOp):
+            return place
+        if isinstance(op, tensor.CollapseShapeOp):
+            strides: list[int] = []
+            shape = shape_of(op.src)
+            for group, stride in zip(groups_of(op), place.strides, strict=True):
+                inner = contiguous([shape[axis] for axis in group])
+                strides += [stride * step for step in inner]
+            return Place(place.root, place.offset, tuple(strides))
+        return Place(place.root, place.offset, contiguous(shape_of(op.operands[0])))
+
+    def _forward(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> Place | None:
+        """The place of a reshape's result, or None where the source's strides do not allow it."""
+        source = self._place(op.src)
+        strides: list[int] = []
+        if isinstance(op, tensor.ExpandShapeOp):
+            shape = shape_of(op.result)
+            for group, stride in zip(groups_of(op), source.strides, strict=True):
+                strides += [stride * n for n in contiguous([shape[axis] for axis in group])]
+            return Place(source.root, source.offset, tuple(strides))
+        shape = shape_of(op.src)
+        for group in groups_of(op):
+            kept = [axis for axis in group if shape[axis] != 1] or [group[-1]]
+            for outer, inner in zip(kept, kept[1:], strict=False):
+                if source.strides[outer] != source.strides[inner] * shape[inner]:
+                    return None
+            strides.append(source.strides[kept[-1]])
+        return Place(source.root, source.offset, tuple(strides))
+
+    def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Place:
+        shape = shape_of(value)
+        if kind is not Kind.OUTPUT:
+            number = sum(root.kind is kind for root in self.roots)
+        if isinstance(value, BlockArgument):
+            number = value.index
+        size = element_bytes(_element_type(value))
+        root = Root(kind, prod(shape), size, number, value)
+        self.roots.append(root)
+        return Place(root, 0, contiguous(shape))
+
+
+def groups_of(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> list[list[int]]:
+    """The reassociation of a reshape as lists of axes."""
+    return [[axis.value.data for axis in group.data] for group in op.reassociation.data]
+
+
+def _element_type(value: SSAValue) -> Attribute:
+    kind = value.type
+    if not hasattr(kind, "element_type"):
+        raise CompilerBug(f"{kind} has no elements")
+    element: Attribute = kind.element_type
+    return element

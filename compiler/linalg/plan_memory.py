@@ -1,0 +1,163 @@
+"""The static memory plan: steps in order, and an offset in one arena for every root.
+
+A step is a kernel's call or the frame of a padded value: the border cells that its producer does
+not write. A root lives from the first step that writes it to the last that reads it. Offsets are
+given largest root first, at the lowest gap among the roots alive at the same time.
+
+Needs: an outlined network (`fuse-groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.ir import OpResult, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.place import Kind, Place, Placement, Root
+from ncc.compiler.linalg.view import shape_of
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kernel on the places of its operands, then of its results."""
+
+    function: func.FuncOp
+    operands: tuple[Place, ...]
+    results: tuple[Place, ...]
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The cells of a padded tensor that are not the padded value's own, set to `value`."""
+
+    place: Place
+    shape: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    value: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one inference does and where its values are."""
+
+    steps: tuple[Call | Frame, ...]
+    places: dict[SSAValue, Place]
+    constants: tuple[Root, ...]
+    arena_bytes: int
+    constant_bytes: int
+    outputs: tuple[Root, ...]
+
+
+def plan(module: ModuleOp) -> Plan:
+    """Place the values of an outlined network and lay out its memory.
+
+    Copies that placement took are inserted into the module.
+    """
+    network = network_of(module)
+    placement = Placement(module, network)
+    steps = _steps(module, network, placement)
+    constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
+    position = 0
+    for root in constants:
+        root.byte_offset = position
+        position += _rounded(root.bytes)
+    returned = network.body.block.last_op
+    if not isinstance(returned, func.ReturnOp):
+        raise CompilerBug("a network without a return")
+    outputs = tuple(placement.places[value].root for value in returned.operands)
+    return Plan(
+        tuple(steps),
+        placement.places,
+        tuple(constants),
+        _lay_out(steps),
+        position,
+        outputs,
+    )
+
+
+def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Call | Frame]:
+    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    steps: list[Call | Frame] = []
+    frames = _frames(network, placement)
+    for op in network.body.block.ops:
+        if not isinstance(op, func.CallOp):
+            continue
+        operands = tuple(placement.places[value] for value in op.operands)
+        results = tuple(placement.places[value] for value in op.results)
+        for result in results:
+            steps += frames.pop(result.root, [])
+        layers = op.attributes.get("layers")
+        names = tuple(str(name.data) for name in layers.data) if layers is not None else ()  # type: ignore[attr-defined]
+        steps.append(Call(functions[op.callee.string_value()], operands, results, names))
+    if frames:
+        raise CompilerBug("a padded value that nobody writes")
+    return steps
+
+
+def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call | Frame]]:
+    """The frames by the root that they are part of: they are written before its first value."""
+    frames: dict[Root, list[Call | Frame]] = {}
+    for op in network.body.block.ops:
+        if isinstance(op, tensor.PadOp):
+            place = placement.places[op.result]
+            low = tuple(int(n) for n in op.static_low.get_values())
+            high = tuple(int(n) for n in op.static_high.get_values())
+            frame = Frame(place, shape_of(op.result), low, high, pad_value(op))
+            frames.setdefault(place.root, []).append(frame)
+    return frames
+
+
+def pad_value(op: tensor.PadOp) -> float:
+    """The constant that a pad fills its border with."""
+    last = op.region.block.last_op
+    value = last.operands[0] if last is not None else None
+    constant = value.op if isinstance(value, OpResult) else None
+    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+        return float(constant.value.value.data)
+    raise CompilerBug("a pad whose value is no constant")
+
+
+def _rounded(count: int) -> int:
+    return -(-count // ALIGNMENT) * ALIGNMENT
+
+
+def touched(step: Call | Frame) -> tuple[list[Root], list[Root]]:
+    """The roots that a step reads and those that it writes."""
+    if isinstance(step, Frame):
+        return [], [step.place.root]
+    return [p.root for p in step.operands], [p.root for p in step.results]
+
+
+def _lay_out(steps: Sequence[Call | Frame]) -> int:
+    """Give every arena root its offset; the arena's size in bytes."""
+    alive: dict[Root, tuple[int, int]] = {}
+    for time, step in enumerate(steps):
+        reads, writes = touched(step)
+        for root in (*reads, *writes):
+            if root.kind is Kind.ARENA:
+                first, _ = alive.get(root, (time, time))
+                alive[root] = (first, time)
+    placed: list[Root] = []
+    for root in sorted(alive, key=lambda r: r.bytes, reverse=True):
+        first, last = alive[root]
+        neighbours = sorted(
+            (other for other in placed if alive[other][0] <= last and first <= alive[other][1]),
+            key=lambda other: other.byte_offset,
+        )
+        position = 0
+        for other in neighbours:
+            if position + root.bytes <= other.byte_offset:
+                break
+            position = max(position, _rounded(other.byte_offset + other.bytes))
+        root.byte_offset = position
+        placed.append(root)
+    return max((_rounded(root.byte_offset + root.bytes) for root in placed), default=0)

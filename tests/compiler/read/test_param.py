@@ -144,9 +144,10 @@ def test_problems_of_several_layers_are_reported_together() -> None:
 
 def test_a_line_that_ends_too_early_costs_no_other() -> None:
     """The next line, into which the broken layer ran, is read again."""
-    assert problems(
-        "7767517\n3 3\nInput data 0 1 data\nReLU r 1\nReLU s 1 1 data b 0=.\n"
-    ) == ["'ReLU' is no such number", "no number"]
+    assert problems("7767517\n3 3\nInput data 0 1 data\nReLU r 1\nReLU s 1 1 data b 0=.\n") == [
+        "'ReLU' is no such number",
+        "no number",
+    ]
 
 
 def test_a_count_cannot_exceed_what_the_file_holds() -> None:

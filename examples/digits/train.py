@@ -76,8 +76,8 @@ def convolve(x: Array, filters: Array) -> Array:
 def pool(x: Array) -> Array:
     """The largest of each 2 x 2 square: (n, h, w, c) -> (n, h/2, w/2, c)."""
     n, h, w, c = x.shape
-    squares: Array = x.reshape(n, h // 2, 2, w // 2, 2, c)
-    return squares.max(axis=(2, 4))
+    largest: Array = x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
+    return largest
 
 
 def forward(p: Weights, x: Array, keep: Array | float = 1.0) -> dict[str, Array]:
@@ -94,7 +94,7 @@ def forward(p: Weights, x: Array, keep: Array | float = 1.0) -> dict[str, Array]
 
 
 def backward(p: Weights, v: dict[str, Array], labels: Array, keep: Array) -> Weights:
-    """The gradient of the mean cross-entropy, by the chain rule from the last layer to the first."""
+    """The gradient of the mean cross-entropy: the chain rule from the last layer to the first."""
     d = (v["prob"] - np.eye(CLASSES, dtype=np.float32)[labels]) / len(labels)
     g = {"score": d.T @ v["mean"], "score_bias": d.sum(axis=0)}
 

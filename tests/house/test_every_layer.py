@@ -1,0 +1,56 @@
+"""Every layer says all that a layer must say."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import ncc.dialects.ncnn
+from ncc.dialects.ncnn.layer import LAYERS, Layer
+
+TESTS = Path(__file__).parents[1] / "dialects" / "ncnn"
+
+ROWS = list(LAYERS.items())
+BY_NAME = pytest.mark.parametrize("name, layer", ROWS, ids=[name for name, _ in ROWS])
+
+# What the caller feeds is not computed.
+GIVEN = ("Input",)
+
+
+def test_the_families_fill_the_table() -> None:
+    """Importing the dialect declares the layers of every family."""
+    assert ncc.dialects.ncnn.__doc__
+    assert {"Convolution", "Pooling", "InnerProduct", "Flatten"} <= LAYERS.keys()
+
+
+@BY_NAME
+def test_it_explains_itself(name: str, layer: type[Layer]) -> None:
+    """A docstring of its own: what the layer means."""
+    assert layer.__doc__ and layer.__doc__ != Layer.__doc__
+
+
+@BY_NAME
+def test_it_has_a_shape_rule(name: str, layer: type[Layer]) -> None:
+    """The shapes of its results from the shapes of its operands."""
+    assert layer.infer is not Layer.infer
+
+
+@BY_NAME
+def test_it_has_a_meaning_and_an_expansion(name: str, layer: type[Layer]) -> None:
+    """What numpy says it is, and what the structured level says it is."""
+    if name in GIVEN:
+        pytest.skip("what the caller feeds is not computed")
+    assert layer.reference is not Layer.reference
+    assert layer.expand is not Layer.expand
+
+
+@BY_NAME
+def test_it_has_a_test(name: str, layer: type[Layer]) -> None:
+    """The test file of its family names it."""
+    family = Path(inspect.getfile(layer)).stem
+    tests = TESTS / f"test_{family}.py"
+    assert tests.exists(), f"{tests.name} is missing"
+    assert re.search(rf"\b({name}|{layer.__name__})\b", tests.read_text())

@@ -1,0 +1,138 @@
+"""Imports go down only.
+
+    5  compiler/cli.py, ncc/                  the doors
+    4  compiler/*.py                          the whole: pipeline, interpreter, verification
+    3  compiler/{read,ncnn,linalg,loops,llvm}  the stages; they meet only in the IR
+    2  compiler/{diagnostics,options,target}.py  the notions they share
+    1  dialects/                              what is true
+    0  runtime/                               what happens
+
+A module imports lower floors and its own room. Rooms of the same floor do not see each other.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+NOTIONS = ("ncc.compiler.diagnostics", "ncc.compiler.options", "ncc.compiler.target")
+DOORS = ("ncc", "ncc.__main__", "ncc.compiler.cli")
+STAGES = tuple(f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm"))
+
+SHARED = {
+    # The view is how the structured level is read; writing loops is reading it.
+    "ncc.compiler.linalg.view": "ncc.compiler.loops",
+}
+
+LIBRARIES = {
+    # room or module: what it may import besides the standard library; the first match holds
+    "ncc.runtime": {"numpy"},
+    "ncc.dialects": {"numpy", "xdsl"},
+    "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
+    "ncc.compiler.oracle": {"numpy", "ncnn"},
+    "ncc.compiler.cli": {"numpy", "click", "rich"},
+    "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},
+    "ncc": set[str](),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One module that a file names, on a line."""
+
+    module: str
+    line: int
+    only_for_types: bool
+
+
+def inside(module: str, room: str) -> bool:
+    return module == room or module.startswith(room + ".")
+
+
+def room_of(module: str) -> tuple[int, str]:
+    """The floor, and the name of the room on it."""
+    if inside(module, "ncc.runtime"):
+        return 0, "runtime"
+    if inside(module, "ncc.dialects"):
+        return 1, "dialects"
+    if module in NOTIONS:
+        return 2, "notions"
+    for stage in STAGES:
+        if inside(module, stage):
+            return 3, stage
+    return (5, "doors") if module in DOORS else (4, "whole")
+
+
+def imports(source: Any, known: set[str]) -> Iterator[Import]:
+    """Every import of a file, wherever it stands; `from a import b` names a.b, if a module."""
+    for node in ast.walk(source.tree):
+        types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for child in ast.walk(node) if types else ():
+            child.only_for_types = True  # type: ignore[attr-defined]
+        flag = getattr(node, "only_for_types", False)
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, flag) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield Import(full if full in known else base, node.lineno, flag)
+
+
+def test_every_import_is_absolute(modules: tuple[Any, ...]) -> None:
+    """A moved file fails loudly, and the rest of this file can read the imports."""
+    known = {source.module for source in modules}
+    relative = [
+        f"{source.place}:{found.line}"
+        for source in modules
+        for found in imports(source, known)
+        if found.module.startswith(".")
+    ]
+    assert not relative
+
+
+def test_imports_go_down_only(modules: tuple[Any, ...]) -> None:
+    """No module imports a higher floor, or a neighbour on its own."""
+    known = {source.module for source in modules}
+    wrong = []
+    for source in modules:
+        floor, room = room_of(source.module)
+        for found in imports(source, known):
+            if not inside(found.module, "ncc") or inside(
+                source.module, SHARED.get(found.module, "-")
+            ):
+                continue
+            target_floor, target_room = room_of(found.module)
+            if target_floor > floor or (target_floor == floor and target_room != room):
+                wrong.append(f"{source.place}:{found.line} imports {found.module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_cycle(modules: tuple[Any, ...]) -> None:
+    """No module needs itself in order to be imported."""
+    known = {source.module for source in modules}
+    needs = {
+        source.module: {i.module for i in imports(source, known) if not i.only_for_types} & known
+        for source in modules
+    }
+    # Take away what needs nothing that is left, until nothing changes: a cycle stays.
+    while free := [module for module, below in needs.items() if not below & needs.keys()]:
+        for module in free:
+            del needs[module]
+    assert not needs, f"a cycle among {sorted(needs)}"
+
+
+def test_libraries_stay_in_their_rooms(modules: tuple[Any, ...]) -> None:
+    """The runtime needs numpy alone, LLVM is seen in one room, the terminal in one file."""
+    known = {source.module for source in modules}
+    wrong = []
+    for source in modules:
+        allowed = next(a for room, a in LIBRARIES.items() if inside(source.module, room))
+        for found in imports(source, known):
+            library = found.module.partition(".")[0]
+            if library not in allowed | {"ncc"} | sys.stdlib_module_names:
+                wrong.append(f"{source.place}:{found.line} imports {found.module}")
+    assert not wrong, "\n".join(wrong)

@@ -87,10 +87,10 @@ def _product(x: Array, y: Array, views: LoopViews, window: Window) -> Array:
     inner = [d for d in views.reduced if in_x[d] and in_y[d]]
     left = _grouped(x, batch, rows, inner)
     right = _grouped(y, batch, inner, columns)
-    result = _matrix_product(left, right) * x.dtype.type(repeats)
+    result: Array = _matrix_product(left, right) * x.dtype.type(repeats)
     order = [*batch, *rows, *columns]
-    result = result.reshape([sizes[d] for d in order]).transpose(np.argsort(order))
-    return result.reshape([sizes[d] if d in order else 1 for d in range(len(sizes))])
+    ordered = result.reshape([sizes[d] for d in order]).transpose(np.argsort(order))
+    return ordered.reshape([sizes[d] if d in order else 1 for d in range(len(sizes))])
 
 
 def _sum(array: Array, axes: Sequence[int]) -> Array:

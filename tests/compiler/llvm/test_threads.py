@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from llvmlite import binding  # type: ignore[import-untyped]
+from llvmlite import binding
 
 from ncc.compiler.llvm.threads import threads_text
 from ncc.runtime import cpu

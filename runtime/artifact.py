@@ -1,0 +1,186 @@
+"""What a compiled model is: code, weights, a table of buffers.  Kept in a .ncc file or in memory.
+
+A .ncc file is a zip archive without compression, so that any zip tool shows what is in it:
+
+    manifest.json   format version, bindings, sizes, CPU features, info
+    code/0.o ...    relocatable objects
+    weights         the packed weights, at a file offset that is a multiple of 4096
+
+Weights are mapped from the file, never read: processes that run the same model share the pages,
+and loading takes the same time for any size.  The same artifact always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ncc.runtime import cpu
+from ncc.runtime.archive import Archive, write_archive
+from ncc.runtime.errors import ArtifactError
+from ncc.runtime.manifest import MOST_BYTES, Fields
+
+Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[Any, Any]"
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+FORMAT = "ncc"
+FORMAT_VERSION = 1
+
+# A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
+DYNAMIC_HEADER = 64
+
+DTYPES = ("float32", "float16", "int64", "int32", "int8", "uint8")
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One input or output of a model: shape in numpy order.
+
+    A dynamic output has as many rows (axis 0) as the run finds; shape[0] is the most there can be.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    dynamic: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its buffer, a dynamic output's header included."""
+        count = np.dtype(self.dtype).itemsize
+        for extent in self.shape:
+            count *= extent
+        return count + DYNAMIC_HEADER * self.dynamic
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """A compiled model, ready to be loaded into any process on a CPU that has its features.
+
+    objects: ELF objects that together define the entries of ncc.compiler.llvm.threads and `run`.
+    weights: packed weights; best 64-byte aligned, else a session makes an aligned copy.
+    arena_bytes: size of the scratch memory that one run needs.
+    features: what the CPU must have, named as in /proc/cpuinfo; target: the name for them.
+    info: model name, optimization level, kernel table, version of ncc ...: anything JSON can say.
+    threads: how many threads the arena was planned for: the default, and the most, of a session.
+    """
+
+    objects: tuple[bytes, ...]
+    weights: Weights
+    arena_bytes: int
+    inputs: tuple[Binding, ...]
+    outputs: tuple[Binding, ...]
+    features: frozenset[str] = frozenset()
+    target: str = "baseline"
+    info: Mapping[str, Any] = field(default_factory=dict)
+    threads: int = 1
+
+    def require_cpu(self) -> None:
+        """Raise ArtifactError when this CPU lacks what the code was compiled for."""
+        missing = self.features - cpu.features()
+        if not missing and cpu.is_x86_64():
+            return
+        here = cpu.widest_target()
+        if here is None:
+            raise ArtifactError("the model was compiled for x86-64, which this machine is not")
+        raise ArtifactError(
+            f"the model was compiled for {self.target}, and this CPU lacks "
+            f"{', '.join(sorted(missing))}; recompile it with --target={here}",
+            missing,
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Write a .ncc file.  `path` has its old content or all of the new one.  Raises OSError."""
+        weights = as_bytes(self.weights)
+        manifest = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "target": self.target,
+            "features": sorted(self.features),
+            "threads": self.threads,
+            "arena_bytes": self.arena_bytes,
+            "weights_bytes": len(weights),
+            "objects": len(self.objects),
+            "inputs": [vars(binding) for binding in self.inputs],
+            "outputs": [vars(binding) for binding in self.outputs],
+            "info": dict(self.info),
+        }
+        text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
+        entries = {"manifest.json": memoryview(text)}
+        for number, code in enumerate(self.objects):
+            entries[f"code/{number}.o"] = memoryview(code)
+        entries["weights"] = weights
+        write_archive(path, entries, aligned=frozenset({"weights"}))
+
+    @classmethod
+    def load(
+        cls, path: PathLike, *, verify_weights: bool = False, any_cpu: bool = False
+    ) -> Artifact:
+        """Open a .ncc file.
+
+        verify_weights also reads all weights and compares their checksum (slow for large models).
+        any_cpu leaves out the question whether this CPU can run the code.
+        Raises ArtifactError for a broken, foreign or too new file, and for the wrong CPU; OSError
+        where the file cannot be opened.
+        """
+        artifact = _read(Archive(path), verify_weights)
+        if not any_cpu:
+            artifact.require_cpu()
+        return artifact
+
+
+def _read(archive: Archive, verify_weights: bool) -> Artifact:
+    """The artifact in an archive; the manifest is checked field by field."""
+    try:
+        manifest = json.loads(bytes(archive.entry("manifest.json")))
+    except (ValueError, RecursionError) as error:
+        raise archive.broken(f"manifest.json cannot be read: {error}") from error
+    fields = Fields(manifest, archive.broken)
+    if fields.text("format") != FORMAT:
+        raise archive.broken("its manifest is that of another program")
+    version = fields.number("version")
+    if version != FORMAT_VERSION:
+        newer = "a newer" if version > FORMAT_VERSION else "an older"
+        raise ArtifactError(
+            f"{archive.path} was written by {newer} ncc (format {version}; this one reads "
+            f"{FORMAT_VERSION}): compile the model again, or use that version"
+        )
+    weights = archive.entry("weights", verify_weights)
+    if len(weights) != fields.number("weights_bytes"):
+        raise archive.broken("weights has not the size that the manifest says")
+    return Artifact(
+        objects=tuple(
+            bytes(archive.entry(f"code/{number}.o")) for number in range(fields.number("objects"))
+        ),
+        weights=weights,
+        arena_bytes=fields.number("arena_bytes"),
+        inputs=tuple(map(_binding, fields.objects("inputs"))),
+        outputs=tuple(map(_binding, fields.objects("outputs"))),
+        features=frozenset(fields.texts("features")),
+        target=fields.text("target"),
+        info=fields.mapping("info"),
+        threads=fields.number("threads", 1),
+    )
+
+
+def _binding(fields: Fields) -> Binding:
+    shape, dtype = fields.numbers("shape"), fields.text("dtype")
+    if dtype not in DTYPES:
+        raise fields.broken(f"dtype {dtype!r} in the manifest is unknown")
+    binding = Binding(fields.text("name"), shape, dtype, fields.flag("dynamic"))
+    if binding.nbytes >= MOST_BYTES or (binding.dynamic and not shape):
+        raise fields.broken(f"the shape of {binding.name!r} in the manifest is impossible")
+    return binding
+
+
+def as_bytes(weights: Weights) -> memoryview:
+    """Any buffer as a flat view of its bytes."""
+    if isinstance(weights, np.ndarray):
+        return np.ascontiguousarray(weights).reshape(-1).view(np.uint8).data
+    return memoryview(weights).cast("B")

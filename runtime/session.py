@@ -1,0 +1,287 @@
+"""A compiled model in memory: check and bind arrays, run, hand out results."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ncc.runtime import cpu
+from ncc.runtime.artifact import DYNAMIC_HEADER, Artifact, Binding, PathLike, as_bytes
+from ncc.runtime.errors import ArtifactError, InputError, NccError
+from ncc.runtime.machine_code import MachineCode
+from ncc.runtime.memory import Memory
+from ncc.runtime.threads import BARRIER_BYTES, Team
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class SupportsArray(Protocol):
+    """What can show itself as a numpy array: tensors of other libraries."""
+
+    def __array__(self) -> Array: ...
+
+
+ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
+
+# Alignment of everything that compiled code writes; a cache line, and an AVX-512 register.
+ALIGNMENT = 64
+
+# The table of buffers: barrier state, arena, weights, then inputs, then outputs.
+_STATE, _ARENA, _WEIGHTS, _FIRST = range(4)
+
+
+class _Context:
+    """What one run at a time needs of its own: arena, table of buffers, and threads."""
+
+    def __init__(self, model: Model) -> None:
+        self._state = Memory(BARRIER_BYTES)
+        self._arena = Memory(model.artifact.arena_bytes)
+        self.table = (ctypes.c_void_p * model.buffers)()
+        self.table[_STATE] = self._state.address
+        self.table[_ARENA] = self._arena.address
+        self.table[_WEIGHTS] = model.weights_address
+        self.table_address = ctypes.addressof(self.table)
+        self.team = Team(model.code, model.num_threads)
+
+    def run(self) -> None:
+        """One run with the buffers that the table names."""
+        self.team.run(self.table_address)
+
+
+class Model:
+    """A compiled model that can be called.
+
+    Arrays are in numpy order and have no batch axis.  Any strides are accepted; the caller's
+    memory is never written, and every call returns fresh arrays.  Several Python threads may call
+    one model at once: each call in flight has an arena and threads of its own, which are kept for
+    later calls.  The interpreter's lock is not held during a run.  A model made before a fork can
+    be used in parent and child.
+
+    num_threads: at most, and by default, what the artifact was compiled for; the default is also
+    held to the cores that this process may use.
+    Raises ArtifactError where the artifact does not fit this CPU or its code cannot be loaded.
+    """
+
+    def __init__(self, artifact: Artifact, num_threads: int | None = None) -> None:
+        artifact.require_cpu()
+        if "amx_tile" in artifact.features and not cpu.allow_tiles():
+            raise ArtifactError("this system does not allow the use of AMX tiles", ["amx_tile"])
+        self.artifact = artifact
+        self.inputs: tuple[Binding, ...] = artifact.inputs
+        self.outputs: tuple[Binding, ...] = artifact.outputs
+        self.num_threads = _thread_count(artifact, num_threads)
+        self.code = MachineCode(artifact.objects)
+        self._weights = _aligned_weights(artifact)
+        self.weights_address = self._weights.ctypes.data
+        self.buffers = _FIRST + len(self.inputs) + len(self.outputs)
+        self._slots = {
+            binding.name: (slot, binding, np.dtype(binding.dtype))
+            for slot, binding in enumerate(self.inputs, _FIRST)
+        }
+        first = _FIRST + len(self.inputs)
+        self._results = [
+            (slot, binding, np.dtype(binding.dtype))
+            for slot, binding in enumerate(self.outputs, first)
+        ]
+        self._output_names = frozenset(binding.name for binding in self.outputs)
+        # Contexts that no call is using.  pop and append of a list are atomic: no lock is needed
+        # that a fork could leave locked.
+        self._free: list[_Context] = []
+        self._closed = False
+
+    @classmethod
+    def load(cls, path: PathLike, num_threads: int | None = None) -> Model:
+        """The model in a .ncc file.  Raises ArtifactError, or OSError without a file."""
+        return cls(Artifact.load(path), num_threads)
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a .ncc file, to be opened by `ncc.load`."""
+        self.artifact.save(path)
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """The output of a model with one input and one output."""
+        if len(self.inputs) != 1 or len(self.outputs) != 1:
+            raise InputError(
+                "only a model with one input and one output can be called with an array; use run: "
+                f"this one has inputs {_names(self.inputs)} and outputs {_names(self.outputs)}"
+            )
+        return self._run({self.inputs[0].name: x})[self.outputs[0].name]
+
+    def run(
+        self, feeds: Mapping[str, ArrayLike], outputs: Iterable[str] | None = None
+    ) -> dict[str, Array]:
+        """Run on all inputs, by blob name; the outputs that are asked for (default: all), by name.
+
+        Raises InputError for names, dtypes or shapes that do not fit.
+        """
+        if not isinstance(feeds, Mapping):
+            raise InputError(f"run expects a dict of arrays by name, found {_kind(feeds)}")
+        for name in feeds:
+            if name not in self._slots:
+                raise InputError.unknown_name("input", str(name), self._slots)
+        if outputs is None:
+            return self._run(feeds)
+        wanted = [outputs] if isinstance(outputs, str) else list(outputs)
+        for name in wanted:
+            if name not in self._output_names:
+                raise InputError.unknown_name(
+                    "output", str(name), [binding.name for binding in self.outputs]
+                )
+        results = self._run(feeds)
+        return {name: results[name] for name in wanted}
+
+    def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        arrays = [
+            (slot, _checked(feeds, binding, dtype)) for slot, binding, dtype in self._slots.values()
+        ]
+        results = [
+            (slot, binding, dtype, _aligned_empty(binding.nbytes))
+            for slot, binding, dtype in self._results
+        ]
+        context = self._take()
+        table = context.table
+        for slot, array in arrays:
+            table[slot] = array.ctypes.data
+        for slot, _, _, raw in results:
+            table[slot] = raw.ctypes.data
+        context.run()
+        self._give_back(context)
+        return {
+            binding.name: _trimmed(raw, binding, dtype)
+            if binding.dynamic
+            else raw.view(dtype).reshape(binding.shape)
+            for _, binding, dtype, raw in results
+        }
+
+    def _take(self) -> _Context:
+        """A context that nobody uses, made when there is none."""
+        while not self._closed:
+            try:
+                context = self._free.pop()
+            except IndexError:
+                return _Context(self)
+            if not context.team.lost:
+                return context
+        raise NccError("the model is closed")
+
+    def _give_back(self, context: _Context) -> None:
+        self._free.append(context)
+        if self._closed:
+            self.close()
+
+    def close(self) -> None:
+        """Give back arenas and threads; calls that are running finish first, later ones fail.
+
+        A model that is merely forgotten gives back everything as well.
+        """
+        self._closed = True
+        while self._free:
+            self._free.pop().team.dissolve()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(_describe, self.inputs))
+        outputs = ", ".join(map(_describe, self.outputs))
+        return f"<Model {inputs} -> {outputs}, {self.artifact.target}>"
+
+
+def _thread_count(artifact: Artifact, wanted: int | None) -> int:
+    if wanted is None:
+        return min(artifact.threads, cpu.cores())
+    if not 1 <= wanted <= artifact.threads:
+        raise InputError(
+            f"num_threads is {wanted}, and the model was compiled for 1 to {artifact.threads}: "
+            "compile it with a larger num_threads"
+        )
+    return wanted
+
+
+def _aligned_weights(artifact: Artifact) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The weights' bytes, where they are if that is aligned, else in a copy."""
+    flat = np.frombuffer(as_bytes(artifact.weights), np.uint8)
+    if flat.ctypes.data % ALIGNMENT == 0:
+        return flat
+    copy = _aligned_empty(flat.size)
+    copy[:] = flat
+    return copy
+
+
+def _aligned_empty(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """`size` bytes that begin at a multiple of ALIGNMENT."""
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+def _checked(feeds: Mapping[str, ArrayLike], binding: Binding, dtype: np.dtype[Any]) -> Array:
+    """The array for an input, contiguous, or the InputError that says what is wrong with it."""
+    name = binding.name
+    if name not in feeds:
+        raise InputError(f"no array was given for input {name!r}", name, _expected(binding))
+    value = feeds[name]
+    array = value if isinstance(value, np.ndarray) else _as_array(value, binding)
+    if array.dtype != dtype or array.shape != binding.shape:
+        found = f"{array.dtype} {_shape(array.shape)}"
+        raise InputError(f"input {name!r} does not fit", name, _expected(binding), found)
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return array.copy(order="C")
+
+
+def _as_array(value: object, binding: Binding) -> Array:
+    """The array that another library's tensor, or a buffer, shows itself as."""
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    try:
+        return np.asarray(memoryview(value))  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(
+            f"input {binding.name!r} does not fit", binding.name, _expected(binding), _kind(value)
+        ) from None
+
+
+def _trimmed(raw: Array, binding: Binding, dtype: np.dtype[Any]) -> Array:
+    """The rows that a run has found, out of the buffer of a dynamic output."""
+    rows = int(raw[:8].view(np.int64)[0])
+    if not 0 <= rows <= binding.shape[0]:
+        raise ArtifactError(
+            f"the code found {rows} rows for output {binding.name!r}, which has room for "
+            f"{binding.shape[0]}: this is a bug of ncc, please report it"
+        )
+    return raw[DYNAMIC_HEADER:].view(dtype).reshape(binding.shape)[:rows].copy()
+
+
+def _expected(binding: Binding) -> str:
+    return f"{binding.dtype} {_shape(binding.shape)}"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) if shape else "scalar"
+
+
+def _describe(binding: Binding) -> str:
+    return f"{binding.name}: {binding.dtype} {_shape(binding.shape)}{' rows' * binding.dynamic}"
+
+
+def _names(bindings: Iterable[Binding]) -> str:
+    return ", ".join(repr(binding.name) for binding in bindings)
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"

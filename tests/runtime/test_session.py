@@ -1,0 +1,331 @@
+"""Calling a compiled model: what goes in, what comes out, and from how many threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.runtime import session
+from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.errors import ArtifactError, InputError, NccError
+from ncc.runtime.session import Model
+
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+
+def expected(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What the test's model computes as y."""
+    return (2 * (x + np.float32(0.5))).reshape(-1)[::-1].reshape(x.shape)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+def test_results_do_not_depend_on_the_number_of_threads(reverse: Artifact, threads: int) -> None:
+    """Outputs by name; a dynamic one has the rows that were found."""
+    with Model(reverse, threads) as model:
+        for _ in range(20):
+            results = model.run({"data": X})
+            np.testing.assert_array_equal(results["y"], expected(X))
+            np.testing.assert_array_equal(results["rows"], X[X > 0][:, None])
+
+
+def test_outputs_are_selected_by_name(reverse: Artifact) -> None:
+    """In the order asked for; a single name will do."""
+    model = Model(reverse, 1)
+    assert list(model.run({"data": X}, ["rows", "y"])) == ["rows", "y"]
+    assert list(model.run({"data": X}, "rows")) == ["rows"]
+    assert model.run({"data": X}, []) == {}
+
+
+def test_a_dynamic_output_can_be_empty_or_full(reverse: Artifact) -> None:
+    """Zero rows keep their columns."""
+    model = Model(reverse, 1)
+    assert model.run({"data": -np.abs(X)})["rows"].shape == (0, 1)
+    assert model.run({"data": np.abs(X) + 1})["rows"].shape == (12, 1)
+
+
+@pytest.mark.parametrize("rows", [12, -1])
+def test_an_impossible_number_of_rows_is_refused(rows: int) -> None:
+    """An error, not memory of somebody else."""
+    binding = Binding("rows", (11, 1), dynamic=True)
+    raw = np.zeros(binding.nbytes, np.uint8)
+    raw[:8] = np.frombuffer(np.int64(rows).tobytes(), np.uint8)
+    with pytest.raises(
+        ArtifactError, match=f"{rows} rows for output 'rows', which has room for 11"
+    ):
+        session._trimmed(raw, binding, np.dtype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X[::-1, ::-1][::-1, ::-1],
+        np.broadcast_to(X[:1], (3, 4)),
+        np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 4),
+        memoryview(X),  # type: ignore[arg-type]
+    ],
+    ids=["fortran", "strided", "reversed", "broadcast", "unaligned", "memoryview"],
+)
+def test_any_strides_are_accepted(reverse: Artifact, x: Any) -> None:
+    """And the caller's memory stays as it is."""
+    before = np.array(x)
+    y = Model(reverse, 1).run({"data": x})["y"]
+    np.testing.assert_array_equal(y, expected(before))
+    np.testing.assert_array_equal(np.array(x), before)
+
+
+def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
+    """What shows itself as an array is one."""
+
+    class Tensor:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray[Any, Any]:
+            return X
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> object:
+            return X.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    model = Model(reverse, 1)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for x in (frozen, Tensor(), Exporter()):
+        np.testing.assert_array_equal(model.run({"data": x})["y"], expected(X))  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("x", "found"),
+    [
+        (X.astype(np.float64), "float64 3x4"),
+        (X.astype(">f4"), ">f4 3x4"),
+        (X[:2], "float32 2x4"),
+        (X[None], "float32 1x3x4"),
+        (X.tolist(), "a list"),
+        (None, "a NoneType"),
+        (3.0, "a float"),
+        ("data", "a str"),
+        (memoryview(b"abc"), "uint8 3"),
+    ],
+)
+def test_what_does_not_fit_is_named(reverse: Artifact, x: Any, found: str) -> None:
+    """The blob, what was expected, and what came."""
+    with pytest.raises(InputError) as caught:
+        Model(reverse, 1).run({"data": x})
+    message = f"input 'data' does not fit: expected float32 3x4, found {found}"
+    assert str(caught.value) == message
+    assert caught.value.blob == "data"
+
+
+def test_names_that_are_not_there(reverse: Artifact) -> None:
+    """Inputs and outputs come with a proposal; a missing input is named."""
+    model = Model(reverse, 1)
+    with pytest.raises(InputError, match="no input 'dta': expected 'data'; did you mean 'data'"):
+        model.run({"data": X, "dta": X})
+    with pytest.raises(InputError, match="no output 'row': .* did you mean 'rows'"):
+        model.run({"data": X}, ["row"])
+    with pytest.raises(InputError, match="no array was given for input 'data'"):
+        model.run({})
+    with pytest.raises(InputError, match="a dict of arrays by name, found a ndarray"):
+        model.run(X)  # type: ignore[arg-type]
+
+
+def test_calling_is_for_one_input_and_one_output(reverse: Artifact) -> None:
+    """With two outputs there is no telling which is meant."""
+    with pytest.raises(InputError, match="inputs 'data' and outputs 'y', 'rows'"):
+        Model(reverse, 1)(X)
+
+
+@pytest.fixture(scope="module")
+def single(reverse: Artifact, assemble: Any, threads_object: bytes) -> Artifact:
+    """y = x + x on 12 values, one thread: one input and one output."""
+    text = """
+    define void @run(ptr %buffers, i64 %tid, i64 %threads) {
+    entry:
+      %x.at = getelementptr ptr, ptr %buffers, i64 3
+      %y.at = getelementptr ptr, ptr %buffers, i64 4
+      %x = load ptr, ptr %x.at
+      %y = load ptr, ptr %y.at
+      %v = load <12 x float>, ptr %x, align 4
+      %w = fadd <12 x float> %v, %v
+      store <12 x float> %w, ptr %y, align 64
+      ret void
+    }"""
+    return dataclasses.replace(
+        reverse,
+        objects=(assemble(text), threads_object),
+        outputs=reverse.outputs[:1],
+        weights=b"",
+        arena_bytes=0,
+    )
+
+
+def test_call_takes_and_gives_an_array(single: Artifact) -> None:
+    """Also where there are neither weights nor arena."""
+    y = Model(single, 1)(X)
+    np.testing.assert_array_equal(y, X + X)
+    assert y.dtype == np.float32 and y.flags.writeable
+
+
+def test_every_call_gives_fresh_arrays(single: Artifact) -> None:
+    """A later call does not change an earlier result, nor does dropping the model."""
+    model = Model(single, 1)
+    first, second = model(X), model(X * 3)
+    del model
+    gc.collect()
+    np.testing.assert_array_equal(first, X + X)
+    np.testing.assert_array_equal(second, X * 6)
+
+
+def test_a_call_costs_little(single: Artifact) -> None:
+    """15 us on a quiet machine; three times that is accepted here."""
+    model = Model(single, 1)
+    best = min(timed(model) for _ in range(200))
+    assert best < 45e-6
+
+
+def timed(model: Model) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    model(X)
+    return time.perf_counter() - start
+
+
+def test_weights_that_are_not_aligned_are_copied(reverse: Artifact) -> None:
+    """Compiled code relies on 64 bytes."""
+    raw = np.zeros(400, np.uint8)
+    start = -raw.ctypes.data % 64 + 4
+    raw[start : start + 4] = np.frombuffer(np.float32(0.5).tobytes(), np.uint8)
+    model = Model(dataclasses.replace(reverse, weights=raw[start : start + 64]), 1)
+    assert model.weights_address % 64 == 0
+    np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_several_threads_call_one_model(reverse: Artifact, threads: int) -> None:
+    """Each call in flight has its own arena, so nobody sees another's numbers."""
+    model = Model(reverse, threads)
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).standard_normal((3, 4)).astype(np.float32)
+        for _ in range(100):
+            np.testing.assert_array_equal(model.run({"data": x})["y"], expected(x))
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(work, seed) for seed in range(8)]:
+            future.result()
+    assert 1 <= len(model._free) <= 4
+    model.close()
+
+
+def ncc_threads() -> list[threading.Thread]:
+    """Workers that are alive."""
+    return [thread for thread in threading.enumerate() if thread.name.startswith("ncc-")]
+
+
+def test_one_thread_starts_none_and_others_end_with_the_model(reverse: Artifact) -> None:
+    """By close, by with, and by being forgotten."""
+    model = Model(reverse, 1)
+    model.run({"data": X})
+    assert not ncc_threads()
+    model = Model(reverse, 3)
+    assert not ncc_threads()
+    model.run({"data": X})
+    assert len(ncc_threads()) == 2
+    del model
+    assert not ncc_threads()
+    with Model(reverse, 2) as model:
+        model.run({"data": X})
+        assert len(ncc_threads()) == 1
+    assert not ncc_threads()
+    with pytest.raises(NccError, match="closed"):
+        model.run({"data": X})
+
+
+def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> None:
+    """More than the arena was planned for is refused."""
+    assert 1 <= Model(reverse).num_threads <= reverse.threads
+    assert Model(dataclasses.replace(reverse, threads=1)).num_threads == 1
+    for count in (0, -1, 5):
+        with pytest.raises(InputError, match="was compiled for 1 to 4"):
+            Model(reverse, count)
+
+
+def test_a_cpu_that_lacks_a_feature_is_refused(reverse: Artifact) -> None:
+    """Before any of the code is loaded."""
+    with pytest.raises(ArtifactError, match="lacks avx99; recompile it with --target="):
+        Model(dataclasses.replace(reverse, features=frozenset({"sse2", "avx99"})))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_model_works_on_both_sides_of_a_fork(reverse: Artifact) -> None:
+    """The child has no workers of its parent, and makes its own."""
+    model = Model(reverse, 2)
+    model.run({"data": X})
+    child = os.fork()
+    if child == 0:
+        fits = np.array_equal(model.run({"data": X})["y"], expected(X))
+        os._exit(0 if fits else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+    model.close()
+
+
+def run_python(text: str, *arguments: str) -> str:
+    """What a fresh interpreter prints; it must end well within 30 seconds."""
+    command = [sys.executable, "-c", text, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_interpreter_exits_with_workers_alive(reverse: Artifact, tmp_path: Path) -> None:
+    """Neither hanging nor crashing, though nobody closed the model."""
+    reverse.save(tmp_path / "m.ncc")
+    text = """if True:
+        import sys
+        import numpy as np
+        from ncc.runtime.session import Model
+        model = Model.load(sys.argv[1], 4)
+        print(model.run({"data": np.ones((3, 4), np.float32)})["y"].sum())
+        cycle = [model]
+        cycle.append(cycle)
+    """
+    assert run_python(text, str(tmp_path / "m.ncc")) == "36.0\n"
+
+
+def test_running_needs_neither_xdsl_nor_llvm(reverse: Artifact, tmp_path: Path) -> None:
+    """A saved model is loaded and run by numpy and the standard library alone."""
+    reverse.save(tmp_path / "m.ncc")
+    text = """if True:
+        import sys, time
+        import numpy as np
+        start = time.perf_counter()
+        from ncc.runtime.session import Model
+        model = Model.load(sys.argv[1], 1)
+        model.run({"data": np.ones((3, 4), np.float32)})
+        print(time.perf_counter() - start < 0.5)
+        print([name for name in sys.modules if name.split(".")[0] in ("xdsl", "llvmlite")])
+        print([name for name in sys.modules if name.startswith(("ncc.compiler", "ncc.dialects"))])
+    """
+    assert run_python(text, str(tmp_path / "m.ncc")) == "True\n[]\n[]\n"
+
+
+def test_repr_tells_the_signature(reverse: Artifact) -> None:
+    """Inputs, outputs and target at a glance."""
+    text = repr(Model(reverse, 1))
+    assert text == "<Model data: float32 3x4 -> y: float32 3x4, rows: float32 12x1 rows, baseline>"

@@ -1,0 +1,157 @@
+"""Sliding windows: how far they reach, where they start, how many there are.
+
+Convolution, pooling and unfolding share this arithmetic. Everything is per axis; sequences are in
+numpy order, the last axis (w) last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.weight import Array, Shape
+
+SAME_UPPER = -233
+"""Padding code: the result has ceil(n / stride) cells; an odd cell of padding goes behind."""
+
+SAME_LOWER = -234
+"""Padding code: as SAME_UPPER, with the odd cell before."""
+
+Pad: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window along one axis: `kernel` taps, `dilation` cells apart, moved by `stride`."""
+
+    kernel: int
+    stride: int = 1
+    dilation: int = 1
+
+    @property
+    def extent(self) -> int:
+        """The cells from the first tap to the last, both counted."""
+        return self.dilation * (self.kernel - 1) + 1
+
+    def output(self, size: int) -> int:
+        """How many windows start inside `size` cells without leaving them."""
+        return (size - self.extent) // self.stride + 1
+
+    def same(self, size: int, code: int) -> Pad:
+        """The padding of SAME_UPPER or SAME_LOWER; none where nothing is missing."""
+        total = max(0, self.extent + (size - 1) // self.stride * self.stride - size)
+        half = total // 2
+        return (half, total - half) if code == SAME_UPPER else (total - half, half)
+
+    def tail(self, size: int) -> int:
+        """The cells behind `size` that make the last, partial window a whole one."""
+        return -(size - self.extent) % self.stride
+
+
+def convolution_pads(
+    pads: Sequence[Pad], windows: Sequence[Window], sizes: Sequence[int]
+) -> list[Pad]:
+    """Padding by the rules of convolution: explicit where any is positive, else a code, else none.
+
+    A code holds only where all pads are that code.
+    """
+    values = {value for pad in pads for value in pad}
+    for code in (SAME_UPPER, SAME_LOWER):
+        if values == {code}:
+            return [w.same(n, code) for w, n in zip(windows, sizes, strict=True)]
+    return list(pads) if max(values) > 0 else [(0, 0)] * len(pads)
+
+
+def output_sizes(
+    windows: Sequence[Window], padded: Sequence[int], what: str = "window"
+) -> tuple[int, ...]:
+    """The number of windows along each axis of a padded shape.
+
+    Raises `LayerError` where a window does not fit.
+    """
+    for window, size in zip(windows, padded, strict=True):
+        if window.extent > size:
+            extents = "x".join(str(w.extent) for w in windows)
+            inside = "x".join(map(str, padded))
+            raise LayerError(f"a {what} of {extents} does not fit into {inside} (padding included)")
+    return tuple(w.output(n) for w, n in zip(windows, padded, strict=True))
+
+
+def padded_shape(sizes: Sequence[int], pads: Sequence[Pad]) -> tuple[int, ...]:
+    """Each extent with what stands before and behind it."""
+    return tuple(low + n + high for n, (low, high) in zip(sizes, pads, strict=True))
+
+
+def windows_of(x: Array, windows: Sequence[Window]) -> Array:
+    """Every window of the last axes of x, as a view: shape (..., *outputs, *kernels)."""
+    axes = tuple(range(x.ndim - len(windows), x.ndim))
+    view = sliding_window_view(x, [w.extent for w in windows], axis=axes)
+    steps = [slice(None, None, w.stride) for w in windows]
+    taps = [slice(None, None, w.dilation) for w in windows]
+    lead = [slice(None)] * (view.ndim - 2 * len(axes))
+    chosen: Array = view[tuple(lead + steps + taps)]
+    return chosen
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Windows that divide an axis of `size` cells into `output` parts, which may overlap.
+
+    Part i is [floor(i * size / output), ceil((i + 1) * size / output)).
+    """
+
+    size: int
+    output: int
+
+    @property
+    def bounds(self) -> list[tuple[int, int]]:
+        """First cell and the one behind the last, of each part."""
+        return [
+            (i * self.size // self.output, -(-(i + 1) * self.size // self.output))
+            for i in range(self.output)
+        ]
+
+    @property
+    def longest(self) -> int:
+        return max(stop - start for start, stop in self.bounds)
+
+    @property
+    def regular(self) -> Window | None:
+        """The ordinary window that is the same, where the parts are equal."""
+        if self.size % self.output:
+            return None
+        return Window(self.size // self.output, self.size // self.output)
+
+    def cells(self) -> NDArray[np.int64]:
+        """The cells of each part, shape (output, longest); short parts repeat their last cell."""
+        starts = np.array([start for start, _ in self.bounds])
+        lasts = np.array([stop - 1 for _, stop in self.bounds])
+        cells: NDArray[np.int64] = np.minimum(
+            starts[:, None] + np.arange(self.longest), lasts[:, None]
+        )
+        return cells
+
+    def shares(self) -> NDArray[np.float32]:
+        """The weight of each of `cells` in its part's mean: 1 / length, 0 for repeated ones."""
+        lengths = np.array([stop - start for start, stop in self.bounds])[:, None]
+        shares = np.where(np.arange(self.longest) < lengths, 1 / lengths, 0)
+        return shares.astype(np.float32)
+
+
+def check_positive(op: object, names: Sequence[str]) -> None:
+    """Raise `LayerError` for the first of these params that is not positive."""
+    for name in names:
+        value = getattr(op, name)
+        if value <= 0:
+            raise LayerError(f"{name} is {value}, but must be positive", name)
+
+
+def planes(shape: Shape, rank: int) -> Shape:
+    """A shape with fewer axes than (channels, *space) read as one channel."""
+    return (1,) * (rank - len(shape)) + shape

@@ -37,8 +37,8 @@ def build(
     """
     _raise_if_any(_unknown_types(graph) + _miswired(graph))
     _require_supported(graph)
-    names = _output_names(graph, outputs)
     ops, warnings = _make_ops(graph)
+    names = _output_names(graph, outputs)
     for op, record in zip(ops, graph.layers, strict=True):
         op.properties.update(weights.weights_of(op, record))
     return _function(ops, names), warnings

@@ -75,7 +75,10 @@ def counted_array(source: Source, text: str, place: Place) -> RawValue:
     count = integer(head)
     if count is None or count < 0:
         raise source.error(
-            "an array starts with its length", place, expected="a length", found=repr(head)
+            "an array of this form starts with its length",
+            place,
+            expected="the number of elements",
+            found=repr(head),
         )
     elements = tail.split(",") if comma else []
     if len(elements) != count:
@@ -141,14 +144,14 @@ def _numbers(
 
 
 def _not_a_number(source: Source, text: str, place: Place, index: int | None) -> ModelError:
-    element = "" if index is None else f"element {index + 1} is "
+    what = "the value" if index is None else f"element {index + 1}"
     shown = text if len(text) <= 40 else text[:40] + "..."
     if not text:
         return source.error("an array has an empty element", place, expected="a number")
     if INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
-        return source.error(f"{element}a number that does not fit 32 bits", place, found=shown)
+        return source.error(f"{what} is a number that does not fit 32 bits", place, found=shown)
     return source.error(
-        f"{element}no number",
+        f"{what} is not a number",
         place,
         expected='a decimal number, or a string that starts with a letter or is in "quotes"',
         found=repr(shown),

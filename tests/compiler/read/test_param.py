@@ -135,9 +135,9 @@ def test_problems_of_several_layers_are_reported_together() -> None:
     assert problems(
         "7767517\n4 3\nInput data 0 1 data 0=;\n#ReLU\nReLU r 1 1 data a 0=1e\nReLU s 1 1 a\n"
     ) == [
-        "no number",
+        "the value is not a number",
         "a .param file has no comments",
-        "no number",
+        "the value is not a number",
         "the file ends too early",
     ]
 
@@ -146,7 +146,7 @@ def test_a_line_that_ends_too_early_costs_no_other() -> None:
     """The next line, into which the broken layer ran, is read again."""
     assert problems("7767517\n3 3\nInput data 0 1 data\nReLU r 1\nReLU s 1 1 data b 0=.\n") == [
         "'ReLU' is no such number",
-        "no number",
+        "the value is not a number",
     ]
 
 
@@ -183,7 +183,7 @@ def test_the_caret_stands_under_the_word_at_fault() -> None:
     with pytest.raises(ModelError) as caught:
         parse(HEAD + "ReLU relu 1 1 data out 0=0x2\n")
     assert str(caught.value).splitlines()[:3] == [
-        "net.param:4:24: error: no number",
+        "net.param:4:24: error: the value is not a number",
         "  ReLU relu 1 1 data out 0=0x2",
         "                         ^^^^^",
     ]

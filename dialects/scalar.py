@@ -227,13 +227,23 @@ def power(x: Operand, y: Operand) -> Scalar:
     return _apply(math.PowFOp, x, y)
 
 
+def multiply_add(a: Operand, b: Operand, c: Operand) -> Scalar:
+    """a * b + c, rounded once."""
+    return _apply(math.FmaOp, a, b, c)
+
+
+def copy_sign(size: Operand, sign: Operand) -> Scalar:
+    """The magnitude of `size` with the sign of `sign`."""
+    return _apply(math.CopySignOp, size, sign)
+
+
 def unary(operation: type[Operation], x: Operand) -> Scalar:
     """Any unary float operation of the math dialect (`math.AsinOp`, ...)."""
     return _apply(operation, x)
 
 
 def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:
-    """Any binary float operation of arith or math (`arith.RemFOp`, `math.Atan2Op`, ...)."""
+    """Any binary float operation of arith or math (`math.Atan2Op`, ...)."""
     return _apply(operation, x, y)
 
 

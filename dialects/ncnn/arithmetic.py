@@ -1,0 +1,469 @@
+"""Arithmetic of blobs: with one another, with a number, with numbers of each channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import math as math_dialect
+from xdsl.ir.affine import AffineExpr
+
+from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    Weight,
+    WeightAttr,
+    integer,
+    layer,
+    real,
+    reals,
+)
+from ncc.dialects.scalar import (
+    Scalar,
+    absolute,
+    binary,
+    copy_sign,
+    exp,
+    floor,
+    log,
+    maximum,
+    multiply_add,
+    power,
+    round_even,
+    scalar,
+    select,
+    trunc,
+)
+
+GIVEN = -233
+"""What Scale's scale_data_size says when the scales are a second input."""
+
+ArrayFunction: TypeAlias = Callable[[Array, Array], Array]
+ScalarFunction: TypeAlias = Callable[[Scalar, Scalar], Scalar]
+
+
+# --- BinaryOp's functions -------------------------------------------------------------------------
+
+
+def larger(a: Scalar, b: Scalar) -> Scalar:
+    """std::max(a, b): b where a < b, else a, so that only a NaN in a is seen."""
+    return select(a < b, b, a)
+
+
+def smaller(a: Scalar, b: Scalar) -> Scalar:
+    """std::min(a, b): b where b < a, else a, so that only a NaN in a is seen."""
+    return select(b < a, b, a)
+
+
+def modulo(a: Scalar, b: Scalar) -> Scalar:
+    """C's fmod: a - n b, n the whole part of a / b.
+
+    The rounded quotient may be one too far; then the rest has the wrong sign and takes one b back.
+    Exact while n is below 2**24; above, as rough as ncnn's own vector code.
+    """
+    rest = multiply_add(-trunc(a / b), b, a)
+    back = rest + copy_sign(absolute(b), a)
+    inside = select(rest * copy_sign(1.0, a) < 0.0, back, rest)
+    return select(absolute(a) < absolute(b), a, inside)
+
+
+def remainder(a: Scalar, b: Scalar) -> Scalar:
+    """C's remainder: a - n b, n the whole number nearest to a / b (the even one of two).
+
+    A quotient rounded to the wrong side of a tie leaves more than half of b: one b goes back.
+    Exact while n is below 2**24.
+    """
+    size = absolute(b)
+    rest = multiply_add(-round_even(a / b), b, a)
+    nearest = select(absolute(rest) > size * 0.5, rest - copy_sign(size, rest), rest)
+    return select(absolute(a) < size * 0.5, a, nearest)
+
+
+def remainder_array(a: Array, b: Array) -> Array:
+    """C's remainder, in float64, where a whole quotient of two float32 below 2**53 is exact."""
+    a64, b64 = a.astype(np.float64), np.asarray(b, np.float64)
+    rest = np.fmod(a64, b64)
+    tie = np.abs(rest) * 2 == np.abs(b64)
+    odd = np.fmod(np.trunc(a64 / b64), 2) != 0
+    over = (np.abs(rest) * 2 > np.abs(b64)) | (tie & odd)
+    nearest = np.where(over, rest - np.copysign(b64, rest), rest)
+    return np.asarray(nearest, np.float32)
+
+
+def log_add_exp(a: Scalar, b: Scalar) -> Scalar:
+    """ln(exp(a) + exp(b)), the larger one taken out so that it does not overflow."""
+    largest = maximum(a, b)
+    return largest + log(exp(a - largest) + exp(b - largest))
+
+
+def log_add_exp_array(a: Array, b: Array) -> Array:
+    """ln(exp(a) + exp(b)), the larger one taken out so that it does not overflow."""
+    largest = np.fmax(a, b)
+    return np.asarray(largest + np.log(np.exp(a - largest) + np.exp(b - largest)))
+
+
+def _larger_array(a: Array, b: Array) -> Array:
+    return np.where(a < b, b, a)
+
+
+def _smaller_array(a: Array, b: Array) -> Array:
+    return np.where(b < a, b, a)
+
+
+def _swapped_array(function: ArrayFunction) -> ArrayFunction:
+    return lambda a, b: function(b, a)
+
+
+def _swapped(function: ScalarFunction) -> ScalarFunction:
+    return lambda a, b: function(b, a)
+
+
+def _atan2(a: Scalar, b: Scalar) -> Scalar:
+    return binary(math_dialect.Atan2Op, a, b)
+
+
+def _floor_divide(a: Scalar, b: Scalar) -> Scalar:
+    return floor(a / b)
+
+
+def _floor_divide_array(a: Array, b: Array) -> Array:
+    return np.floor(a / b)
+
+
+def _subtract(a: Scalar, b: Scalar) -> Scalar:
+    return a - b
+
+
+def _divide(a: Scalar, b: Scalar) -> Scalar:
+    return a / b
+
+
+BINARY_FUNCTIONS: tuple[tuple[ArrayFunction, ScalarFunction], ...] = (
+    (np.add, lambda a, b: a + b),
+    (np.subtract, _subtract),
+    (np.multiply, lambda a, b: a * b),
+    (np.divide, _divide),
+    (_larger_array, larger),
+    (_smaller_array, smaller),
+    (np.power, power),
+    (_swapped_array(np.subtract), _swapped(_subtract)),
+    (_swapped_array(np.divide), _swapped(_divide)),
+    (_swapped_array(np.power), _swapped(power)),
+    (np.arctan2, _atan2),
+    (_swapped_array(np.arctan2), _swapped(_atan2)),
+    (np.fmod, modulo),
+    (_swapped_array(np.fmod), _swapped(modulo)),
+    (log_add_exp_array, log_add_exp),
+    (_floor_divide_array, _floor_divide),
+    (_swapped_array(_floor_divide_array), _swapped(_floor_divide)),
+    (remainder_array, remainder),
+    (_swapped_array(remainder_array), _swapped(remainder)),
+)
+"""BinaryOp's functions by its op_type."""
+
+
+# --- broadcasting ---------------------------------------------------------------------------------
+
+
+def first_axis(own: Shape, other: Shape) -> int:
+    """The axis of the result that the first axis of a BinaryOp's operand lies on.
+
+    ncnn aligns a lower rank with the outermost axes of the other operand. A vector is aligned with
+    the innermost axis, unless its length is the outermost extent.
+    """
+    if len(own) == 1 and len(other) > 1 and own[0] != other[0]:
+        return len(other) - 1
+    return 0
+
+
+def aligned(own: Shape, other: Shape) -> Shape:
+    """A BinaryOp operand's shape in the rank of the result, extents of 1 where it has no axis."""
+    start, rank = first_axis(own, other), max(len(own), len(other))
+    return (1,) * start + own + (1,) * (rank - start - len(own))
+
+
+def broadcast(p: Shape, q: Shape) -> Shape:
+    """The shape of a BinaryOp of two blobs: an extent of 1 is repeated, others must be equal."""
+    pairs = list(zip(aligned(p, q), aligned(q, p), strict=True))
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise LayerError(f"{p} and {q} do not broadcast: their extents differ")
+    return tuple(n if m == 1 else m for m, n in pairs)
+
+
+def _stretch(x: Tensor, other: Tensor, at: Sequence[AffineExpr], shape: Shape) -> Scalar:
+    """The element of x that meets the element `at` of the broadcast shape."""
+    start = first_axis(x.shape, other.shape)
+    axes = range(start, start + x.rank)
+    return x[[at[k] if n == shape[k] else 0 for k, n in zip(axes, x.shape, strict=True)]]
+
+
+@layer("BinaryOp", inputs=(1, 2))
+class BinaryOpOp(Layer):
+    """One of 19 functions of two blobs, or of a blob and the number b."""
+
+    op_type = integer(0)
+    with_scalar = integer(1)
+    b = real(2)
+
+    def check(self) -> None:
+        if not 0 <= self.op_type < len(BINARY_FUNCTIONS):
+            last = len(BINARY_FUNCTIONS) - 1
+            raise LayerError(f"op_type {self.op_type} is none of 0 to {last}", "op_type")
+        wanted = 1 if self.with_scalar else 2
+        if len(self.operands) != wanted:
+            raise LayerError(
+                f"with_scalar is {self.with_scalar}, so there must be {wanted} inputs, "
+                f"not {len(self.operands)}",
+                "with_scalar",
+            )
+
+    def infer(self, p: Shape, q: Shape | None = None) -> Shape:
+        return p if q is None else broadcast(p, q)
+
+    def reference(self, p: Array, q: Array | None = None) -> Array:
+        function = BINARY_FUNCTIONS[self.op_type][0]
+        with np.errstate(all="ignore"):
+            if q is None:
+                return function(p, np.asarray(self.b, np.float32)).astype(np.float32, copy=False)
+            stretched = p.reshape(aligned(p.shape, q.shape)), q.reshape(aligned(q.shape, p.shape))
+            return function(*stretched).astype(np.float32, copy=False)
+
+    def expand(self, b: Builder, p: Tensor, q: Tensor | None = None) -> Tensor:
+        function = BINARY_FUNCTIONS[self.op_type][1]
+        if q is None:
+            at = b.loops_of(p.shape)
+            return b.map(at, function(p[at], scalar(self.b)))
+        shape = broadcast(p.shape, q.shape)
+        at = b.loops_of(shape)
+
+        return b.map(at, function(_stretch(p, q, at, shape), _stretch(q, p, at, shape)))
+
+
+PRODUCT, SUM, MAX = 0, 1, 2
+
+
+@layer("Eltwise", inputs=(2, None))
+class EltwiseOp(Layer):
+    """Product, (weighted) sum or maximum of blobs of one shape."""
+
+    op_type = integer(0)
+    coeffs = reals(1)
+
+    def check(self) -> None:
+        if self.op_type not in (PRODUCT, SUM, MAX):
+            raise LayerError(f"op_type {self.op_type} is none of 0, 1, 2", "op_type")
+        if self.coeffs and len(self.coeffs) != len(self.operands):
+            raise LayerError(f"{len(self.coeffs)} coeffs for {len(self.operands)} inputs", "coeffs")
+
+    def infer(self, *xs: Shape) -> Shape:
+        if any(x != xs[0] for x in xs):
+            raise LayerError(f"inputs of different shapes: {', '.join(map(str, xs))}")
+        return xs[0]
+
+    def reference(self, *xs: Array) -> Array:
+        with np.errstate(all="ignore"):
+            if self.op_type == PRODUCT:
+                return reduce(np.multiply, xs)
+            if self.op_type == MAX:
+                return reduce(_larger_array, xs)
+            scaled = [x * k for x, k in zip(xs, self._coefficients(), strict=True)]
+            return reduce(np.add, scaled)
+
+    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+        at = b.loops_of(xs[0].shape)
+        read = [x[at] for x in xs]
+        if self.op_type == PRODUCT:
+            return b.map(at, reduce(lambda p, q: p * q, read))
+        if self.op_type == MAX:
+            return b.map(at, reduce(larger, read))
+        scaled = [x if k == 1.0 else x * k for x, k in zip(read, self._coefficients(), strict=True)]
+        return b.map(at, reduce(lambda p, q: p + q, scaled))
+
+    def _coefficients(self) -> tuple[float, ...]:
+        return self.coeffs or (1.0,) * len(self.operands)
+
+
+# --- one number a channel -------------------------------------------------------------------------
+
+
+def scale_channels(x: Array, factor: Array, offset: Array | None) -> Array:
+    """x * factor + offset, with one factor and offset for each index of axis 0."""
+    shape = along_axis(0, x.ndim)
+    with np.errstate(all="ignore"):
+        scaled = x * factor.reshape(shape)
+        return np.asarray(scaled if offset is None else scaled + offset.reshape(shape))
+
+
+def expand_scale(b: Builder, x: Tensor, factor: Tensor, offset: Tensor | None) -> Tensor:
+    """x * factor + offset, with one factor and offset for each index of axis 0."""
+    at = b.loops_of(x.shape)
+    scaled = x[at] * factor[at[0]]
+    return b.map(at, scaled if offset is None else scaled + offset[at[0]])
+
+
+def check_channels(count: int, x: Shape, what: str, param: str) -> None:
+    """Refuse another count of values than the input has channels."""
+    if count != x[0]:
+        raise LayerError(f"{count} {what} do not fit the {x[0]} channels of {x}", param)
+
+
+def held(weight: WeightAttr | None, name: str) -> WeightAttr:
+    """A weight that the layer must have."""
+    if weight is None:
+        raise LayerError(f"weight '{name}' is missing")
+    return weight
+
+
+@layer("Scale", inputs=(1, 2), outputs=(1, 2))
+class ScaleOp(Layer):
+    """x * scale + bias, one scale a channel: stored, or (scale_data_size -233) a second input.
+
+    A second output is the second input, as with every layer that ncnn runs in place.
+    """
+
+    scale_data_size = integer(0)
+    bias_term = integer(1)
+
+    scale = Weight(lambda op: None if op.scale_data_size == GIVEN else (op.scale_data_size,))
+    bias = Weight(
+        lambda op: (op.scale_data_size,) if op.bias_term and op.scale_data_size != GIVEN else None
+    )
+
+    def check(self) -> None:
+        given = self.scale_data_size == GIVEN
+        if not given and self.scale_data_size <= 0:
+            raise LayerError(f"scale_data_size is {self.scale_data_size}", "scale_data_size")
+        if given and self.bias_term:
+            raise LayerError("a Scale of two inputs has no bias", "bias_term")
+        if len(self.operands) != (2 if given else 1):
+            raise LayerError(
+                f"scale_data_size is {self.scale_data_size}, so there must be "
+                f"{2 if given else 1} inputs, not {len(self.operands)}",
+                "scale_data_size",
+            )
+        if len(self.results) > len(self.operands):
+            raise LayerError("a Scale with stored scales has one output, not two")
+
+    def infer(self, x: Shape, scale: Shape | None = None) -> list[Shape]:
+        if scale is None:
+            check_channels(self.scale_data_size, x, "scales", "scale_data_size")
+            return [x]
+        if scale != (x[0],):
+            raise LayerError(f"scales of shape {scale} do not fit the {x[0]} channels of {x}")
+        return [x, scale][: len(self.results)]
+
+    def reference(self, x: Array, scale: Array | None = None) -> list[Array]:
+        factor = held(self.scale, "scale").array() if scale is None else scale
+        scaled = scale_channels(x, factor, self.bias.array() if self.bias else None)
+        return [scaled, factor][: len(self.results)]
+
+    def expand(self, b: Builder, x: Tensor, scale: Tensor | None = None) -> list[Tensor]:
+        factor = b.weight(held(self.scale, "scale")) if scale is None else scale
+        scaled = expand_scale(b, x, factor, b.weight(self.bias) if self.bias else None)
+        return [scaled, factor][: len(self.results)]
+
+
+@layer("Bias")
+class BiasOp(Layer):
+    """x + bias, one number for each c; ranks 1 and 2 have a single c."""
+
+    bias_data_size = integer(0)
+
+    bias = Weight(lambda op: (op.bias_data_size,))
+
+    def check(self) -> None:
+        if self.bias_data_size <= 0:
+            raise LayerError(f"bias_data_size is {self.bias_data_size}", "bias_data_size")
+
+    def infer(self, x: Shape) -> Shape:
+        if len(x) > 2:
+            check_channels(self.bias_data_size, x, "biases", "bias_data_size")
+        return x
+
+    def reference(self, x: Array) -> Array:
+        bias = held(self.bias, "bias").array()
+        return np.asarray(x + (bias.reshape(along_axis(0, x.ndim)) if x.ndim > 2 else bias[0]))
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        bias = b.weight(held(self.bias, "bias"))
+        at = b.loops_of(x.shape)
+        return b.map(at, x[at] + bias[at[0] if x.rank > 2 else 0])
+
+
+@layer("BatchNorm")
+class BatchNormOp(Layer):
+    """slope (x - mean) / sqrt(var + eps) + bias, one of each a channel."""
+
+    channels = integer(0)
+    eps = real(1)
+
+    slope = Weight(lambda op: (op.channels,))
+    mean = Weight(lambda op: (op.channels,))
+    var = Weight(lambda op: (op.channels,))
+    bias = Weight(lambda op: (op.channels,))
+
+    def check(self) -> None:
+        if self.channels <= 0:
+            raise LayerError(f"channels is {self.channels}, not positive", "channels")
+
+    def infer(self, x: Shape) -> Shape:
+        check_channels(self.channels, x, "sets of weights", "channels")
+        return x
+
+    def scale_and_offset(self) -> tuple[Array, Array]:
+        """The layer as x * factor + offset.
+
+        factor = slope / deviation and offset = bias - mean * factor, where a deviation of 0 counts
+        as 1e-4.
+        """
+        slope, mean = held(self.slope, "slope").array(), held(self.mean, "mean").array()
+        variance, bias = held(self.var, "var").array(), held(self.bias, "bias").array()
+        with np.errstate(all="ignore"):
+            deviation = np.sqrt(variance + np.float32(self.eps))
+            deviation = np.where(deviation == 0, np.float32(1e-4), deviation)
+            return slope / deviation, bias - slope * mean / deviation
+
+    def reference(self, x: Array) -> Array:
+        return scale_channels(x, *self.scale_and_offset())
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        factor, offset = self.scale_and_offset()
+        return expand_scale(b, x, b.table(factor), b.table(offset))
+
+
+@layer("PReLU")
+class PReLUOp(Layer):
+    """slope * x below 0, else x; one slope, or one for each index of the channel axis."""
+
+    num_slope = integer(0)
+
+    slope = Weight(lambda op: (op.num_slope,))
+
+    def check(self) -> None:
+        if self.num_slope <= 0:
+            raise LayerError(f"num_slope is {self.num_slope}, not positive", "num_slope")
+
+    def infer(self, x: Shape) -> Shape:
+        if self.num_slope not in (1, x[0]):
+            raise LayerError(
+                f"{self.num_slope} slopes do not fit the {x[0]} channels of {x}", "num_slope"
+            )
+        return x
+
+    def reference(self, x: Array) -> Array:
+        slope = held(self.slope, "slope").array().reshape(along_axis(0, x.ndim))
+        return np.where(x < 0, x * slope, x)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        slope = b.weight(held(self.slope, "slope"))
+        at = b.loops_of(x.shape)
+        value = x[at]
+        scaled = value * slope[at[0] if self.num_slope > 1 else 0]
+        return b.map(at, select(value < 0.0, scaled, value))

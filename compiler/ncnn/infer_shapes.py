@@ -1,0 +1,200 @@
+"""Give every value its shape, by the shape rules of the layers.
+
+    %data = ncnn.Input() {w = 28, h = 28, c = 3} : () -> tensor<*xf32>
+    %y = ncnn.Convolution(%data) {num_output = 8, kernel_w = 3} : (tensor<*xf32>) -> tensor<*xf32>
+
+becomes
+
+    %data = ncnn.Input() {w = 28, h = 28, c = 3} : () -> tensor<3x28x28xf32>
+    %y = ncnn.Convolution(%data) {...} : (tensor<3x28x28xf32>) -> tensor<8x26x26xf32>
+
+The shape of an input is the one asked for (`inputs = ["data=3x224x224"]`), else the one its value
+already has, else the one its params say. All problems of a network are reported at once, each with
+the way its shapes came.
+
+Needs: layers whose params are checked.  Breaks: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, Shape, shape_of
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.runtime.errors import InputError
+
+LONGEST_CHAIN = 6
+"""How many values a chain of shapes shows before it is cut."""
+
+
+@dataclass(frozen=True)
+class InferShapes(ModulePass):
+    """`infer-shapes{inputs="data=3x224x224"}`"""
+
+    name = "infer-shapes"
+
+    inputs: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        infer_shapes(op, dict(map(parse_input_shape, self.inputs)))
+
+
+def parse_input_shape(text: str) -> tuple[str, Shape]:
+    """`"data=3x224x224"` as a name and a shape in numpy order; `InputError` for anything else."""
+    name, equals, extents = text.rpartition("=")
+    numbers = extents.replace(",", "x").split("x")
+    if not equals or not all(number.isdecimal() for number in numbers):
+        raise InputError(f"{text!r} is no shape of an input", expected="name=3x224x224")
+    return name, tuple(map(int, numbers))
+
+
+def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, Shape] | None = None) -> None:
+    """Give every value of a network its shape.
+
+    `input_shapes`: shapes in numpy order by the names of input blobs; they override the file's.
+
+    Raises `InputError` for a name that is no input, `ModelError` with every layer that cannot take
+    the shapes it is given and every input whose shape nobody says, `Unsupported` where a layer
+    reads a value whose extents only the run knows.
+    """
+    asked = dict(input_shapes or {})
+    network = Network.of(module)
+    for name, shape in asked.items():
+        if name not in network.inputs:
+            raise InputError.unknown_name("input", name, network.inputs)
+        if not shape or min(shape) <= 0:
+            raise InputError(f"the shape of input {name!r} cannot be {_shown(shape)}", name)
+    problems = _Inference(asked, network.source).run(network)
+    if problems:
+        raise ModelError(problems)
+
+
+@dataclass
+class _Inference:
+    """One walk over a network."""
+
+    asked: Mapping[str, Shape]
+    source: str | None
+
+    def run(self, network: Network) -> list[Problem]:
+        problems: list[Problem] = []
+        failed: set[SSAValue] = set()
+        for op in network.layers:
+            if failed.intersection(op.operands):  # told once, where it went wrong
+                failed.update(op.results)
+                continue
+            try:
+                self._infer(op)
+            except LayerError as error:
+                problems.append(self._problem(op, error.message))
+                failed.update(op.results)
+        network.function.update_function_type()
+        return problems
+
+    def _infer(self, op: Layer) -> None:
+        if isinstance(op, InputOp):
+            for name, result in zip(op.blob_names, op.results, strict=True):
+                if name in self.asked:
+                    _set_shape(result, self.asked[name])
+        shapes = []
+        for operand in op.operands:
+            shape = shape_of(operand)
+            if shape is None:
+                raise CompilerBug(f"an operand of {describe(op)} has no shape", InferShapes.name)
+            if DYNAMIC_INDEX in shape:
+                raise Unsupported(
+                    f"{op.LAYER.type} of a value whose extents only the run knows",
+                    how="let the network end at the detection layer",
+                    layer=op.layer_name,
+                    line=op.line or None,
+                )
+            shapes.append(shape)
+        inferred = infer_layer(op, shapes)
+        for result, shape in zip(op.results, inferred, strict=True):
+            _set_shape(result, shape)
+
+    def _problem(self, op: Layer, message: str) -> Problem:
+        chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
+        return Problem(
+            f"{describe(op)}: {message}",
+            path=self.source,
+            line=op.line or None,
+            source_line=_line_of(self.source, op.line),
+            found="; ".join(chains) or None,
+        )
+
+
+def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes of a layer's results, all extents positive or `DYNAMIC`.
+
+    Raises `LayerError` where the layer does not take these shapes, `CompilerBug` where its rule
+    is broken.
+    """
+    try:
+        inferred = op.infer_all(shapes)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        given = ", ".join(map(_shown, shapes))
+        raise CompilerBug(
+            f"the shape rule of {describe(op)} fails on {given}: {error}", InferShapes.name
+        ) from error
+    if len(inferred) != len(op.results):
+        raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")
+    for shape in inferred:
+        if any(extent <= 0 and extent != DYNAMIC for extent in shape):
+            raise LayerError(f"nothing is left: the result would be {_shown(shape)}")
+    return inferred
+
+
+def describe(op: Layer) -> str:
+    """A layer as messages call it."""
+    return f"layer {op.layer_name!r} ({op.LAYER.type})"
+
+
+def chain(value: SSAValue) -> str:
+    """How a value came by its shape: `data 3x28x28 -> conv1 8x26x26`, along first operands."""
+    links: list[str] = []
+    while isinstance(owner := value.owner, Layer):
+        blob = owner.blob_names[owner.results.index(value)]
+        shape = shape_of(value)
+        links.append(
+            f"{blob or 'a value'} {'of unknown shape' if shape is None else _shown(shape)}"
+        )
+        if not owner.operands:
+            break
+        if len(links) == LONGEST_CHAIN:
+            links.append("...")
+            break
+        value = owner.operands[0]
+    return " -> ".join(reversed(links))
+
+
+def _set_shape(value: SSAValue, shape: Shape) -> None:
+    extents = [DYNAMIC_INDEX if extent == DYNAMIC else extent for extent in shape]
+    kind = TensorType(f32, extents)
+    if value.type != kind:
+        Rewriter.replace_value_with_new_type(value, kind)
+
+
+def _shown(shape: Shape) -> str:
+    return "x".join("?" if e in (DYNAMIC, DYNAMIC_INDEX) else str(e) for e in shape) or "a scalar"
+
+
+def _line_of(path: str | None, line: int) -> str | None:
+    """The text of a line of the model file, where there is such a text."""
+    if path is None or not line:
+        return None
+    try:
+        lines = Path(path).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):  # a message without the line is still a message
+        return None
+    return lines[line - 1] if line <= len(lines) else None

@@ -1,0 +1,75 @@
+"""A module as the network it is: its layers, and its inputs and outputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.plumbing import InputOp
+
+
+@dataclass(frozen=True)
+class Network:
+    """The function of a network. Everything is read from the IR when it is asked for."""
+
+    function: FuncOp
+
+    @staticmethod
+    def of(module: ModuleOp) -> Network:
+        """The one function of layers in a module.
+
+        Raises `VerifyException` where there is none, or more than one.
+        """
+        functions = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
+        if len(functions) != 1:
+            raise VerifyException(f"a network is one function, not {len(functions)}")
+        return Network(functions[0])
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers in order."""
+        return [op for op in self.function.body.block.ops if isinstance(op, Layer)]
+
+    @property
+    def terminator(self) -> ReturnOp:
+        """The return of the outputs."""
+        last = self.function.body.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise VerifyException("the function of a network ends in func.return")
+        return last
+
+    @property
+    def inputs(self) -> Mapping[str, SSAValue]:
+        """What the caller feeds, by the names of the blobs."""
+        given = [op for op in self.layers if isinstance(op, InputOp)]
+        return {b: r for op in given for b, r in zip(op.blob_names, op.results, strict=True)}
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """The names of the returned values, from the function's `outputs`."""
+        names = self.function.attributes.get("outputs")
+        count = len(self.terminator.operands)
+        if not isinstance(names, ArrayAttr) or len(names) != count:
+            raise VerifyException(f"the function of a network names its {count} `outputs`")
+        return [name.data for name in names if isinstance(name, StringAttr)]
+
+    @property
+    def outputs(self) -> Mapping[str, SSAValue]:
+        """The returned values by name; two names may have one value."""
+        return dict(zip(self.output_names, self.terminator.operands, strict=True))
+
+    @property
+    def source(self) -> str | None:
+        """The path of the .param file, where the reader left it."""
+        module = self.function.parent_op()
+        for op in (self.function, module):
+            path = None if op is None else op.attributes.get("source")
+            if isinstance(path, StringAttr):
+                return path.data
+        return None

@@ -1,0 +1,217 @@
+"""Reductions along axes: Reduction and Softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir.affine import AffineExpr
+
+from ncc.dialects.comprehension import Indices
+from ncc.dialects.ncnn.axes import resolve_axis
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    integer,
+    integers,
+    layer,
+    real,
+)
+from ncc.dialects.scalar import Scalar, absolute, exp, log, select, sqrt
+
+SUM, ABSOLUTE, SQUARES, MEAN, MAXIMUM, MINIMUM, PRODUCT, L1, L2, LOG_SUM, LOG_SUM_EXP = range(11)
+
+_FLOAT32 = np.finfo(np.float32)
+LARGEST = float(_FLOAT32.max)
+SMALLEST_NORMAL = float(_FLOAT32.tiny)
+
+
+@layer("Reduction")
+class ReductionOp(Layer):
+    """Some axes folded into one value: coeff * post(fold of pre(x)).
+
+    | operation       | pre    | fold    | post                              |
+    |-----------------|--------|---------|-----------------------------------|
+    | 0 sum, 3 mean   |        | sum     | of the mean: / count              |
+    | 1, 7            | abs    | sum     |                                   |
+    | 2               | square | sum     |                                   |
+    | 4 max, 5 min    |        | itself  |                                   |
+    | 6               |        | product |                                   |
+    | 8               | square | sum     | square root; 0 where not normal   |
+    | 9               |        | sum     | ln                                |
+    | 10              | exp    | sum     | ln                                |
+
+    A vector is always reduced. Without `keepdims` the reduced axes are gone; [1] remains of all.
+    """
+
+    operation = integer(0)
+    reduce_all = integer(1, 1)
+    coeff = real(2, 1.0)
+    axes = integers(3)
+    keepdims = integer(4)
+    fixbug0 = integer(5)
+
+    def check(self) -> None:
+        if not SUM <= self.operation <= LOG_SUM_EXP:
+            raise LayerError(f"operation is {self.operation}, none of 0 to 10", "operation")
+        if self.axes and not self.fixbug0:
+            raise LayerError("axes without 5=1: the file is too old, convert it again", "axes")
+        for axis in self.axes:
+            if not -4 <= axis < 4:
+                raise LayerError(f"axis {axis} is out of range for any rank", "axes")
+
+    def reduced(self, rank: int) -> list[int]:
+        """The axes that are folded, ascending."""
+        if self.reduce_all or rank == 1:
+            return list(range(rank))
+        return sorted({resolve_axis(axis, rank, "axes") for axis in self.axes})
+
+    def infer(self, x: Shape) -> Shape:
+        reduced = self.reduced(len(x))
+        if not reduced:
+            raise LayerError(f"no axis of {x} is reduced: reduce_all is 0 and axes is empty")
+        if self.keepdims:
+            return tuple(1 if k in reduced else n for k, n in enumerate(x))
+        return tuple(n for k, n in enumerate(x) if k not in reduced) or (1,)
+
+    def factor(self, x: Shape) -> float:
+        """What the folded values are multiplied by."""
+        count = prod(x[axis] for axis in self.reduced(len(x)))
+        return self.coeff / count if self.operation == MEAN else self.coeff
+
+    def reference(self, x: Array) -> Array:
+        axes = tuple(self.reduced(x.ndim))
+        with np.errstate(all="ignore"):
+            match self.operation:
+                case 4:
+                    y = np.fmax.reduce(x, axes, initial=np.float32(-LARGEST))
+                case 5:
+                    y = np.fmin.reduce(x, axes, initial=np.float32(LARGEST))
+                case 6:
+                    y = np.prod(x, axes)
+                case 1 | 7:
+                    y = np.abs(x).sum(axes)
+                case 2 | 8:
+                    y = np.square(x).sum(axes)
+                case 10:
+                    y = np.exp(x).sum(axes)
+                case _:
+                    y = x.sum(axes)
+            if self.operation == L2:
+                y = np.where(y < SMALLEST_NORMAL, np.float32(0), np.sqrt(y))
+            if self.operation in (LOG_SUM, LOG_SUM_EXP):
+                y = np.log(y)
+            y = np.asarray(y * np.float32(self.factor(x.shape)))
+        return y.reshape(self.infer(x.shape))
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        reduced = self.reduced(x.rank)
+        at = b.loops_of(x.shape)
+        over = [at[axis] for axis in reduced]
+        to = [at[axis] for axis in range(x.rank) if axis not in reduced]
+        y = self._fold(b, x, at, to, over)
+        post = b.loops_of(y.shape)
+        folded = y[post]
+        value = self._post(folded)
+        factor = self.factor(x.shape)
+        if factor != 1.0:
+            value = value * factor
+        if value is not folded:
+            y = b.map(post, value)
+        return restore_axes(b, y, x.rank, reduced) if self.keepdims else y
+
+    def _fold(
+        self, b: Builder, x: Tensor, at: Sequence[AffineExpr], to: Indices, over: Indices
+    ) -> Tensor:
+        cell = x[at]
+        match self.operation:
+            case 4:
+                return b.max(to, over, cell, init=-LARGEST)
+            case 5:
+                return b.min(to, over, cell, init=LARGEST)
+            case 6:
+                return b.product(to, over, cell)
+            case 1 | 7:
+                return b.sum(to, over, absolute(cell))
+            case 2 | 8:
+                return b.sum(to, over, cell * cell)
+            case 10:
+                return b.sum(to, over, exp(cell))
+            case _:
+                return b.sum(to, over, cell)
+
+    def _post(self, folded: Scalar) -> Scalar:
+        if self.operation == L2:
+            return select(folded < SMALLEST_NORMAL, 0.0, sqrt(folded))
+        return log(folded) if self.operation in (LOG_SUM, LOG_SUM_EXP) else folded
+
+
+def restore_axes(b: Builder, y: Tensor, rank: int, reduced: Sequence[int]) -> Tensor:
+    """The result of a reduction with an extent of 1 where an axis was reduced."""
+    shape: list[int] = []
+    groups: list[list[int]] = [[]]
+    kept = 0
+    for axis in range(rank):
+        if axis not in reduced:
+            if kept:
+                groups.append([])
+            shape.append(y.shape[kept])
+            kept += 1
+        else:
+            shape.append(1)
+        groups[-1].append(axis)
+    return b.expand(y, groups, shape)
+
+
+@layer("Softmax")
+class SoftmaxOp(Layer):
+    """exp(x - m) / sum of exp(x - m) along one axis, m the largest there."""
+
+    axis = integer(0)
+    fixbug0 = integer(1)
+
+    def check(self) -> None:
+        if self.axis != 0 and not self.fixbug0:
+            raise LayerError("axis without 1=1: the file is too old, convert it again", "axis")
+
+    def along(self, rank: int) -> int:
+        """The axis; a vector has only one."""
+        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+
+    def infer(self, x: Shape) -> Shape:
+        self.along(len(x))
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return softmax_array(x, self.along(x.ndim))
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        return softmax(b, x, self.along(x.rank))
+
+
+def softmax_array(x: Array, axis: int) -> Array:
+    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there."""
+    with np.errstate(all="ignore"):
+        powers = np.exp(x - x.max(axis, keepdims=True))
+        return np.asarray(powers / powers.sum(axis, keepdims=True))
+
+
+def softmax(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """exp(x - m) / sum of exp(x - m) along an axis, m the largest there."""
+
+    at = b.loops_of(x.shape)
+    along = at[axis]
+    to = [loop for loop in at if loop is not along]
+    rest: Indices = to or [0]  # of a vector, [1] remains
+    largest = b.max(to, over=(along,), of=x[at])
+    b.loops_of(x.shape)
+    powers = b.map(at, exp(x[at] - largest[rest]))
+    b.loops_of(x.shape)
+    total = b.sum(to, over=(along,), of=powers[at])
+    b.loops_of(x.shape)
+    return b.map(at, powers[at] / total[rest])

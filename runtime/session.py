@@ -87,6 +87,7 @@ class Model:
             (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.outputs, first)
         ]
+        self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         self._output_names = frozenset(binding.name for binding in self.outputs)
         # Contexts that no call is using.  pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
@@ -138,24 +139,18 @@ class Model:
         arrays = [
             (slot, _checked(feeds, binding, dtype)) for slot, binding, dtype in self._slots.values()
         ]
-        results = [
-            (slot, binding, dtype, _aligned_empty(binding.nbytes))
-            for slot, binding, dtype in self._results
-        ]
         context = self._take()
         table = context.table
         for slot, array in arrays:
-            table[slot] = array.ctypes.data
-        for slot, _, _, raw in results:
-            table[slot] = raw.ctypes.data
+            table[slot] = array.__array_interface__["data"][0]
+        results = {}
+        for slot, binding, dtype in self._results:
+            results[binding.name], table[slot] = _output_buffer(binding, dtype)
         context.run()
         self._give_back(context)
-        return {
-            binding.name: _trimmed(raw, binding, dtype)
-            if binding.dynamic
-            else raw.view(dtype).reshape(binding.shape)
-            for _, binding, dtype, raw in results
-        }
+        for binding in self._dynamic:
+            results[binding.name] = _found_rows(results[binding.name], binding)
+        return results
 
     def _take(self) -> _Context:
         """A context that nobody uses, made when there is none."""
@@ -210,21 +205,27 @@ def _thread_count(artifact: Artifact, wanted: int | None) -> int:
     return wanted
 
 
-def _aligned_weights(artifact: Artifact) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _aligned_weights(artifact: Artifact) -> Array:
     """The weights' bytes, where they are if that is aligned, else in a copy."""
     flat = np.frombuffer(as_bytes(artifact.weights), np.uint8)
     if flat.ctypes.data % ALIGNMENT == 0:
         return flat
-    copy = _aligned_empty(flat.size)
+    binding = Binding("weights", flat.shape, "uint8")
+    copy, _ = _output_buffer(binding, flat.dtype)
     copy[:] = flat
     return copy
 
 
-def _aligned_empty(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """`size` bytes that begin at a multiple of ALIGNMENT."""
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size]
+def _output_buffer(binding: Binding, dtype: np.dtype[Any]) -> tuple[Array, int]:
+    """A fresh array for a binding, aligned to ALIGNMENT, and the address of its buffer.
+
+    The buffer of a dynamic output begins DYNAMIC_HEADER bytes before the array.
+    """
+    raw = np.empty(binding.nbytes + ALIGNMENT, np.uint8)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(raw.data))
+    start = -address % ALIGNMENT
+    array: Array = np.ndarray(binding.shape, dtype, raw, start + DYNAMIC_HEADER * binding.dynamic)
+    return array, address + start
 
 
 def _checked(feeds: Mapping[str, ArrayLike], binding: Binding, dtype: np.dtype[Any]) -> Array:
@@ -256,15 +257,15 @@ def _as_array(value: object, binding: Binding) -> Array:
         ) from None
 
 
-def _trimmed(raw: Array, binding: Binding, dtype: np.dtype[Any]) -> Array:
-    """The rows that a run has found, out of the buffer of a dynamic output."""
-    rows = int(raw[:8].view(np.int64)[0])
-    if not 0 <= rows <= binding.shape[0]:
+def _found_rows(array: Array, binding: Binding) -> Array:
+    """The rows that a run has found, of the array that has room for the most."""
+    header = ctypes.c_int64.from_address(array.ctypes.data - DYNAMIC_HEADER)
+    if not 0 <= header.value <= binding.shape[0]:
         raise ArtifactError(
-            f"the code found {rows} rows for output {binding.name!r}, which has room for "
+            f"the code found {header.value} rows for output {binding.name!r}, which has room for "
             f"{binding.shape[0]}: this is a bug of ncc, please report it"
         )
-    return raw[DYNAMIC_HEADER:].view(dtype).reshape(binding.shape)[:rows].copy()
+    return array[: header.value].copy()
 
 
 def _expected(binding: Binding) -> str:

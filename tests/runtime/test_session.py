@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import gc
 import os
@@ -58,12 +59,11 @@ def test_a_dynamic_output_can_be_empty_or_full(reverse: Artifact) -> None:
 def test_an_impossible_number_of_rows_is_refused(rows: int) -> None:
     """An error, not memory of somebody else."""
     binding = Binding("rows", (11, 1), dynamic=True)
-    raw = np.zeros(binding.nbytes, np.uint8)
-    raw[:8] = np.frombuffer(np.int64(rows).tobytes(), np.uint8)
-    with pytest.raises(
-        ArtifactError, match=f"{rows} rows for output 'rows', which has room for 11"
-    ):
-        session._trimmed(raw, binding, np.dtype(np.float32))
+    array, address = session._output_buffer(binding, np.dtype(np.float32))
+    assert address % 64 == 0 and array.ctypes.data == address + 64
+    ctypes.c_int64.from_address(address).value = rows
+    with pytest.raises(ArtifactError, match=f"{rows} rows for output 'rows', .* room for 11"):
+        session._found_rows(array, binding)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,252 @@
+"""A .ncc file: what is written is read, nothing else is, and nothing is read that need not be."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.runtime import archive, artifact
+from ncc.runtime.artifact import Artifact, Binding, as_bytes
+from ncc.runtime.errors import ArtifactError
+from ncc.runtime.session import Model
+
+
+@pytest.fixture
+def saved(reverse: Artifact, tmp_path: Path) -> Path:
+    """The test's model in a file."""
+    path = tmp_path / "net.ncc"
+    reverse.save(path)
+    return path
+
+
+def test_what_was_saved_is_loaded(reverse: Artifact, saved: Path) -> None:
+    """Field by field."""
+    loaded = Artifact.load(saved, verify_weights=True)
+    for entry in dataclasses.fields(Artifact):
+        if entry.name != "weights":
+            assert getattr(loaded, entry.name) == getattr(reverse, entry.name), entry.name
+    assert bytes(as_bytes(loaded.weights)) == bytes(as_bytes(reverse.weights))
+
+
+def test_a_loaded_model_runs_and_can_be_saved_over_itself(saved: Path) -> None:
+    """The weights stay mapped from the old file while the new one takes its name."""
+    x = np.ones((3, 4), np.float32)
+    model = Model.load(saved, 1)
+    before = saved.read_bytes()
+    model.save(saved)
+    assert saved.read_bytes() == before
+    for _ in range(2):
+        assert model.run({"data": x})["y"].sum() == 36
+        model = Model.load(saved, 1)
+
+
+def test_the_same_artifact_gives_the_same_bytes(reverse: Artifact, tmp_path: Path) -> None:
+    """No times, no names of places; fields in a fixed order."""
+    reverse.save(tmp_path / "a.ncc")
+    turned = dict(reversed(list(reverse.info.items())))
+    dataclasses.replace(reverse, info=turned).save(tmp_path / "b.ncc")
+    assert (tmp_path / "a.ncc").read_bytes() == (tmp_path / "b.ncc").read_bytes()
+
+
+def test_weights_are_mapped_at_a_page(saved: Path) -> None:
+    """Their offset in the file is a multiple of 4096, and they are used where they are."""
+    loaded = Artifact.load(saved)
+    assert np.frombuffer(as_bytes(loaded.weights), np.uint8).ctypes.data % 4096 == 0
+    model = Model(loaded, 1)
+    assert model.weights_address % 4096 == 0
+
+
+def test_the_file_is_an_ordinary_zip_archive(saved: Path) -> None:
+    """Any zip tool shows and checks it."""
+    with zipfile.ZipFile(saved) as file:
+        assert file.testzip() is None
+        assert file.namelist() == ["manifest.json", "code/0.o", "code/1.o", "weights"]
+        assert json.loads(file.read("manifest.json"))["inputs"][0]["shape"] == [3, 4]
+
+
+def test_large_entries_are_aligned_too(
+    reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond 2 GB the header has 20 more bytes: shown here with the limit lowered."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    path = tmp_path / "large.ncc"
+    reverse.save(path)
+    monkeypatch.undo()
+    loaded = Artifact.load(path, verify_weights=True)
+    assert np.frombuffer(as_bytes(loaded.weights), np.uint8).ctypes.data % 4096 == 0
+
+
+@pytest.mark.parametrize("weights", [b"", bytearray(b"abc"), memoryview(b"abcd"), np.zeros((2, 3))])
+def test_any_buffer_can_hold_weights(reverse: Artifact, tmp_path: Path, weights: Any) -> None:
+    """Also an empty one, and one of several dimensions."""
+    path = tmp_path / "w.ncc"
+    dataclasses.replace(reverse, weights=weights).save(path)
+    assert bytes(as_bytes(Artifact.load(path).weights)) == bytes(weights)
+
+
+def test_a_failed_save_leaves_the_old_file(
+    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no draft beside it."""
+    before = saved.read_bytes()
+
+    def fail(descriptor: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        reverse.save(saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["net.ncc"]
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    """As for any other file."""
+    with pytest.raises(FileNotFoundError):
+        Artifact.load(tmp_path / "none.ncc")
+
+
+def rewrite(path: Path, **changes: Any) -> None:
+    """Change fields of the manifest; None removes one."""
+    with zipfile.ZipFile(path) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    manifest = {**json.loads(entries["manifest.json"]), **changes}
+    manifest = {name: value for name, value in manifest.items() if value is not None}
+    entries["manifest.json"] = json.dumps(manifest).encode()
+    views = {name: memoryview(data) for name, data in entries.items()}
+    archive.write_archive(path, views, frozenset())
+
+
+def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
+    """What is missing, and for which target to recompile; the file can still be looked into."""
+    rewrite(saved, features=["sse2", "avx99", "amx_magic"], target="future")
+    with pytest.raises(ArtifactError) as caught:
+        Artifact.load(saved)
+    assert "compiled for future, and this CPU lacks amx_magic, avx99;" in str(caught.value)
+    assert "recompile it with --target=" in str(caught.value)
+    assert caught.value.missing_features == ("amx_magic", "avx99")
+    assert Artifact.load(saved, any_cpu=True).target == "future"
+
+
+def test_another_format_version_is_refused(saved: Path) -> None:
+    """Newer and older, with both numbers."""
+    rewrite(saved, version=artifact.FORMAT_VERSION + 1)
+    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 2; this one reads 1\)"):
+        Artifact.load(saved)
+    rewrite(saved, version=0)
+    with pytest.raises(ArtifactError, match="by an older ncc"):
+        Artifact.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"format": "other"}, "manifest is that of another program"),
+        ({"format": None}, "format in the manifest is not a text"),
+        ({"threads": 0}, "threads in the manifest is out of range"),
+        ({"threads": True}, "threads in the manifest is not a number"),
+        ({"arena_bytes": -1}, "out of range"),
+        ({"arena_bytes": 1e3}, "not a number"),
+        ({"arena_bytes": 1 << 60}, "out of range"),
+        ({"objects": 3}, "code/2.o is missing"),
+        ({"weights_bytes": 3}, "not the size"),
+        ({"features": "sse2"}, "not a list"),
+        ({"features": [1]}, "not a list of texts"),
+        ({"info": []}, "not an object"),
+        ({"inputs": {}}, "not a list"),
+        ({"inputs": [1]}, "not a list of objects"),
+        ({"inputs": [{"name": "x", "shape": [-1], "dtype": "float32", "dynamic": False}]}, "range"),
+        ({"inputs": [{"name": "x", "shape": [1], "dtype": "O", "dynamic": False}]}, "dtype 'O'"),
+        (
+            {"inputs": [{"name": "x", "shape": [1 << 40] * 3, "dtype": "int8", "dynamic": False}]},
+            "shape of 'x' in the manifest is impossible",
+        ),
+        (
+            {"outputs": [{"name": "x", "shape": [], "dtype": "int8", "dynamic": True}]},
+            "shape of 'x' in the manifest is impossible",
+        ),
+    ],
+)
+def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: str) -> None:
+    """Each field has its type and range."""
+    rewrite(saved, **changes)
+    with pytest.raises(ArtifactError, match=why):
+        Artifact.load(saved)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\3\4", b"not a zip archive", bytes(5000)])
+def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
+    """With their path."""
+    path = tmp_path / "x.ncc"
+    path.write_bytes(data)
+    with pytest.raises(ArtifactError, match="x.ncc is not a compiled model"):
+        Artifact.load(path)
+
+
+def test_a_compressed_archive_is_refused(saved: Path) -> None:
+    """A file that was packed again cannot be mapped."""
+    with zipfile.ZipFile(saved) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries.items():
+            file.writestr(name, data)
+    with pytest.raises(ArtifactError, match="is compressed"):
+        Artifact.load(saved)
+
+
+def test_an_archive_that_was_packed_again_without_compression_runs(saved: Path) -> None:
+    """Its weights are no longer aligned: they are copied."""
+    rewrite(saved)
+    assert Model.load(saved, 1).run({"data": np.ones((3, 4), np.float32)})["y"].sum() == 36
+
+
+def test_damaged_weights_are_noticed_when_asked_for(saved: Path) -> None:
+    """The checksum of the weights is not looked at by default: it would read all of them."""
+    data = bytearray(saved.read_bytes())
+    data[4096] ^= 1
+    saved.write_bytes(data)
+    Artifact.load(saved)
+    with pytest.raises(ArtifactError, match="weights does not match its checksum"):
+        Artifact.load(saved, verify_weights=True)
+
+
+def test_every_truncation_is_refused(saved: Path) -> None:
+    """The directory of a zip archive stands at its end."""
+    data = saved.read_bytes()
+    for end in [*range(0, len(data), 101), *range(len(data) - 60, len(data))]:
+        saved.write_bytes(data[:end])
+        with pytest.raises(ArtifactError):
+            Artifact.load(saved)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flipped_bits_are_refused_or_harmless(saved: Path, reverse: Artifact, seed: int) -> None:
+    """What still loads has code and manifest as they were written."""
+    data = saved.read_bytes()
+    chance = random.Random(seed)
+    directory = data.index(b"PK\1\2")
+    for _ in range(300):
+        broken = bytearray(data)
+        low = directory if chance.random() < 0.5 else 0
+        broken[chance.randrange(low, len(data))] ^= 1 << chance.randrange(8)
+        saved.write_bytes(broken)
+        try:
+            loaded = Artifact.load(saved)
+        except ArtifactError:
+            continue
+        assert loaded.objects == reverse.objects
+        assert loaded.inputs == reverse.inputs and loaded.info == reverse.info
+
+
+def test_the_size_of_a_dynamic_output_counts_its_header() -> None:
+    """64 bytes before the rows."""
+    assert Binding("a", (2, 3)).nbytes == 24
+    assert Binding("a", (2, 3), "int64", dynamic=True).nbytes == 112

@@ -1,0 +1,480 @@
+"""Normalizations: a value divided by what its neighbours amount to.
+
+A layer says which axes are taken together (its region); mean, variance and the like are folds
+over the region, spread back in the last computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir.affine import AffineExpr
+
+from ncc.dialects.comprehension import Indices
+from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    Weight,
+    WeightAttr,
+    integer,
+    layer,
+    real,
+)
+from ncc.dialects.ncnn.window import Window, check_positive, windows_of
+from ncc.dialects.scalar import Scalar, maximum, power, sqrt
+
+ACROSS_CHANNELS, WITHIN_CHANNEL = 0, 1
+
+
+@layer("LRN")
+class LRNOp(Layer):
+    """x * (bias + a * S)^-beta, S the sum of squares of the neighbours in (c, h, w).
+
+    Across channels: those up to local_size / 2 channels away, a = alpha / local_size. Within a
+    channel: a square of local_size cells, a = alpha / local_size^2.
+    """
+
+    region_type = integer(0)
+    local_size = integer(1, 5)
+    alpha = real(2, 1.0)
+    beta = real(3, 0.75)
+    bias = real(4, 1.0)
+
+    def check(self) -> None:
+        if self.region_type not in (ACROSS_CHANNELS, WITHIN_CHANNEL):
+            raise LayerError(f"region_type is {self.region_type}, neither 0 nor 1", "region_type")
+        check_positive(self, ["local_size"])
+
+    @property
+    def share(self) -> float:
+        """What the sum of squares is multiplied by."""
+        cells = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
+        return self.alpha / cells
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many neighbours count before and behind."""
+        half = self.local_size // 2
+        return half, half if self.region_type == ACROSS_CHANNELS else self.local_size - half - 1
+
+    def infer(self, x: Shape) -> Shape:
+        if len(x) != 3:
+            raise LayerError(f"input {x} is not (c, h, w)")
+        return x
+
+    def reference(self, x: Array) -> Array:
+        window = Window(sum(self.reach) + 1)
+        squares = np.square(x)
+        if self.region_type == ACROSS_CHANNELS:
+            wide = np.pad(squares.transpose(1, 2, 0), [(0, 0), (0, 0), self.reach])
+            total = windows_of(wide, [window]).sum(-1).transpose(2, 0, 1)
+        else:
+            wide = np.pad(squares, [(0, 0), self.reach, self.reach])
+            total = windows_of(wide, [window, window]).sum((-2, -1))
+        with np.errstate(all="ignore"):
+            base = np.float32(self.bias) + np.float32(self.share) * total
+            return np.asarray(x * base ** np.float32(-self.beta))
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        squares = b.map(at, x[at] * x[at])
+        size = sum(self.reach) + 1
+        low, high = self.reach
+        if self.region_type == ACROSS_CHANNELS:
+            squares = b.pad(squares, (low, 0, 0), (high, 0, 0))
+            c, y, z, k = b.loops(f"c:{x.shape[0]} y z k:{size}")
+            total = b.sum((c, y, z), over=(k,), of=squares[c + k, y, z])
+        else:
+            squares = b.pad(squares, (0, low, low), (0, high, high))
+            c, y, z, ky, kx = b.loops(f"c y:{x.shape[1]} z:{x.shape[2]} ky:{size} kx:{size}")
+            total = b.sum((c, y, z), over=(ky, kx), of=squares[c, y + ky, z + kx])
+        at = b.loops_of(x.shape)
+        return b.map(at, x[at] * power(total[at] * self.share + self.bias, -self.beta))
+
+
+# --- mean and variance of regions -----------------------------------------------------------
+
+
+def fold(
+    b: Builder, x: Tensor, region: Sequence[int], of: Callable[[Scalar, Rest], Scalar]
+) -> Tensor:
+    """The sum over the axes `region` of `of(x, ...)`; see `Rest`."""
+    at = b.loops_of(x.shape)
+    rest = Rest(at, region)
+    return b.sum(rest.to, over=[at[axis] for axis in region], of=of(x[at], rest))
+
+
+class Rest:
+    """The loops of a shape that are not in a region: where a fold over the region is kept."""
+
+    def __init__(self, at: Sequence[AffineExpr], region: Sequence[int]) -> None:
+        self.to = [loop for axis, loop in enumerate(at) if axis not in region]
+
+    def __call__(self, folded: Tensor) -> Scalar:
+        """The fold that belongs to this place; of everything, [1] remains."""
+        at: Indices = self.to or [0]
+        return folded[at]
+
+
+def scaled(b: Builder, x: Tensor, factor: float, offset: float = 0.0) -> Tensor:
+    """x * factor + offset."""
+    at = b.loops_of(x.shape)
+    value = x[at] * factor
+    return b.map(at, value + offset if offset else value)
+
+
+def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
+    """The mean over the axes `region`."""
+    count = prod(x.shape[axis] for axis in region)
+    return scaled(b, fold(b, x, region, lambda value, _: value), 1 / count)
+
+
+def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> Tensor:
+    """The mean of (x - mean)^2 over the axes `region`."""
+
+    def squared(value: Scalar, rest: Rest) -> Scalar:
+        off = value - rest(mean)
+        return off * off
+
+    count = prod(x.shape[axis] for axis in region)
+    return scaled(b, fold(b, x, region, squared), 1 / count)
+
+
+def reciprocal_root(b: Builder, x: Tensor, eps: float) -> Tensor:
+    """1 / sqrt(x + eps)."""
+    at = b.loops_of(x.shape)
+    return b.map(at, 1.0 / sqrt(x[at] + eps))
+
+
+def normalized_array(x: Array, region: tuple[int, ...], eps: float) -> Array:
+    """(x - mean) / sqrt(variance + eps) over the axes `region`."""
+    off = x - x.mean(region, keepdims=True)
+    variance = np.square(off).mean(region, keepdims=True)
+    return np.asarray(off / np.sqrt(variance + np.float32(eps)))
+
+
+def normalized(
+    b: Builder,
+    x: Tensor,
+    region: Sequence[int],
+    eps: float,
+    affine: Callable[[Scalar, Sequence[AffineExpr]], Scalar],
+) -> Tensor:
+    """affine((x - mean) / sqrt(variance + eps), loops) over the axes `region`."""
+    mean = mean_of(b, x, region)
+    factor = reciprocal_root(b, variance_of(b, x, mean, region), eps)
+    at = b.loops_of(x.shape)
+    rest = Rest(at, region)
+    return b.map(at, affine((x[at] - rest(mean)) * rest(factor), at))
+
+
+class InnerRegion(Layer):
+    """A layer that takes the innermost axes together, as many as have `affine_size` cells.
+
+    Of (c, h, w): w, or h and w. Of (c, d, h, w): w, or h and w, or d, h and w. Otherwise w.
+    Without weights the widest is taken where none fits.
+    """
+
+    affine_size = integer(0)
+    eps = real(1, 0.001)
+    affine = integer(2, 1)
+
+    def check(self) -> None:
+        if self.affine:
+            check_positive(self, ["affine_size"])
+
+    def region(self, x: Shape) -> tuple[int, ...]:
+        """The axes that are taken together, ascending."""
+        most = len(x) - 1 if len(x) > 2 else 1
+        regions = [tuple(range(len(x) - count, len(x))) for count in range(1, most + 1)]
+        for axes in regions:
+            if prod(x[axis] for axis in axes) == self.affine_size:
+                return axes
+        if self.affine:
+            raise LayerError(
+                f"affine_size {self.affine_size} is not the size of innermost axes of {x}",
+                "affine_size",
+            )
+        return regions[-1]
+
+    def infer(self, x: Shape) -> Shape:
+        self.region(x)
+        return x
+
+
+@layer("LayerNorm")
+class LayerNormOp(InnerRegion):
+    """gamma * (x - mean) / sqrt(variance + eps) + beta over the innermost axes."""
+
+    gamma = Weight(lambda op: (op.affine_size,) if op.affine else None)
+    beta = Weight(lambda op: (op.affine_size,) if op.affine else None)
+
+    def reference(self, x: Array) -> Array:
+        region = self.region(x.shape)
+        y = normalized_array(x, region, self.eps)
+        if self.gamma is None or self.beta is None:
+            return y
+        inner = x.shape[region[0] :]
+        return y * self.gamma.array().reshape(inner) + self.beta.array().reshape(inner)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        region = self.region(x.shape)
+        if self.gamma is None or self.beta is None:
+            return normalized(b, x, region, self.eps, lambda value, _: value)
+        inner = x.shape[region[0] :]
+        gamma = b.reshape(b.weight(self.gamma), inner)
+        beta = b.reshape(b.weight(self.beta), inner)
+        first = region[0]
+        return normalized(
+            b, x, region, self.eps, lambda v, at: v * gamma[at[first:]] + beta[at[first:]]
+        )
+
+
+@layer("RMSNorm")
+class RMSNormOp(InnerRegion):
+    """gamma * x / sqrt(mean of x^2 + eps) over the innermost axes."""
+
+    gamma = Weight(lambda op: (op.affine_size,) if op.affine else None)
+
+    def reference(self, x: Array) -> Array:
+        region = self.region(x.shape)
+        power_of_x = np.square(x).mean(region, keepdims=True)
+        y = np.asarray(x / np.sqrt(power_of_x + np.float32(self.eps)))
+        return y if self.gamma is None else y * self.gamma.array().reshape(x.shape[region[0] :])
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        region = self.region(x.shape)
+        squares = fold(b, x, region, lambda value, _: value * value)
+        squares = scaled(b, squares, 1 / prod(x.shape[axis] for axis in region))
+        factor = reciprocal_root(b, squares, self.eps)
+        gamma = None
+        if self.gamma is not None:
+            gamma = b.reshape(b.weight(self.gamma), x.shape[region[0] :])
+        at = b.loops_of(x.shape)
+        value = x[at] * Rest(at, region)(factor)
+        return b.map(at, value if gamma is None else value * gamma[at[region[0] :]])
+
+
+@layer("GroupNorm")
+class GroupNormOp(Layer):
+    """gamma[c] * (x - mean) / sqrt(variance + eps) + beta[c] over each group of channels.
+
+    The channels are the outermost axis.
+    """
+
+    group = integer(0, 1)
+    channels = integer(1)
+    eps = real(2, 0.001)
+    affine = integer(3, 1)
+
+    gamma = Weight(lambda op: (op.channels,) if op.affine else None)
+    beta = Weight(lambda op: (op.channels,) if op.affine else None)
+
+    def check(self) -> None:
+        check_positive(self, ["group", "channels"])
+        if self.channels % self.group:
+            raise LayerError(
+                f"channels {self.channels} is not divisible by group {self.group}", "group"
+            )
+
+    def infer(self, x: Shape) -> Shape:
+        if x[0] != self.channels:
+            raise LayerError(f"input {x} has not {self.channels} channels", "channels")
+        return x
+
+    def reference(self, x: Array) -> Array:
+        split = x.reshape(self.group, -1)
+        y = normalized_array(split, (1,), self.eps).reshape(x.shape)
+        return _affine_array(y, self.gamma, self.beta)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        inside = self.channels // self.group
+        groups = [[0, 1], *([axis + 1] for axis in range(1, x.rank))]
+        split = b.expand(x, groups, (self.group, inside, *x.shape[1:]))
+        region = range(1, split.rank)
+        if self.gamma is None or self.beta is None:
+            y = normalized(b, split, region, self.eps, lambda value, _: value)
+        else:
+            gamma = b.expand(b.weight(self.gamma), [[0, 1]], (self.group, inside))
+            beta = b.expand(b.weight(self.beta), [[0, 1]], (self.group, inside))
+            y = normalized(
+                b, split, region, self.eps, lambda v, at: v * gamma[at[:2]] + beta[at[:2]]
+            )
+        return b.collapse(y, groups)
+
+
+@layer("InstanceNorm")
+class InstanceNormOp(Layer):
+    """gamma[c] * (x - mean) / sqrt(variance + eps) + beta[c] over the space of each channel."""
+
+    channels = integer(0)
+    eps = real(1, 0.001)
+    affine = integer(2, 1)
+
+    gamma = Weight(lambda op: (op.channels,) if op.affine else None)
+    beta = Weight(lambda op: (op.channels,) if op.affine else None)
+
+    def check(self) -> None:
+        if self.affine:
+            check_positive(self, ["channels"])
+
+    def infer(self, x: Shape) -> Shape:
+        if len(x) < 3 or (self.affine and x[0] != self.channels):
+            wanted = f"{self.channels} channels" if self.affine else "channels"
+            raise LayerError(f"input {x} has not {wanted} and axes of space")
+        return x
+
+    def reference(self, x: Array) -> Array:
+        y = normalized_array(x, tuple(range(1, x.ndim)), self.eps)
+        return _affine_array(y, self.gamma, self.beta)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        region = range(1, x.rank)
+        if self.gamma is None or self.beta is None:
+            return normalized(b, x, region, self.eps, lambda value, _: value)
+        gamma, beta = b.weight(self.gamma), b.weight(self.beta)
+        return normalized(b, x, region, self.eps, lambda v, at: v * gamma[at[0]] + beta[at[0]])
+
+
+def _affine_array(y: Array, gamma: WeightAttr | None, beta: WeightAttr | None) -> Array:
+    """gamma * y + beta along the outermost axis, or y where there are none."""
+    if gamma is None or beta is None:
+        return y
+    shape = along_axis(0, y.ndim)
+    return y * gamma.array().reshape(shape) + beta.array().reshape(shape)
+
+
+@layer("MVN")
+class MVNOp(Layer):
+    """x - mean, and with normalize_variance over (standard deviation + eps).
+
+    Over the space of each channel, or over everything. Fewer than three axes are one channel of
+    (1, h, w), also in the result.
+    """
+
+    normalize_variance = integer(0)
+    across_channels = integer(1)
+    eps = real(2, 0.0001)
+
+    def infer(self, x: Shape) -> Shape:
+        return (1,) * (3 - len(x)) + x
+
+    def region(self, rank: int) -> tuple[int, ...]:
+        return tuple(range(0 if self.across_channels else 1, rank))
+
+    def reference(self, x: Array) -> Array:
+        x = x.reshape(self.infer(x.shape))
+        region = self.region(x.ndim)
+        off = np.asarray(x - x.mean(region, keepdims=True))
+        if not self.normalize_variance:
+            return off
+        deviation = np.sqrt(np.square(off).mean(region, keepdims=True))
+        return np.asarray(off / (deviation + np.float32(self.eps)))
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        x = b.reshape(x, self.infer(x.shape))
+        region = self.region(x.rank)
+        mean = mean_of(b, x, region)
+        factor = None
+        if self.normalize_variance:
+            variance = variance_of(b, x, mean, region)
+            at = b.loops_of(variance.shape)
+            factor = b.map(at, 1.0 / (sqrt(variance[at]) + self.eps))
+        at = b.loops_of(x.shape)
+        rest = Rest(at, region)
+        off = x[at] - rest(mean)
+        return b.map(at, off if factor is None else off * rest(factor))
+
+
+@layer("Normalize")
+class NormalizeOp(Layer):
+    """scale * x / norm, the norm of all of x, of each channel, or of each place's channels.
+
+    With S the sum of squares: sqrt(S + eps), max(sqrt(S), eps) or sqrt(max(S, eps)) by eps_mode.
+    One scale for all or one a channel; fewer than three axes are one channel of (1, h, w).
+    """
+
+    across_spatial = integer(0)
+    channel_shared = integer(1)
+    eps = real(2, 0.0001)
+    scale_data_size = integer(3)
+    across_channel = integer(4, 1)
+    eps_mode = integer(9)
+
+    scale = Weight(lambda op: (op.scale_data_size,))
+
+    def check(self) -> None:
+        check_positive(self, ["scale_data_size"])
+        if self.eps_mode not in (0, 1, 2):
+            raise LayerError(f"eps_mode is {self.eps_mode}, none of 0 to 2", "eps_mode")
+
+    @property
+    def identity(self) -> bool:
+        """Whether nothing is normalized: ncnn then does not even scale."""
+        return not self.across_spatial and not self.across_channel
+
+    def planes(self, x: Shape) -> Shape:
+        return (1,) * (3 - len(x)) + x
+
+    def region(self, rank: int) -> tuple[int, ...]:
+        """The axes of (c, *space) that are taken together."""
+        first = () if not self.across_channel else (0,)
+        return first + (tuple(range(1, rank)) if self.across_spatial else ())
+
+    def infer(self, x: Shape) -> Shape:
+        channels = self.planes(x)[0]
+        if not self.channel_shared and self.scale_data_size != channels:
+            raise LayerError(
+                f"scale_data_size is {self.scale_data_size}, but input {x} has {channels} channels",
+                "scale_data_size",
+            )
+        return x
+
+    def reference(self, x: Array) -> Array:
+        if self.identity:
+            return x
+        planes = x.reshape(self.planes(x.shape))
+        eps = np.float32(self.eps)
+        squares = np.square(planes).sum(self.region(planes.ndim), keepdims=True)
+        match self.eps_mode:
+            case 0:
+                norm = np.sqrt(squares + eps)
+            case 1:
+                norm = np.maximum(np.sqrt(squares), eps)
+            case _:
+                norm = np.sqrt(np.maximum(squares, eps))
+        assert self.scale is not None
+        scale = self.scale.array()[: 1 if self.channel_shared else None]
+        return np.asarray(planes / norm * scale.reshape(along_axis(0, planes.ndim))).reshape(
+            x.shape
+        )
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        if self.identity:
+            return x
+        shape, x = x.shape, b.reshape(x, self.planes(x.shape))
+        region = self.region(x.rank)
+        squares = fold(b, x, region, lambda value, _: value * value)
+        at = b.loops_of(squares.shape)
+        total = squares[at]
+        match self.eps_mode:
+            case 0:
+                norm = sqrt(total + self.eps)
+            case 1:
+                norm = maximum(sqrt(total), self.eps)
+            case _:
+                norm = sqrt(maximum(total, self.eps))
+        factor = b.map(at, 1.0 / norm)
+        assert self.scale is not None
+        scale = b.weight(self.scale)
+        at = b.loops_of(x.shape)
+        value = x[at] * Rest(at, region)(factor)
+        y = b.map(at, value * scale[0 if self.channel_shared else at[0]])
+        return b.reshape(y, shape)

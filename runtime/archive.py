@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import struct
 import zipfile
 import zlib
@@ -37,7 +36,7 @@ def write_archive(
     of the new one, whatever happens in between.  Raises OSError.
     """
     path = Path(path)
-    draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    draft = path.parent / f".{path.name}.{os.urandom(8).hex()}"
     try:
         with open(draft, "xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

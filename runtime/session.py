@@ -37,19 +37,20 @@ _STATE, _ARENA, _WEIGHTS, _FIRST = range(4)
 class _Context:
     """What one run at a time needs of its own: arena, table of buffers, and threads."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, team: Team, arena_bytes: int, weights: int, arrays: int) -> None:
+        """weights: their address; arrays: how many inputs and outputs there are."""
+        self.team = team
         self._state = Memory(BARRIER_BYTES)
-        self._arena = Memory(model.artifact.arena_bytes)
-        self.table = (ctypes.c_void_p * model.buffers)()
+        self._arena = Memory(arena_bytes)
+        self.table = (ctypes.c_void_p * (_FIRST + arrays))()
         self.table[_STATE] = self._state.address
         self.table[_ARENA] = self._arena.address
-        self.table[_WEIGHTS] = model.weights_address
-        self.table_address = ctypes.addressof(self.table)
-        self.team = Team(model.code, model.num_threads)
+        self.table[_WEIGHTS] = weights
+        self._table_address = ctypes.addressof(self.table)
 
     def run(self) -> None:
         """One run with the buffers that the table names."""
-        self.team.run(self.table_address)
+        self.team.run(self._table_address)
 
 
 class Model:
@@ -74,10 +75,8 @@ class Model:
         self.inputs: tuple[Binding, ...] = artifact.inputs
         self.outputs: tuple[Binding, ...] = artifact.outputs
         self.num_threads = _thread_count(artifact, num_threads)
-        self.code = MachineCode(artifact.objects)
+        self._code = MachineCode(artifact.objects)
         self._weights = _aligned_weights(artifact)
-        self.weights_address = self._weights.ctypes.data
-        self.buffers = _FIRST + len(self.inputs) + len(self.outputs)
         self._slots = {
             binding.name: (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.inputs, _FIRST)
@@ -158,10 +157,18 @@ class Model:
             try:
                 context = self._free.pop()
             except IndexError:
-                return _Context(self)
+                return self._new_context()
             if not context.team.lost:
                 return context
         raise NccError("the model is closed")
+
+    def _new_context(self) -> _Context:
+        return _Context(
+            Team(self._code, self.num_threads),
+            self.artifact.arena_bytes,
+            self._weights.ctypes.data,
+            len(self.inputs) + len(self.outputs),
+        )
 
     def _give_back(self, context: _Context) -> None:
         self._free.append(context)
@@ -174,8 +181,12 @@ class Model:
         A model that is merely forgotten gives back everything as well.
         """
         self._closed = True
-        while self._free:
-            self._free.pop().team.dissolve()
+        while True:
+            try:
+                context = self._free.pop()
+            except IndexError:
+                return
+            context.team.dissolve()
 
     def __enter__(self) -> Model:
         return self

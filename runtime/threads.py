@@ -77,8 +77,13 @@ class Team:
 
     @property
     def lost(self) -> bool:
-        """Whether the workers are in the parent of a fork, so that a run would wait forever."""
-        return self._finish is not None and self._born != _forks
+        """Whether the workers are gone, so that a run would wait forever.
+
+        They are when the team is dissolved, and in the child of a fork.
+        """
+        if self._finish is None:
+            return False
+        return self._born != _forks or not self._finish.alive
 
     def dissolve(self) -> None:
         """End the workers and wait for them.  The team cannot run any more."""

@@ -61,7 +61,7 @@ def test_weights_are_mapped_at_a_page(saved: Path) -> None:
     loaded = Artifact.load(saved)
     assert np.frombuffer(as_bytes(loaded.weights), np.uint8).ctypes.data % 4096 == 0
     model = Model(loaded, 1)
-    assert model.weights_address % 4096 == 0
+    assert model._weights.ctypes.data % 4096 == 0
 
 
 def test_the_file_is_an_ordinary_zip_archive(saved: Path) -> None:

@@ -210,7 +210,7 @@ def test_weights_that_are_not_aligned_are_copied(reverse: Artifact) -> None:
     start = -raw.ctypes.data % 64 + 4
     raw[start : start + 4] = np.frombuffer(np.float32(0.5).tobytes(), np.uint8)
     model = Model(dataclasses.replace(reverse, weights=raw[start : start + 64]), 1)
-    assert model.weights_address % 64 == 0
+    assert model._weights.ctypes.data % 64 == 0
     np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
 
 
@@ -304,6 +304,27 @@ def test_the_interpreter_exits_with_workers_alive(reverse: Artifact, tmp_path: P
         print(model.run({"data": np.ones((3, 4), np.float32)})["y"].sum())
         cycle = [model]
         cycle.append(cycle)
+    """
+    assert run_python(text, str(tmp_path / "m.ncc")) == "36.0\n"
+
+
+def test_a_model_is_called_while_the_interpreter_exits(reverse: Artifact, tmp_path: Path) -> None:
+    """By a handler that runs after the workers were ended: new ones, or an error; no hanging."""
+    reverse.save(tmp_path / "m.ncc")
+    text = """if True:
+        import atexit, sys
+        @atexit.register
+        def late():
+            try:
+                print(model.run({"data": x})["y"].sum())
+            except NccError:
+                print("36.0")
+        import numpy as np
+        from ncc.runtime.errors import NccError
+        from ncc.runtime.session import Model
+        x = np.ones((3, 4), np.float32)
+        model = Model.load(sys.argv[1], 2)
+        model.run({"data": x})
     """
     assert run_python(text, str(tmp_path / "m.ncc")) == "36.0\n"
 

@@ -53,9 +53,10 @@ def test_every_thread_runs_once(code: MachineCode, count: int) -> None:
     assert alive() == count - 1
     for _ in range(3):
         assert marks(team) == [count] * count + [0] * (8 - count)
+    assert not team.lost
     team.dissolve()
     team.dissolve()
-    assert alive() == 0
+    assert alive() == 0 and team.lost == (count > 1)
 
 
 def test_the_code_outlives_its_workers(code: MachineCode) -> None:

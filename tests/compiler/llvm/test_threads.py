@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -196,3 +197,16 @@ def test_nothing_but_run_is_needed(level: str) -> None:
     with pytest.raises(ArtifactError, match="refers to run,"):
         build(level, threads_text())
     build(level, threads_text(), "define void @run(ptr %b, i64 %t, i64 %n) { ret void }")
+
+
+def test_no_wake_is_lost_around_the_moment_of_falling_asleep() -> None:
+    """Launches that come just before, at and after the end of the spin all finish."""
+    stage = Stage(build("x86-64", threads_text(), COUNT))
+    chance = random.Random(1)
+    with stage.pool(2) as pool:
+        for _ in range(3000):
+            stage.call("ncc_launch", pool, stage.buffers)
+            until = time.perf_counter() + chance.uniform(0, 100e-6)
+            while time.perf_counter() < until:
+                pass
+    assert stage.integers(2) == [150_000, 150_000] and stage.integers(65)[64] == 0

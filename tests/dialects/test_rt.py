@@ -94,7 +94,7 @@ def test_constructors_make_verified_operations() -> None:
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
-        (CODE.replace("      rt.yield", '      "test.op"() : () -> ()'), "ends in rt.yield"),
+        (CODE.replace("      rt.yield", '      "test.termop"() : () -> ()'), "ends in rt.yield"),
     ],
 )  # fmt: skip
 def test_refuses(broken: str, message: str) -> None:

@@ -1,0 +1,389 @@
+"""arith and math, scalar and vector alike, in the llvm dialect.
+
+Index arithmetic stays a linear form as long as it is one. Floats follow IEEE 754 as written, with
+one exception: `maximumf` and `minimumf` take the two zeros for equal. Both flavours of maximum
+are compare and select, which is one instruction on x86 where one operand is a constant, three in
+general: maximumf keeps a NaN of either operand, maxnumf the number beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from xdsl.dialects import arith, llvm, math
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.addresses import Linear
+from ncc.compiler.llvm.build import Builder, is_number
+from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element
+
+Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
+
+
+def greater(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """lhs where lhs > rhs, otherwise rhs: a NaN anywhere gives rhs, as maxps does."""
+    return builder.select(builder.compare("ogt", lhs, rhs), lhs, rhs)
+
+
+def smaller(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """lhs where lhs < rhs, otherwise rhs: a NaN anywhere gives rhs, as minps does."""
+    return builder.select(builder.compare("olt", lhs, rhs), lhs, rhs)
+
+
+def _keeping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The extremum, or NaN if there is one: `choose` keeps that of its second operand."""
+    if is_number(lhs):
+        return choose(builder, lhs, rhs)
+    chosen = choose(builder, rhs, lhs)
+    if is_number(rhs):
+        return chosen
+    return builder.select(builder.compare("uno", rhs, rhs), rhs, chosen)
+
+
+def _dropping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The extremum, or the number beside a NaN: `choose` drops that of its first operand."""
+    if is_number(lhs):
+        return choose(builder, rhs, lhs)
+    chosen = choose(builder, lhs, rhs)
+    if is_number(rhs):
+        return chosen
+    return builder.select(builder.compare("uno", rhs, rhs), lhs, chosen)
+
+
+maximum: Combine = partial(_keeping_nan, greater)
+minimum: Combine = partial(_keeping_nan, smaller)
+maximum_number: Combine = partial(_dropping_nan, greater)
+minimum_number: Combine = partial(_dropping_nan, smaller)
+
+
+def _extremum(strict: Combine, relaxed: Combine) -> Handler:
+    def handle(
+        function: Function,
+        op: arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp,
+    ) -> None:
+        combine = relaxed if FastMathFlag.NO_NANS in op.fastmath.data else strict
+        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+        function.bind(op.result, combine(function.builder, lhs, rhs))
+
+    return handle
+
+
+def _binary(instruction: type[Operation]) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        lhs, rhs = function.values(op.operands)
+        function.bind(op.results[0], function.builder.binary(instruction, lhs, rhs))
+
+    return handle
+
+
+def _float_binary(instruction: type[Operation]) -> Handler:
+    def handle(function: Function, op: arith.AddfOp | arith.MulfOp) -> None:
+        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+        flags = op.fastmath.data
+        made = instruction.create(
+            operands=[lhs, rhs],
+            result_types=[lhs.type],
+            properties={"fastmathFlags": llvm.FastMathAttr(flags)} if flags else {},
+        )
+        function.bind(op.result, function.builder.emit(made).results[0])
+
+    return handle
+
+
+def _combined(combine: Combine) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        lhs, rhs = function.values(op.operands)
+        function.bind(op.results[0], combine(function.builder, lhs, rhs))
+
+    return handle
+
+
+def _choose_integer(predicate: str) -> Handler:
+    return _combined(
+        lambda builder, lhs, rhs: builder.select(builder.compare(predicate, lhs, rhs), lhs, rhs)
+    )
+
+
+def _converted(instruction: type[Operation]) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        value = function.value(op.operands[0])
+        target = machine_type(op.results[0].type)
+        function.bind(op.results[0], function.builder.convert(instruction, value, target))
+
+    return handle
+
+
+# Integers
+
+
+def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Operation]) -> Handler:
+    """Additive arithmetic on indices only changes the form; other integers take an instruction."""
+    plain = _binary(instruction)
+
+    def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
+        if isinstance(op.result.type, IndexType):
+            function.bind_index(op.result, combine(function.index(op.lhs), function.index(op.rhs)))
+        else:
+            plain(function, op)
+
+    return handle
+
+
+def lower_multiply(function: Function, op: arith.MuliOp) -> None:
+    """Index times constant is a linear form; anything else is an instruction."""
+    if isinstance(op.result.type, IndexType):
+        lhs, rhs = function.index(op.lhs), function.index(op.rhs)
+        if not rhs.terms:
+            return function.bind_index(op.result, lhs * rhs.constant)
+        if not lhs.terms:
+            return function.bind_index(op.result, rhs * lhs.constant)
+    _binary(llvm.MulOp)(function, op)
+
+
+def _towards(quotient: str) -> Handler:
+    """Signed division rounded down ("floor") or up ("ceil").
+
+    The truncated quotient is off by one where the remainder is not zero and the exact quotient is
+    negative (floor), or positive (ceil).
+    """
+
+    def handle(function: Function, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> None:
+        builder = function.builder
+        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+        zero = builder.constant(0, lhs.type)
+        truncated = builder.binary(llvm.SDivOp, lhs, rhs)
+        remainder = builder.binary(llvm.SRemOp, lhs, rhs)
+        inexact = builder.compare("ne", remainder, zero)
+        signs = builder.binary(llvm.XOrOp, lhs, rhs)
+        off = builder.compare("slt" if quotient == "floor" else "sge", signs, zero)
+        change = builder.constant(-1 if quotient == "floor" else 1, lhs.type)
+        moved = builder.binary(llvm.AddOp, truncated, change)
+        both = builder.binary(llvm.AndOp, inexact, off)
+        function.bind(op.result, builder.select(both, moved, truncated))
+
+    return handle
+
+
+def lower_compare_integers(function: Function, op: arith.CmpiOp) -> None:
+    """arith and llvm number the predicates alike."""
+    predicate = str(llvm.ICmpPredicateFlag.from_int(op.predicate.value.data))
+    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+    function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
+
+
+def lower_compare_floats(function: Function, op: arith.CmpfOp) -> None:
+    """arith and llvm number the predicates alike."""
+    predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data))
+    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+    function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
+
+
+def lower_select(function: Function, op: arith.SelectOp) -> None:
+    """A choice by one condition, or lane by lane."""
+    condition, lhs, rhs = function.values(op.operands)
+    function.bind(op.result, function.builder.select(condition, lhs, rhs))
+
+
+def lower_constant(function: Function, op: arith.ConstantOp) -> None:
+    """An index is a linear form; anything else is shared in the function."""
+    value, result = op.value, op.result
+    if isinstance(result.type, IndexType):
+        assert isinstance(value, IntegerAttr)
+        return function.bind_index(result, Linear(constant=value.value.data))
+    type = machine_type(result.type)
+    if isinstance(value, IntegerAttr | FloatAttr):
+        made = function.builder.constant(value.value.data, type)
+    elif isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
+        made = function.builder.constant(value.get_values()[0], type)
+    elif isinstance(value, DenseIntOrFPElementsAttr):
+        made = function.builder.vector_of(value.get_values(), type)
+    else:
+        raise CompilerBug(f"a constant {value}", pass_name=PASS)
+    function.bind(result, made)
+
+
+def _width(type: Attribute) -> int:
+    scalar = element(machine_type(type))
+    return int(getattr(scalar, "bitwidth", 64))
+
+
+def lower_index_cast(function: Function, op: arith.IndexCastOp) -> None:
+    """An index is an i64."""
+    source, result = op.input, op.result
+    before, after = _width(source.type), _width(result.type)
+    if before == after:
+        if isinstance(result.type, IndexType):
+            return function.bind_index(result, function.index(source))
+        return function.bind(result, function.value(source))
+    _converted(llvm.TruncOp if after < before else llvm.SExtOp)(function, op)
+
+
+# Floats
+
+
+def lower_negate(function: Function, op: arith.NegfOp) -> None:
+    """The sign bit changes, also that of a NaN or a zero."""
+    function.bind(op.result, function.builder.unary(llvm.FNegOp, function.value(op.operand)))
+
+
+def lower_multiply_add(function: Function, op: math.FmaOp) -> None:
+    """Fused where the target can."""
+    a, b, c = function.values(op.operands)
+    function.bind(op.result, function.builder.multiply_add(a, b, c))
+
+
+def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:
+    """max(x, -x)."""
+    builder = function.builder
+    value = function.value(op.operand)
+    negated = builder.binary(llvm.SubOp, builder.constant(0, value.type), value)
+    negative = builder.compare("slt", value, builder.constant(0, value.type))
+    function.bind(op.result, builder.select(negative, negated, value))
+
+
+def lower_reciprocal_root(function: Function, op: math.RsqrtOp) -> None:
+    """One divided by the square root: both are rounded correctly."""
+    builder = function.builder
+    value = function.value(op.operand)
+    root = builder.unary(llvm.FSqrtOp, value)
+    function.bind(op.result, builder.binary(llvm.FDivOp, builder.constant(1.0, root.type), root))
+
+
+def _rounded(intrinsic: str, name: str) -> Handler:
+    """An instruction where the target has one (SSE 4.1), otherwise a function of the library."""
+
+    def handle(function: Function, op: math.FloorOp) -> None:
+        value = function.value(op.operand)
+        if function.target.fma:
+            function.bind(op.result, function.builder.lane_wise(intrinsic, value))
+        else:
+            function.bind(op.result, function.library.call(function.builder, name, [value]))
+
+    return handle
+
+
+def _from_library(name: str) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        arguments = function.values(op.operands)
+        function.bind(op.results[0], function.library.call(function.builder, name, arguments))
+
+    return handle
+
+
+def lower_integer_power(function: Function, op: math.FPowIOp) -> None:
+    """powf of the exponent as a float: exact up to 2**24."""
+    builder = function.builder
+    base, exponent = function.values(op.operands)
+    real = builder.convert(llvm.SIToFPOp, exponent, base.type)
+    function.bind(op.result, function.library.call(builder, "pow", [base, real]))
+
+
+def _unary(instruction: type[Operation]) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        value = function.value(op.operands[0])
+        function.bind(op.results[0], function.builder.unary(instruction, value))
+
+    return handle
+
+
+_INTEGERS: dict[type[Operation], Handler] = {
+    arith.AddiOp: _linear(Linear.__add__, llvm.AddOp),
+    arith.SubiOp: _linear(Linear.__sub__, llvm.SubOp),
+    arith.MuliOp: lower_multiply,
+    arith.DivSIOp: _binary(llvm.SDivOp),
+    arith.DivUIOp: _binary(llvm.UDivOp),
+    arith.RemSIOp: _binary(llvm.SRemOp),
+    arith.RemUIOp: _binary(llvm.URemOp),
+    arith.FloorDivSIOp: _towards("floor"),
+    arith.CeilDivSIOp: _towards("ceil"),
+    arith.AndIOp: _binary(llvm.AndOp),
+    arith.OrIOp: _binary(llvm.OrOp),
+    arith.XOrIOp: _binary(llvm.XOrOp),
+    arith.ShLIOp: _binary(llvm.ShlOp),
+    arith.ShRSIOp: _binary(llvm.AShrOp),
+    arith.ShRUIOp: _binary(llvm.LShrOp),
+    arith.MaxSIOp: _choose_integer("sgt"),
+    arith.MinSIOp: _choose_integer("slt"),
+    arith.MaxUIOp: _choose_integer("ugt"),
+    arith.MinUIOp: _choose_integer("ult"),
+    arith.CmpiOp: lower_compare_integers,
+    math.AbsIOp: lower_absolute_integer,
+}
+
+_FLOATS: dict[type[Operation], Handler] = {
+    arith.AddfOp: _float_binary(llvm.FAddOp),
+    arith.SubfOp: _float_binary(llvm.FSubOp),
+    arith.MulfOp: _float_binary(llvm.FMulOp),
+    arith.DivfOp: _float_binary(llvm.FDivOp),
+    arith.NegfOp: lower_negate,
+    arith.MaximumfOp: _extremum(maximum, greater),
+    arith.MinimumfOp: _extremum(minimum, smaller),
+    arith.MaxnumfOp: _extremum(maximum_number, greater),
+    arith.MinnumfOp: _extremum(minimum_number, smaller),
+    arith.CmpfOp: lower_compare_floats,
+}
+
+_CONVERSIONS: dict[type[Operation], Handler] = {
+    arith.IndexCastOp: lower_index_cast,
+    arith.ExtFOp: _converted(llvm.FPExtOp),
+    arith.TruncFOp: _converted(llvm.FPTruncOp),
+    arith.ExtSIOp: _converted(llvm.SExtOp),
+    arith.ExtUIOp: _converted(llvm.ZExtOp),
+    arith.TruncIOp: _converted(llvm.TruncOp),
+    arith.SIToFPOp: _converted(llvm.SIToFPOp),
+    arith.UIToFPOp: _converted(UIToFPOp),
+    arith.FPToSIOp: _converted(FPToSIOp),
+    arith.FPToUIOp: _converted(FPToUIOp),
+    arith.BitcastOp: _converted(llvm.BitcastOp),
+}
+
+_MATH: dict[type[Operation], Handler] = {
+    math.AbsFOp: _unary(llvm.FAbsOp),
+    math.SqrtOp: _unary(llvm.FSqrtOp),
+    math.RsqrtOp: lower_reciprocal_root,
+    math.FmaOp: lower_multiply_add,
+    math.CopySignOp: _binary(llvm.FCopySignOp),
+    math.FloorOp: _rounded("floor", "floor"),
+    math.CeilOp: _rounded("ceil", "ceil"),
+    math.TruncOp: _rounded("trunc", "trunc"),
+    math.RoundEvenOp: _rounded("roundeven", "round_even"),
+    math.RoundOp: _from_library("round"),
+    math.ExpOp: _from_library("exp"),
+    math.Exp2Op: _from_library("exp2"),
+    math.ExpM1Op: _from_library("expm1"),
+    math.LogOp: _from_library("log"),
+    math.Log2Op: _from_library("log2"),
+    math.Log10Op: _from_library("log10"),
+    math.Log1pOp: _from_library("log1p"),
+    math.PowFOp: _from_library("pow"),
+    math.FPowIOp: lower_integer_power,
+    math.SinOp: _from_library("sin"),
+    math.CosOp: _from_library("cos"),
+    math.TanOp: _from_library("tan"),
+    math.AsinOp: _from_library("asin"),
+    math.AcosOp: _from_library("acos"),
+    math.AtanOp: _from_library("atan"),
+    math.Atan2Op: _from_library("atan2"),
+    math.SinhOp: _from_library("sinh"),
+    math.CoshOp: _from_library("cosh"),
+    math.TanhOp: _from_library("tanh"),
+    math.AsinhOp: _from_library("asinh"),
+    math.AcoshOp: _from_library("acosh"),
+    math.AtanhOp: _from_library("atanh"),
+    math.ErfOp: _from_library("erf"),
+    math.CbrtOp: _from_library("cbrt"),
+}
+
+HANDLERS: dict[type[Operation], Handler] = {
+    **_INTEGERS,
+    **_FLOATS,
+    **_CONVERSIONS,
+    **_MATH,
+    arith.ConstantOp: lower_constant,
+    arith.SelectOp: lower_select,
+}

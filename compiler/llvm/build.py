@@ -1,0 +1,327 @@
+"""Appends operations of the llvm dialect to one function.
+
+No LLVM pass that simplifies runs later, so this is the place where constants are shared and where
+what does not change in a loop is put in front of it: every loop or branch is a Scope, and an
+operation can be placed in any scope around the current one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
+from typing import TypeVar
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    VectorType,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.instructions import (
+    ExtractElementOp,
+    FCmpOp,
+    SelectOp,
+    element,
+    lanes,
+)
+
+FLOATS = (Float16Type, Float32Type, Float64Type)
+POINTER = llvm.LLVMPointerType()
+
+_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_NSW = {"overflowFlags": IntegerAttr(1, i32)}
+_FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
+_ICMP = {str(flag): flag.to_int() for flag in llvm.ICmpPredicateFlag}
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class Scope:
+    """The body of a loop or of a branch (the outermost: of the function) while it is written."""
+
+    def __init__(self, block: Block, parent: Scope | None) -> None:
+        self.block = block
+        """Where the next operation goes; changes as loops inside end."""
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.known: dict[Hashable, SSAValue] = {}
+        """Values computed in this scope, by what they are."""
+
+
+@cache
+def _integer(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, i64)
+
+
+@cache
+def _segments(arguments: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, (arguments, 0))
+
+
+@cache
+def with_lanes(type: Attribute, count: int) -> Attribute:
+    """A vector of `count` lanes of that type; for 0 the scalar."""
+    return VectorType(type, [count]) if count else type
+
+
+@cache
+def suffix(type: Attribute) -> str:
+    """How names of intrinsics spell a type: v16f32, i64, p0."""
+    if isinstance(type, llvm.LLVMPointerType):
+        return "p0"
+    name = str(element(type))
+    return f"v{lanes(type)}{name}" if lanes(type) else name
+
+
+@cache
+def _constant_attribute(type: Attribute, text: str) -> Attribute:
+    scalar = element(type)
+    if isinstance(scalar, IntegerType):
+        number: int | float = int(text)
+    else:
+        number = float(text)
+    if isinstance(type, VectorType):
+        return DenseIntOrFPElementsAttr.from_list(type, [number])
+    if isinstance(scalar, IntegerType):
+        return IntegerAttr(int(number), scalar)
+    if isinstance(scalar, FLOATS):
+        return FloatAttr(float(number), scalar)
+    raise CompilerBug(f"a constant of type {type}", pass_name="lower-to-llvm")
+
+
+class Builder:
+    """Writes one function. The methods named after instructions append to the current scope."""
+
+    def __init__(self, entry: Block, fma: bool) -> None:
+        self.entry = entry
+        self.fma_exists = fma
+        self.scope = Scope(entry, None)
+        self._root = self.scope
+        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+        self._scopes: dict[SSAValue, Scope] = {}
+
+    # Where things are
+
+    def emit(self, op: OpT) -> OpT:
+        """Append to the current scope."""
+        self.scope.block.add_op(op)
+        return op
+
+    def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
+        """Append to a scope around the current one, in front of the loop it is in."""
+        block = scope.block
+        if scope is self.scope or block.last_op is None:
+            block.add_op(op)
+        else:
+            block.insert_op_before(op, block.last_op)
+        result = op.results[0]
+        self._scopes[result] = scope
+        return result
+
+    def emit_first(self, ops: Sequence[Operation]) -> None:
+        """Put at the very start of the function."""
+        for op in reversed(ops):
+            if self.entry.first_op is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, self.entry.first_op)
+
+    def note(self, value: SSAValue) -> SSAValue:
+        """Remember that the value is computed in the current scope."""
+        self._scopes[value] = self.scope
+        return value
+
+    def scope_of(self, value: SSAValue) -> Scope:
+        """Where it is computed; unknown values (arguments, constants) are there from the start."""
+        return self._scopes.get(value, self._root)
+
+    def root(self) -> Scope:
+        """The scope of the function itself."""
+        return self._root
+
+    # Constants
+
+    def constant(self, value: float | int, type: Attribute) -> SSAValue:
+        """A constant, or a vector of equal constants."""
+        key = (type, repr(value))
+        found = self._constants.get(key)
+        if found is None:
+            found = self.literal(_constant_attribute(type, repr(value)), type)
+            self._constants[key] = found
+        return found
+
+    def literal(self, attribute: Attribute, type: Attribute) -> SSAValue:
+        """A constant given as an attribute."""
+        op = llvm.ConstantOp.create(result_types=[type], properties={"value": attribute})
+        self.emit_first([op])
+        return op.results[0]
+
+    def vector_of(self, numbers: Iterable[float], type: Attribute) -> SSAValue:
+        """A constant vector of different numbers."""
+        if not isinstance(type, VectorType):
+            raise CompilerBug(f"a constant vector of type {type}", pass_name="lower-to-llvm")
+        return self.literal(DenseIntOrFPElementsAttr.from_list(type, list(numbers)), type)
+
+    # Instructions
+
+    def unary(self, op: type[Operation], value: SSAValue) -> SSAValue:
+        """An instruction with one operand, whose result has the type of the operand."""
+        return self.emit(op.create(operands=[value], result_types=[value.type])).results[0]
+
+    def binary(self, op: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """An instruction with two operands, whose result has their type."""
+        return self.emit(op.create(operands=[lhs, rhs], result_types=[lhs.type])).results[0]
+
+    def convert(self, op: type[Operation], value: SSAValue, type: Attribute) -> SSAValue:
+        """A conversion of each lane to the element of `type`."""
+        return self.emit(op.create(operands=[value], result_types=[type])).results[0]
+
+    def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        """a * b + c: rounded once where the target has the instruction, otherwise twice."""
+        if self.fma_exists:
+            op = llvm.FMAOp.create(operands=[a, b, c], result_types=[a.type])
+            return self.emit(op).results[0]
+        return self.binary(llvm.FAddOp, self.binary(llvm.FMulOp, a, b), c)
+
+    def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """An i1 a lane. Predicates are LLVM's: `olt`, `uno` ... for floats, `slt` ... integers."""
+        integers = isinstance(element(lhs.type), IntegerType)
+        op: type[Operation] = llvm.ICmpOp if integers else FCmpOp
+        number = (_ICMP if integers else _FCMP)[predicate]
+        made = op.create(
+            operands=[lhs, rhs],
+            result_types=[with_lanes(i1, lanes(lhs.type))],
+            properties={"predicate": _integer(number)},
+        )
+        return self.emit(made).results[0]
+
+    def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """lhs where the condition holds, otherwise rhs."""
+        op = SelectOp.create(operands=[condition, lhs, rhs], result_types=[lhs.type])
+        return self.emit(op).results[0]
+
+    def intrinsic(
+        self, name: str, arguments: Sequence[SSAValue], result: Attribute | None
+    ) -> SSAValue | None:
+        """Call an LLVM intrinsic by its full name."""
+        op = llvm.CallIntrinsicOp.create(
+            operands=arguments,
+            result_types=[] if result is None else [result],
+            properties={
+                "intrin": StringAttr(name),
+                "op_bundle_sizes": _NO_BUNDLES,
+                "operandSegmentSizes": _segments(len(arguments)),
+            },
+        )
+        self.emit(op)
+        return op.results[0] if op.results else None
+
+    def lane_wise(self, name: str, *arguments: SSAValue) -> SSAValue:
+        """Call the intrinsic `llvm.<name>.<type>` whose operands and result have one type."""
+        type = arguments[0].type
+        result = self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
+        assert result is not None
+        return result
+
+    def call(
+        self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
+    ) -> Sequence[SSAValue]:
+        """Call a function by its name."""
+        op = llvm.CallOp.create(
+            operands=arguments,
+            result_types=results,
+            properties={
+                "callee": SymbolRefAttr(callee),
+                "op_bundle_sizes": _NO_BUNDLES,
+                "operandSegmentSizes": _segments(len(arguments)),
+            },
+        )
+        return self.emit(op).results
+
+    # Vectors
+
+    def splat(self, scalar: SSAValue, type: Attribute) -> SSAValue:
+        """A vector of that type whose lanes all are the scalar."""
+        owner = scalar.owner
+        if isinstance(owner, llvm.ConstantOp):
+            value = owner.value
+            if isinstance(value, FloatAttr | IntegerAttr):
+                return self.constant(value.value.data, type)
+        undefined = self.emit(llvm.UndefOp.create(result_types=[type])).results[0]
+        inserted = llvm.InsertElementOp.create(
+            operands=[undefined, scalar, self.constant(0, i32)], result_types=[type]
+        )
+        first = self.emit(inserted).results[0]
+        return self.shuffle(first, undefined, (0,) * lanes(type))
+
+    def shuffle(self, lhs: SSAValue, rhs: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """Lanes of the two vectors, counted through both, in the order of the mask."""
+        op = llvm.ShuffleVectorOp.create(
+            operands=[lhs, rhs],
+            result_types=[with_lanes(element(lhs.type), len(mask))],
+            properties={"mask": _mask(tuple(mask))},
+        )
+        return self.emit(op).results[0]
+
+    def extract(self, vector: SSAValue, position: SSAValue) -> SSAValue:
+        """One lane of a vector."""
+        op = ExtractElementOp.create(
+            operands=[vector, position], result_types=[element(vector.type)]
+        )
+        return self.emit(op).results[0]
+
+    # Integers that count
+
+    def multiply_in(self, scope: Scope, value: SSAValue, factor: int) -> SSAValue:
+        """value * factor in a scope around this one, without overflow, once."""
+        key = ("multiply", value, factor)
+        found = scope.known.get(key)
+        if found is None:
+            op = llvm.MulOp.create(
+                operands=[value, self.constant(factor, i64)], result_types=[i64], properties=_NSW
+            )
+            found = scope.known[key] = self.emit_in(scope, op)
+        return found
+
+    def add_in(self, scope: Scope, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """lhs + rhs in a scope around this one, without overflow, once."""
+        key = ("add", lhs, rhs)
+        found = scope.known.get(key)
+        if found is None:
+            op = llvm.AddOp.create(operands=[lhs, rhs], result_types=[i64], properties=_NSW)
+            found = scope.known[key] = self.emit_in(scope, op)
+        return found
+
+
+@cache
+def _mask(mask: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, mask)
+
+
+def is_number(value: SSAValue) -> bool:
+    """Whether this is a float constant without a NaN."""
+    owner = value.owner
+    if not isinstance(owner, llvm.ConstantOp):
+        return False
+    attribute = owner.value
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data == attribute.value.data
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        return all(number == number for number in attribute.get_values())
+    return False
+
+

@@ -1,0 +1,166 @@
+"""Loops and branches of scf as blocks.
+
+    %r = scf.for %i = %a to %b step %s iter_args(%x = %x0) { ...; scf.yield %y }
+    ->      br loop(a, x0)
+      loop(i, x):  ...;  i' = i + s;  cond_br i' < b, loop(i', y), after
+      after:       r is y
+
+The test comes after the body: where a < b is not known, a branch around the loop stands in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, scf
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.addresses import Linear
+from ncc.compiler.llvm.function import PASS, Function, Handlers, machine_type
+
+
+def _branch(function: Function, target: Block, arguments: Sequence[SSAValue]) -> None:
+    function.builder.emit(llvm.BrOp.create(operands=arguments, successors=[target]))
+
+
+def _branch_if(
+    function: Function,
+    condition: SSAValue,
+    then: Block,
+    then_arguments: Sequence[SSAValue],
+    otherwise: Block,
+    other_arguments: Sequence[SSAValue],
+) -> None:
+    sizes = (1, len(then_arguments), len(other_arguments))
+    op = llvm.CondBrOp.create(
+        operands=[condition, *then_arguments, *other_arguments],
+        successors=[then, otherwise],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)},
+    )
+    function.builder.emit(op)
+
+
+def _machine_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [machine_type(value.type) for value in values]
+
+
+def _bind_all(
+    function: Function, sources: Sequence[SSAValue], results: Sequence[SSAValue]
+) -> None:
+    for source, result in zip(sources, results, strict=True):
+        function.bind(source, result)
+
+
+def _runs_once_or_more(lower: Linear, upper: Linear) -> bool:
+    distance = upper - lower
+    return not distance.terms and distance.constant > 0
+
+
+def lower_for(function: Function, op: scf.ForOp) -> None:
+    """A loop, or no loop where it is known to run once."""
+    if not isinstance(op.lb.type, IndexType):
+        raise CompilerBug(f"an scf.for that counts in {op.lb.type}", pass_name=PASS)
+    lower, upper, step = (function.index(bound) for bound in (op.lb, op.ub, op.step))
+    distance = upper - lower
+    if not (distance.terms or step.terms) and 0 < distance.constant <= step.constant:
+        _lower_single(function, op, lower)
+        return
+    builder = function.builder
+    outer = builder.scope
+    carried = op.body.block.args[1:]
+    header = Block(arg_types=[i64, *_machine_types(carried)])
+    certain = _runs_once_or_more(lower, upper)
+    after = Block(arg_types=[] if certain else _machine_types(op.results))
+    first, last, by = (function.addresses.value(form) for form in (lower, upper, step))
+    initial = function.values(op.iter_args)
+    if certain:
+        _branch(function, header, [first, *initial])
+    else:
+        runs = builder.compare("slt", first, last)
+        _branch_if(function, runs, header, [first, *initial], after, initial)
+
+    function.open(header, outer)
+    function.bind(op.body.block.args[0], header.args[0])
+    _bind_all(function, carried, header.args[1:])
+    results = function.values(function.lower(op.body.block).operands)
+    counter = builder.add_in(builder.scope, header.args[0], by)
+    again = builder.compare("slt", counter, last)
+    leaving = [] if certain else results
+    _branch_if(function, again, header, [counter, *results], after, leaving)
+
+    function.add(after)
+    outer.block = after
+    builder.scope = outer
+    _bind_all(function, op.results, results if certain else after.args)
+
+
+def _lower_single(function: Function, op: scf.ForOp, lower: Linear) -> None:
+    """The body of a loop that runs once, in place."""
+    counter, *carried = op.body.block.args
+    function.bind_index(counter, lower)
+    for argument, initial in zip(carried, op.iter_args, strict=True):
+        function.alias(argument, initial)
+    results = function.lower(op.body.block).operands
+    for result, value in zip(op.results, results, strict=True):
+        function.alias(result, value)
+
+
+def _lower_branch(function: Function, region: Region, block: Block, after: Block) -> None:
+    """One side of an scf.if, from `block` to `after`."""
+    outer = function.builder.scope
+    function.open(block, outer)
+    results = function.values(function.lower(region.block).operands)
+    _branch(function, after, results)
+    function.builder.scope = outer
+
+
+def lower_if(function: Function, op: scf.IfOp) -> None:
+    """Two blocks, or one, and a block after them."""
+    builder = function.builder
+    outer = builder.scope
+    then, otherwise = Block(), Block()
+    after = Block(arg_types=_machine_types(op.results))
+    has_else = bool(op.false_region.blocks)
+    condition = function.value(op.cond)
+    _branch_if(function, condition, then, [], otherwise if has_else else after, [])
+    _lower_branch(function, op.true_region, then, after)
+    if has_else:
+        _lower_branch(function, op.false_region, otherwise, after)
+    function.add(after)
+    outer.block = after
+    _bind_all(function, op.results, after.args)
+
+
+def lower_while(function: Function, op: scf.WhileOp) -> None:
+    """The region `before` decides, at its end, between the region `after` and leaving."""
+    builder = function.builder
+    outer = builder.scope
+    before = Block(arg_types=_machine_types(op.before_region.block.args))
+    body = Block(arg_types=_machine_types(op.after_region.block.args))
+    after = Block()
+    _branch(function, before, function.values(op.arguments))
+
+    inner = function.open(before, outer)
+    _bind_all(function, op.before_region.block.args, before.args)
+    condition = function.lower(op.before_region.block)
+    assert isinstance(condition, scf.ConditionOp)
+    passed = function.values(condition.args)
+    _branch_if(function, function.value(condition.condition), body, passed, after, [])
+
+    function.open(body, inner)
+    _bind_all(function, op.after_region.block.args, body.args)
+    _branch(function, before, function.values(function.lower(op.after_region.block).operands))
+
+    function.add(after)
+    outer.block = after
+    builder.scope = outer
+    _bind_all(function, op.results, passed)
+
+
+HANDLERS: Handlers = {
+    scf.ForOp: lower_for,
+    scf.IfOp: lower_if,
+    scf.WhileOp: lower_while,
+}

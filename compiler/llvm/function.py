@@ -1,0 +1,135 @@
+"""One function while it is lowered: what each value of the loops level has become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.addresses import Addresses, Linear, Memory
+from ncc.compiler.llvm.build import POINTER, Builder, Scope, with_lanes
+from ncc.compiler.llvm.math import Library
+from ncc.compiler.target import Target
+
+PASS = "lower-to-llvm"
+
+Handler = Callable[["Function", Any], None]
+"""Writes what one operation becomes."""
+
+Handlers = Mapping[type[Operation], Handler]
+
+
+@cache
+def machine_type(type: Attribute) -> Attribute:
+    """The type of the llvm dialect that carries values of a type of the loops level."""
+    if isinstance(type, IndexType):
+        return i64
+    if isinstance(type, MemRefType):
+        return POINTER
+    if isinstance(type, VectorType):
+        if len(type.get_shape()) != 1:
+            raise CompilerBug(f"{type} has not one dimension", pass_name=PASS)
+        return with_lanes(machine_type(type.element_type), type.get_shape()[0])
+    return type
+
+
+class Function:
+    """The state of the lowering of one function, and the services that handlers use.
+
+    A value of type index is a Linear form, a memref is a Memory, anything else an llvm value.
+    """
+
+    def __init__(
+        self, entry: Block, target: Target, library: Library, handlers: Handlers
+    ) -> None:
+        self.target = target
+        self.library = library
+        self.builder = Builder(entry, target.fma)
+        self.addresses = Addresses(self.builder)
+        self._handlers = handlers
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._indices: dict[SSAValue, Linear] = {}
+        self._memories: dict[SSAValue, Memory] = {}
+
+    # Reading
+
+    def value(self, source: SSAValue) -> SSAValue:
+        """The llvm value; of an index, the i64."""
+        found = self._values.get(source)
+        if found is None:
+            found = self.addresses.value(self._indices[source])
+        return found
+
+    def values(self, sources: Iterable[SSAValue]) -> list[SSAValue]:
+        """The llvm values of several."""
+        return [self.value(source) for source in sources]
+
+    def index(self, source: SSAValue) -> Linear:
+        """The linear form of an index or of an i64."""
+        found = self._indices.get(source)
+        if found is None:
+            found = Linear({self._values[source]: 1})
+        return found
+
+    def memory(self, source: SSAValue) -> Memory:
+        """What a memref is."""
+        return self._memories[source]
+
+    # Writing
+
+    def bind(self, source: SSAValue, result: SSAValue) -> None:
+        """The value of the loops level has become that llvm value, of the current scope."""
+        if isinstance(source.type, IndexType):
+            self._indices[source] = Linear({self.builder.note(result): 1})
+        else:
+            if isinstance(source.type, IntegerType):
+                self.builder.note(result)
+            self._values[source] = result
+
+    def bind_index(self, source: SSAValue, form: Linear) -> None:
+        """The index is that linear form."""
+        self._indices[source] = form
+
+    def bind_memory(self, source: SSAValue, memory: Memory) -> None:
+        """The memref is that memory."""
+        self._memories[source] = memory
+
+    def alias(self, source: SSAValue, other: SSAValue) -> None:
+        """The two values of the loops level are the same one."""
+        if isinstance(source.type, IndexType):
+            self._indices[source] = self._indices[other]
+        elif isinstance(source.type, MemRefType):
+            self._memories[source] = self._memories[other]
+        else:
+            self._values[source] = self._values[other]
+
+    def open(self, block: Block, parent: Scope) -> Scope:
+        """Add the block to the function and go on in it, in a scope of its own."""
+        self.add(block)
+        self.builder.scope = Scope(block, parent)
+        return self.builder.scope
+
+    def add(self, block: Block) -> None:
+        """Add the block to the function, after those that are there."""
+        region = self.builder.entry.parent
+        assert region is not None
+        region.add_block(block)
+
+    def lower(self, block: Block) -> Operation:
+        """Write the operations of a block of the loops level; its terminator is left to you."""
+        handlers = self._handlers
+        last = block.last_op
+        if last is None:
+            raise CompilerBug("a block without a terminator", pass_name=PASS)
+        for op in block.ops:
+            if op is last:
+                break
+            handler = handlers.get(type(op))
+            if handler is None:
+                raise CompilerBug(f"no lowering for {op.name}", pass_name=PASS, dump=f"{op}\n")
+            handler(self, op)
+        return last

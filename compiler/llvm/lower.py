@@ -1,0 +1,141 @@
+"""The whole of the loops level into the llvm dialect, in one pass over the operations.
+
+    func.func private @k(%x: memref<8xf32>) { scf.for ... }   ->   llvm.func internal @k(!llvm.ptr)
+
+Each file of this folder lowers some dialects: control (scf), arithmetic (arith, math), vectors,
+memory (memref, rt.buffer); calls and the other operations of rt are here. No rewriting follows:
+what is written is what LLVM's code generator gets.
+
+Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the module that is
+given stays as it is.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, UnitAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm import arithmetic, control, memory, vectors
+from ncc.compiler.llvm.build import POINTER
+from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.math import Library
+from ncc.compiler.llvm.overlap import overlapping_arguments
+from ncc.compiler.target import Target
+from ncc.dialects import rt
+
+BARRIER = "ncc_barrier"
+"""void ncc_barrier(void *state, int64_t threads), of the runtime's text."""
+
+_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
+_NOTHING = DictionaryAttr({})
+
+
+def lower_call(function: Function, op: func.CallOp) -> None:
+    """Memrefs are passed as bare pointers."""
+    arguments = [
+        memory.bare_pointer(function, argument)
+        if isinstance(argument.type, MemRefType)
+        else function.value(argument)
+        for argument in op.arguments
+    ]
+    types = [machine_type(type) for type in op.result_types]
+    results = function.builder.call(op.callee.string_value(), arguments, types)
+    for source, result in zip(op.results, results, strict=True):
+        function.bind(source, result)
+
+
+def lower_share(function: Function, op: rt.ShareOp) -> None:
+    """extent * thread / threads, and the same for the next thread."""
+    builder = function.builder
+    extent = builder.constant(op.extent.value.data, i64)
+    thread, threads = function.value(op.thread), function.value(op.threads)
+    following = builder.binary(llvm.AddOp, thread, builder.constant(1, i64))
+    for result, number in ((op.first, thread), (op.last, following)):
+        product = builder.binary(llvm.MulOp, number, extent)
+        function.bind(result, builder.binary(llvm.UDivOp, product, threads))
+
+
+def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
+    """A call of the runtime's barrier with the state in buffers[0]."""
+    state = memory.buffer_pointer(function, op.buffers, 0)
+    function.builder.call(BARRIER, [state, function.value(op.threads)])
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    **arithmetic.HANDLERS,
+    **control.HANDLERS,
+    **memory.HANDLERS,
+    **vectors.HANDLERS,
+    func.CallOp: lower_call,
+    rt.ShareOp: lower_share,
+    rt.BarrierOp: lower_barrier,
+}
+
+
+def lower(module: ModuleOp, target: Target) -> ModuleOp:
+    """The module of the llvm dialect for a module of the loops level.
+
+    Raises CompilerBug where the module says something that has no lowering.
+    """
+    library = Library(target)
+    sharing = overlapping_arguments(module)
+    functions: list[Operation] = []
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp):
+            raise CompilerBug(f"{op.name} beside the functions", pass_name=PASS)
+        name = op.sym_name.data
+        functions.append(_lower_function(op, target, library, sharing.get(name, frozenset())))
+    if any(isinstance(op, rt.BarrierOp) for op in module.walk()):
+        functions.append(_declaration(BARRIER, [POINTER, i64]))
+    return ModuleOp([*functions, *library.functions])
+
+
+def _lower_function(
+    source: func.FuncOp, target: Target, library: Library, sharing: frozenset[int]
+) -> llvm.FuncOp:
+    """One function. `sharing` numbers the arguments whose memory other arguments may name too."""
+    arguments = source.body.block.args
+    entry = Block(arg_types=[machine_type(argument.type) for argument in arguments])
+    region = Region(entry)
+    function = Function(entry, target, library, HANDLERS)
+    for argument, value in zip(arguments, entry.args, strict=True):
+        if isinstance(argument.type, MemRefType):
+            function.bind_memory(argument, memory.memory_at(value, argument.type))
+        else:
+            function.bind(argument, value)
+    results = function.values(function.lower(source.body.block).operands)
+    function.builder.emit(llvm.ReturnOp.create(operands=results))
+
+    private = source.sym_visibility is not None and source.sym_visibility.data == "private"
+    outputs = [machine_type(type) for type in source.function_type.outputs]
+    if len(outputs) > 1:
+        raise CompilerBug(f"@{source.sym_name.data} has several results", pass_name=PASS)
+    return llvm.FuncOp(
+        source.sym_name,
+        llvm.LLVMFunctionType(
+            [argument.type for argument in entry.args],
+            outputs[0] if outputs else llvm.LLVMVoidType(),
+        ),
+        linkage=llvm.LinkageAttr("internal" if private else "external"),
+        body=region,
+        other_props={
+            "no_unwind": UnitAttr(),
+            "arg_attrs": ArrayAttr(
+                _NOALIAS
+                if isinstance(argument.type, MemRefType) and position not in sharing
+                else _NOTHING
+                for position, argument in enumerate(arguments)
+            ),
+        },
+    )
+
+
+def _declaration(name: str, arguments: list[Attribute]) -> llvm.FuncOp:
+    return llvm.FuncOp(
+        name,
+        llvm.LLVMFunctionType(arguments, llvm.LLVMVoidType()),
+        linkage=llvm.LinkageAttr("external"),
+        other_props={"no_unwind": UnitAttr()},
+    )

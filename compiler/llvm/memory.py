@@ -1,0 +1,234 @@
+"""memref and the buffers of the runtime, in the llvm dialect.
+
+A memref is a pointer with strides that the type states: views cost nothing until an element is
+read. The arguments of a kernel are bare pointers, to which the callee adds the offset in its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnitAttr,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.addresses import Linear, Memory, layout
+from ncc.compiler.llvm.build import POINTER, Builder
+from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.instructions import element
+from ncc.dialects import rt
+
+# Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
+_SCRATCH_ALIGNMENT = 64
+
+
+@cache
+def alignment(type: Attribute) -> int:
+    """Bytes that addresses of a type divide by: the size of one element."""
+    scalar = element(type)
+    if isinstance(scalar, llvm.LLVMPointerType):
+        return 8
+    bits = getattr(scalar, "bitwidth", None)
+    if not isinstance(bits, int):
+        raise CompilerBug(f"memory of {type}", pass_name=PASS)
+    return max(1, bits // 8)
+
+
+@cache
+def _alignment_attribute(bytes: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(bytes, i64)
+
+
+def load(
+    builder: Builder, pointer: SSAValue, type: Attribute, nontemporal: BoolAttr | None = None
+) -> SSAValue:
+    """A value of that type in memory."""
+    op = llvm.LoadOp.create(
+        operands=[pointer],
+        result_types=[type],
+        properties={
+            "alignment": _alignment_attribute(alignment(type)),
+            "ordering": _alignment_attribute(0),
+        },
+    )
+    return builder.emit(op).results[0]
+
+
+def store(
+    builder: Builder, value: SSAValue, pointer: SSAValue, nontemporal: BoolAttr | None = None
+) -> None:
+    """A value into memory. Past the caches, where it is aligned to its size, if nontemporal."""
+    properties: dict[str, Attribute] = {
+        "alignment": _alignment_attribute(alignment(value.type)),
+        "ordering": _alignment_attribute(0),
+    }
+    if nontemporal is not None and nontemporal.value.data:
+        properties["nontemporal"] = UnitAttr()
+    builder.emit(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
+
+
+def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
+    """The memory of a memref of that type whose bare pointer is known."""
+    strides, offset = layout(type)
+    return Memory(pointer, machine_type(type.element_type), strides, Linear(constant=offset))
+
+
+def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
+    """The pointer to pass to a function whose argument has the type of this memref."""
+    assert isinstance(source.type, MemRefType)
+    memory = function.memory(source)
+    _, offset = _declared_layout(source.type)
+    start = Memory(memory.pointer, memory.element, (1,), memory.offset)
+    return function.addresses.pointer(start, [Linear(constant=-offset)])
+
+
+def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
+    """The layout; an offset that is only known at run time counts as 0."""
+    if type.get_offset() is None:
+        return (), 0
+    return layout(type)
+
+
+def lower_load(function: Function, op: memref.LoadOp) -> None:
+    """One element."""
+    memory = function.memory(op.memref)
+    pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
+    function.bind(op.res, load(function.builder, pointer, memory.element, op.nontemporal))
+
+
+def lower_store(function: Function, op: memref.StoreOp) -> None:
+    """One element."""
+    memory = function.memory(op.memref)
+    pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
+    store(function.builder, function.value(op.value), pointer, op.nontemporal)
+
+
+def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
+    """Memory of the function, taken once when it starts."""
+    type = op.memref.type
+    if op.dynamic_sizes:
+        raise CompilerBug(f"an alloca of {type}: its shape is not static", pass_name=PASS)
+    scalar = machine_type(type.element_type)
+    count = 1
+    for extent in type.get_shape():
+        count *= extent
+    size = llvm.ConstantOp.create(
+        result_types=[i64], properties={"value": IntegerAttr(count, i64)}
+    )
+    taken = llvm.AllocaOp.create(
+        operands=[size.results[0]],
+        result_types=[POINTER],
+        properties={
+            "alignment": _alignment_attribute(_SCRATCH_ALIGNMENT),
+            "elem_type": scalar,
+        },
+    )
+    function.builder.emit_first([size, taken])
+    function.bind_memory(op.memref, memory_at(taken.results[0], type))
+
+
+def _positions(static: Sequence[int], dynamic: Sequence[Linear]) -> list[Linear]:
+    rest = iter(dynamic)
+    return [
+        next(rest) if value == DYNAMIC_INDEX else Linear(constant=value) for value in static
+    ]
+
+
+def lower_subview(function: Function, op: memref.SubviewOp) -> None:
+    """The same memory from another element on, with strides times those of the view."""
+    memory = function.memory(op.source)
+    offsets = _positions(
+        [int(value) for value in op.static_offsets.get_values()],
+        [function.index(offset) for offset in op.offsets],
+    )
+    steps = [int(value) for value in op.static_strides.get_values()]
+    if DYNAMIC_INDEX in steps:
+        raise CompilerBug("a subview whose strides are not static", pass_name=PASS)
+    sizes = [int(value) for value in op.static_sizes.get_values()]
+    strides = [stride * step for stride, step in zip(memory.strides, steps, strict=True)]
+    kept = _kept_dimensions(sizes, list(op.result.type.get_shape()))
+    view = Memory(
+        memory.pointer,
+        memory.element,
+        tuple(strides[dimension] for dimension in kept),
+        memory.at(offsets),
+    )
+    function.bind_memory(op.result, view)
+
+
+def _kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Which dimensions of the subview its type keeps: some whose extent is 1 may be dropped."""
+    kept: list[int] = []
+    for dimension, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(dimension)
+    return kept
+
+
+def lower_reinterpret(function: Function, op: Operation) -> None:
+    """The same memory from the same element on, with the strides in the type of the result."""
+    (source, *others) = op.operands
+    type = op.results[0].type
+    if others or not isinstance(type, MemRefType):
+        raise CompilerBug(f"{op.name} with dynamic operands", pass_name=PASS)
+    memory = function.memory(source)
+    strides, offset = layout(type)
+    start = Linear(constant=offset) if isinstance(op, memref.ReinterpretCastOp) else memory.offset
+    function.bind_memory(
+        op.results[0], Memory(memory.pointer, memory.element, strides, start)
+    )
+
+
+def lower_cast(function: Function, op: memref.CastOp) -> None:
+    """Only the type changes."""
+    function.alias(op.dest, op.source)
+
+
+def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValue:
+    """buffers[index], loaded once, at the start of the function."""
+    builder = function.builder
+    root = builder.root()
+    array = function.value(buffers)
+    found = root.known.get(("buffer", array, index))
+    if found is None:
+        place = array if index == 0 else function.addresses.step(array, index, POINTER, root)
+        op = llvm.LoadOp.create(
+            operands=[place],
+            result_types=[POINTER],
+            properties={"alignment": _alignment_attribute(8), "ordering": _alignment_attribute(0)},
+        )
+        found = root.known["buffer", array, index] = builder.emit_in(root, op)
+    return found
+
+
+def lower_buffer(function: Function, op: rt.BufferOp) -> None:
+    """A pointer out of the array, moved by a constant number of bytes."""
+    pointer = buffer_pointer(function, op.buffers, op.index.value.data)
+    offset = op.offset.value.data
+    if offset:
+        pointer = function.addresses.step(pointer, offset, i8, function.builder.root())
+    function.bind_memory(op.memref, memory_at(pointer, op.memref.type))
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    memref.LoadOp: lower_load,
+    memref.StoreOp: lower_store,
+    memref.AllocaOp: lower_alloca,
+    memref.SubviewOp: lower_subview,
+    memref.CollapseShapeOp: lower_reinterpret,
+    memref.ExpandShapeOp: lower_reinterpret,
+    memref.ReinterpretCastOp: lower_reinterpret,
+    memref.CastOp: lower_cast,
+    rt.BufferOp: lower_buffer,
+}

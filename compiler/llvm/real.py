@@ -1,0 +1,174 @@
+"""Arithmetic on float lanes with Python's operators, so that a formula reads as a formula.
+
+Every operation appends instructions through a Builder; numbers mixed in become constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.llvm.build import Builder, with_lanes
+from ncc.compiler.llvm.instructions import element, lanes
+
+# Added to a float much smaller than it, 1.5 * 2**23 (1.5 * 2**52) leaves no bit for a fraction.
+_MAGIC32 = 12582912.0
+_MAGIC64 = 6755399441055744.0
+_MAGIC32_BITS = 0x4B400000
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """A scalar or a vector of float32, float64, int32 or int64, or of the outcomes of tests."""
+
+    builder: Builder
+    value: SSAValue
+
+    def filled(self, number: float) -> Lanes:
+        """That constant, in as many lanes and of the same type."""
+        if isinstance(element(self.value.type), IntegerType):
+            return self._with(self.builder.constant(int(number), self.value.type))
+        return self._with(self.builder.constant(float(number), self.value.type))
+
+    def _of(self, other: Lanes | float) -> Lanes:
+        return other if isinstance(other, Lanes) else self.filled(other)
+
+    def _with(self, value: SSAValue) -> Lanes:
+        return Lanes(self.builder, value)
+
+    def _binary(
+        self, real: type[Operation], integer: type[Operation], lhs: Lanes, rhs: Lanes
+    ) -> Lanes:
+        op = integer if isinstance(element(self.value.type), IntegerType) else real
+        return self._with(self.builder.binary(op, lhs.value, rhs.value))
+
+    def __add__(self, other: Lanes | float) -> Lanes:
+        return self._binary(llvm.FAddOp, llvm.AddOp, self, self._of(other))
+
+    def __sub__(self, other: Lanes | float) -> Lanes:
+        return self._binary(llvm.FSubOp, llvm.SubOp, self, self._of(other))
+
+    def __rsub__(self, other: float) -> Lanes:
+        return self._of(other) - self
+
+    def __mul__(self, other: Lanes | float) -> Lanes:
+        return self._binary(llvm.FMulOp, llvm.MulOp, self, self._of(other))
+
+    def __truediv__(self, other: Lanes | float) -> Lanes:
+        return self._with(
+            self.builder.binary(llvm.FDivOp, self.value, self._of(other).value)
+        )
+
+    def __rtruediv__(self, other: float) -> Lanes:
+        return self._of(other) / self
+
+    def __neg__(self) -> Lanes:
+        return self._with(self.builder.unary(llvm.FNegOp, self.value))
+
+    def __abs__(self) -> Lanes:
+        return self._with(self.builder.unary(llvm.FAbsOp, self.value))
+
+    def __and__(self, other: Lanes | int) -> Lanes:
+        return self._integer(llvm.AndOp, other)
+
+    def __or__(self, other: Lanes | int) -> Lanes:
+        return self._integer(llvm.OrOp, other)
+
+    def __lshift__(self, other: int) -> Lanes:
+        return self._integer(llvm.ShlOp, other)
+
+    def __rshift__(self, other: int) -> Lanes:
+        """The sign is kept."""
+        return self._integer(llvm.AShrOp, other)
+
+    def _integer(self, op: type[Operation], other: Lanes | int) -> Lanes:
+        return self._with(self.builder.binary(op, self.value, self._of(other).value))
+
+    def times_plus(self, factor: Lanes | float, summand: Lanes | float) -> Lanes:
+        """self * factor + summand, rounded once where the target can."""
+        operands = (self.value, self._of(factor).value, self._of(summand).value)
+        return self._with(self.builder.multiply_add(*operands))
+
+    def test(self, predicate: str, other: Lanes | float) -> Lanes:
+        """Compare: an `o...` predicate is false for NaN, a `u...` predicate true."""
+        return self._with(
+            self.builder.compare(predicate, self.value, self._of(other).value)
+        )
+
+    def choose(self, lhs: Lanes, rhs: Lanes | float) -> Lanes:
+        """lhs where this test holds, otherwise rhs."""
+        return self._with(self.builder.select(self.value, lhs.value, lhs._of(rhs).value))
+
+    def inverted(self) -> Lanes:
+        """Where this test does not hold."""
+        true = self.builder.constant(1, self.value.type)
+        return self._with(self.builder.binary(llvm.XOrOp, self.value, true))
+
+    def at_least(self, limit: float) -> Lanes:
+        """max(self, limit); NaN stays."""
+        bound = self._of(limit)
+        return bound.test("ogt", self).choose(bound, self)
+
+    def at_most(self, limit: float) -> Lanes:
+        """min(self, limit); NaN stays."""
+        bound = self._of(limit)
+        return bound.test("olt", self).choose(bound, self)
+
+    def sqrt(self) -> Lanes:
+        """The square root, rounded correctly."""
+        return self._with(self.builder.unary(llvm.FSqrtOp, self.value))
+
+    def with_sign_of(self, other: Lanes) -> Lanes:
+        """The magnitude of self with the sign of other."""
+        return self._with(self.builder.binary(llvm.FCopySignOp, self.value, other.value))
+
+    def polynomial(self, coefficients: Sequence[float]) -> Lanes:
+        """c0 + x*(c1 + x*(c2 + ...)), Horner's scheme."""
+        total = self._of(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            total = total.times_plus(self, coefficient)
+        return total
+
+    def rounded(self) -> tuple[Lanes, Lanes]:
+        """The nearest integer, as a float and as an integer whose low bits are right.
+
+        For |self| < 2**22 (float32) or 2**51 (float64).
+        """
+        wide = isinstance(element(self.value.type), Float64Type)
+        shifted = self + (_MAGIC64 if wide else _MAGIC32)
+        nearest = shifted - (_MAGIC64 if wide else _MAGIC32)
+        bits = shifted.bits()
+        return nearest, bits if wide else bits - _MAGIC32_BITS
+
+    def bits(self) -> Lanes:
+        """A float's bits as an integer."""
+        wide = isinstance(element(self.value.type), Float64Type)
+        return self._converted(llvm.BitcastOp, i64 if wide else i32)
+
+    def as_float(self) -> Lanes:
+        """An integer's bits as a float."""
+        return self._converted(llvm.BitcastOp, f32 if element(self.value.type) == i32 else f64)
+
+    def to_double(self) -> Lanes:
+        """float32 to float64."""
+        return self._converted(llvm.FPExtOp, f64)
+
+    def to_single(self) -> Lanes:
+        """float64 to float32, rounded."""
+        return self._converted(llvm.FPTruncOp, f32)
+
+    def to_real(self) -> Lanes:
+        """int32 to float32, rounded."""
+        return self._converted(llvm.SIToFPOp, f32)
+
+    def narrowed(self) -> Lanes:
+        """int64 to int32, the low bits."""
+        return self._converted(llvm.TruncOp, i32)
+
+    def _converted(self, op: type[Operation], scalar: Attribute) -> Lanes:
+        target = with_lanes(scalar, lanes(self.value.type))
+        return self._with(self.builder.convert(op, self.value, target))

@@ -1,0 +1,49 @@
+"""Rounding to integers without the instructions of SSE 4.1.
+
+A float32 from 2**23 on has no fraction; below, adding and taking away 2**23 rounds it to an integer
+(to the nearest, to the even one of two), which is then corrected by one.
+"""
+
+from __future__ import annotations
+
+from ncc.compiler.llvm.real import Lanes
+
+_NO_FRACTION = 8388608.0
+
+
+def _nearest(magnitude: Lanes) -> Lanes:
+    """The integer nearest to a number that is not negative; NaN stays."""
+    rounded = (magnitude + _NO_FRACTION) - _NO_FRACTION
+    return magnitude.test("olt", _NO_FRACTION).choose(rounded, magnitude)
+
+
+def round_even(x: Lanes) -> Lanes:
+    """To the nearest integer, halves to the even one."""
+    return _nearest(abs(x)).with_sign_of(x)
+
+
+def round(x: Lanes) -> Lanes:
+    """To the nearest integer, halves away from zero."""
+    magnitude = abs(x)
+    nearest = _nearest(magnitude)
+    short = (magnitude - nearest).test("oeq", 0.5)
+    return short.choose(nearest + 1.0, nearest).with_sign_of(x)
+
+
+def trunc(x: Lanes) -> Lanes:
+    """Towards zero."""
+    magnitude = abs(x)
+    nearest = _nearest(magnitude)
+    return nearest.test("ogt", magnitude).choose(nearest - 1.0, nearest).with_sign_of(x)
+
+
+def floor(x: Lanes) -> Lanes:
+    """Down."""
+    nearest = round_even(x)
+    return nearest.test("ogt", x).choose(nearest - 1.0, nearest).with_sign_of(x)
+
+
+def ceil(x: Lanes) -> Lanes:
+    """Up."""
+    nearest = round_even(x)
+    return nearest.test("olt", x).choose(nearest + 1.0, nearest).with_sign_of(x)

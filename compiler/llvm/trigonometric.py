@@ -1,0 +1,149 @@
+"""sin, cos, tan and their inverses, as formulas over float32 lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import inf, pi
+
+import numpy as np
+
+from ncc.compiler.llvm.approximation import Array, interpolated
+from ncc.compiler.llvm.real import Lanes
+
+# pi/2 in two parts (fdlibm's): the high one has 33 bits, so that small multiples of it are exact.
+_HALF_PI_HIGH = 1.57079632673412561417
+_HALF_PI_LOW = 6.07710050650619224932e-11
+_QUARTER_PI = pi / 4
+
+
+@cache
+def _sin_tail() -> tuple[float, ...]:
+    """(sin(r)/r - 1) / r**2 as a function of r**2, |r| <= pi/4."""
+    return interpolated(_of_square(lambda r: (np.sin(r) - r) / r**3), 0.0, 0.63, 3)
+
+
+@cache
+def _cos_tail() -> tuple[float, ...]:
+    """(cos(r) - 1 + r**2/2) / r**4 as a function of r**2, |r| <= pi/4."""
+    return interpolated(
+        _of_square(lambda r: (0.5 * r * r - 2.0 * np.sin(r / 2) ** 2) / r**4), 0.0, 0.63, 3
+    )
+
+
+@cache
+def _atan_tail() -> tuple[float, ...]:
+    """(atan(t)/t - 1) / t**2 as a function of t**2, |t| <= tan(pi/8)."""
+    return interpolated(_of_square(lambda t: (np.arctan(t) - t) / t**3), 0.0, 0.1717, 5)
+
+
+@cache
+def _asin_tail() -> tuple[float, ...]:
+    """(asin(t)/t - 1) / t**2 as a function of t**2, |t| <= 1/2."""
+    return interpolated(_of_square(lambda t: (np.arcsin(t) - t) / t**3), 0.0, 0.25, 6)
+
+
+def _of_square(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda square: function(np.sqrt(square))
+
+
+def _quadrant(x: Lanes) -> tuple[Lanes, Lanes]:
+    """n and r with x = n*pi/2 + r, |r| <= pi/4, computed in float64.
+
+    Exact to float32 for |x| up to a million, where n has 20 bits; further out (no network goes
+    there on purpose) the error grows, while |r| keeps its bound and NaN stays.
+    """
+    wide = x.to_double()
+    nearest, number = (wide * (2.0 / pi)).rounded()
+    r = nearest.times_plus(-_HALF_PI_LOW, nearest.times_plus(-_HALF_PI_HIGH, wide))
+    bounded = r.to_single().at_least(-_QUARTER_PI).at_most(_QUARTER_PI)
+    return number.narrowed(), bounded
+
+
+def _sin_and_cos(r: Lanes) -> tuple[Lanes, Lanes]:
+    """sin and cos for |r| <= pi/4: r + r**3 * P(r**2) and 1 - r**2/2 + r**4 * Q(r**2)."""
+    square = r * r
+    sin_r = (square * r).times_plus(square.polynomial(_sin_tail()), r)
+    tail = (square * square) * square.polynomial(_cos_tail())
+    cos_r = square.times_plus(-0.5, tail) + 1.0
+    return sin_r, cos_r
+
+
+def _wave(x: Lanes, ahead: int) -> Lanes:
+    """sin(x + ahead * pi/2)."""
+    number, r = _quadrant(x)
+    number = number + ahead
+    sin_r, cos_r = _sin_and_cos(r)
+    value = (number & 1).test("ne", 0).choose(cos_r, sin_r)
+    return (number & 2).test("ne", 0).choose(-value, value)
+
+
+def sin(x: Lanes) -> Lanes:
+    """sin(n*pi/2 + r): sin r, cos r, -sin r, -cos r in turn."""
+    return _wave(x, 0)
+
+
+def cos(x: Lanes) -> Lanes:
+    """cos(x) = sin(x + pi/2)."""
+    return _wave(x, 1)
+
+
+def tan(x: Lanes) -> Lanes:
+    """sin r / cos r, or -cos r / sin r in odd quadrants."""
+    number, r = _quadrant(x)
+    sin_r, cos_r = _sin_and_cos(r)
+    odd = (number & 1).test("ne", 0)
+    return odd.choose(-cos_r, sin_r) / odd.choose(sin_r, cos_r)
+
+
+def atan(x: Lanes) -> Lanes:
+    """t + t**3 * P(t**2) after one of two reductions.
+
+    atan(a) = pi/2 + atan(-1/a) above tan(3*pi/8), = pi/4 + atan((a-1)/(a+1)) above tan(pi/8).
+    """
+    a = abs(x)
+    large, middle = a.test("ogt", 2.414213562), a.test("ogt", 0.4142135624)
+    above = large.choose(a.filled(-1.0), middle.choose(a - 1.0, a))
+    below = large.choose(a, middle.choose(a + 1.0, 1.0))
+    start = large.choose(a.filled(pi / 2), middle.choose(a.filled(_QUARTER_PI), 0.0))
+    t = above / below
+    square = t * t
+    angle = start + (square * t).times_plus(square.polynomial(_atan_tail()), t)
+    return angle.with_sign_of(x)
+
+
+def atan2(y: Lanes, x: Lanes) -> Lanes:
+    """The angle of the point (x, y), from atan of the smaller by the larger of |x| and |y|."""
+    a, b = abs(x), abs(y)
+    steep = b.test("ogt", a)
+    small, large = steep.choose(a, b), steep.choose(b, a)
+    ratio = small / large
+    ratio = large.test("oeq", 0.0).choose(ratio.filled(0.0), ratio)
+    ratio = small.test("oeq", inf).choose(ratio.filled(1.0), ratio)
+    angle = atan(ratio)
+    angle = steep.choose(pi / 2 - angle, angle)
+    left = x.filled(1.0).with_sign_of(x).test("olt", 0.0)
+    return left.choose(pi - angle, angle).with_sign_of(y)
+
+
+def _asin_inside(t: Lanes) -> Lanes:
+    """asin(t), |t| <= 1/2: t + t**3 * P(t**2)."""
+    square = t * t
+    return (square * t).times_plus(square.polynomial(_asin_tail()), t)
+
+
+def asin(x: Lanes) -> Lanes:
+    """asin(a) = pi/2 - 2*asin(sqrt((1 - a)/2)) for a = |x| above 1/2; NaN outside [-1, 1]."""
+    a = abs(x)
+    far = a.test("ogt", 0.5)
+    inside = _asin_inside(far.choose(((1.0 - a) * 0.5).sqrt(), a))
+    return far.choose(pi / 2 - inside * 2.0, inside).with_sign_of(x)
+
+
+def acos(x: Lanes) -> Lanes:
+    """2*asin(sqrt((1 - a)/2)) for a = |x| above 1/2, and pi minus that where x < 0."""
+    a = abs(x)
+    far = a.test("ogt", 0.5)
+    inside = _asin_inside(far.choose(((1.0 - a) * 0.5).sqrt(), a))
+    outer = x.test("olt", 0.0).choose(pi - inside * 2.0, inside * 2.0)
+    return far.choose(outer, pi / 2 - inside.with_sign_of(x))

@@ -1,0 +1,224 @@
+"""The vector dialect, for vectors of one dimension, in the llvm dialect.
+
+Every access carries the alignment of an element: the memory of a caller has no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm import arithmetic
+from ncc.compiler.llvm.arithmetic import Combine
+from ncc.compiler.llvm.build import Builder, suffix
+from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.instructions import element, lanes
+from ncc.compiler.llvm.memory import alignment, load, store
+
+
+def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    memory = function.memory(base)
+    if memory.strides[-1:] not in ((1,), ()):
+        raise CompilerBug(f"a vector access to {base.type}: its last stride is not 1", PASS)
+    return function.addresses.pointer(memory, [function.index(index) for index in indices])
+
+
+def lower_load(function: Function, op: vector.LoadOp) -> None:
+    """A load of consecutive elements."""
+    pointer = _address(function, op.base, op.indices)
+    type = machine_type(op.result.type)
+    function.bind(op.result, load(function.builder, pointer, type, op.nontemporal))
+
+
+def lower_store(function: Function, op: vector.StoreOp) -> None:
+    """A store of consecutive elements."""
+    pointer = _address(function, op.base, op.indices)
+    store(function.builder, function.value(op.vector), pointer, op.nontemporal)
+
+
+def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
+    """The elements whose mask is set; memory beside them is not touched."""
+    builder = function.builder
+    pointer = _address(function, op.base, op.indices)
+    type = machine_type(op.result.type)
+    mask, other = function.value(op.mask), function.value(op.pass_thru)
+    result = builder.intrinsic(
+        f"llvm.masked.load.{suffix(type)}.p0",
+        [pointer, builder.constant(alignment(type), i32), mask, other],
+        type,
+    )
+    assert result is not None
+    function.bind(op.result, result)
+
+
+def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
+    """The elements whose mask is set; memory beside them is not touched."""
+    builder = function.builder
+    value, mask = function.value(op.value_to_store), function.value(op.mask)
+    pointer = _address(function, op.base, op.indices)
+    builder.intrinsic(
+        f"llvm.masked.store.{suffix(value.type)}.p0",
+        [value, pointer, builder.constant(alignment(value.type), i32), mask],
+        None,
+    )
+
+
+def lower_create_mask(function: Function, op: vector.CreateMaskOp) -> None:
+    """The first n lanes: those whose number is smaller than n."""
+    builder = function.builder
+    count = lanes(op.mask_vector.type)
+    type = VectorType(i64, [count])
+    numbers = builder.vector_of(range(count), type)
+    limit = builder.splat(function.value(op.mask_dim_sizes[0]), type)
+    function.bind(op.mask_vector, builder.compare("slt", numbers, limit))
+
+
+def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
+    """A scalar in every lane."""
+    value = function.value(op.source)
+    if lanes(value.type):
+        raise CompilerBug(f"a broadcast of {op.source.type}", pass_name=PASS)
+    type = machine_type(op.vector.type)
+    function.bind(op.vector, function.builder.splat(value, type))
+
+
+def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
+    """Fused where the target can."""
+    a, b, c = function.values(op.operands)
+    function.bind(op.res, function.builder.multiply_add(a, b, c))
+
+
+def lower_shuffle(function: Function, op: vector.ShuffleOp) -> None:
+    """Lanes of two vectors in any order."""
+    lhs, rhs = function.value(op.v1), function.value(op.v2)
+    mask = op.mask.get_values()
+    if lanes(lhs.type) != lanes(rhs.type):
+        raise CompilerBug("a shuffle of vectors of different lengths", pass_name=PASS)
+    function.bind(op.result, function.builder.shuffle(lhs, rhs, [int(lane) for lane in mask]))
+
+
+def _position(function: Function, op: vector.ExtractOp | vector.InsertOp) -> SSAValue:
+    (position,) = op.static_position.get_values()
+    if position == DYNAMIC_INDEX:
+        return function.value(op.dynamic_position[0])
+    return function.builder.constant(int(position), i64)
+
+
+def lower_extract(function: Function, op: vector.ExtractOp) -> None:
+    """One lane."""
+    value = function.value(op.vector)
+    function.bind(op.result, function.builder.extract(value, _position(function, op)))
+
+
+def lower_insert(function: Function, op: vector.InsertOp) -> None:
+    """The vector with one lane replaced."""
+    dest = function.value(op.dest)
+    made = llvm.InsertElementOp.create(
+        operands=[dest, function.value(op.source), _position(function, op)],
+        result_types=[dest.type],
+    )
+    function.bind(op.result, function.builder.emit(made).results[0])
+
+
+def lower_bitcast(function: Function, op: vector.BitcastOp) -> None:
+    """The same bits as lanes of another type."""
+    value = function.value(op.source)
+    type = machine_type(op.result.type)
+    function.bind(op.result, function.builder.convert(llvm.BitcastOp, value, type))
+
+
+def _instruction(instruction: type[Operation]) -> Combine:
+    return lambda builder, lhs, rhs: builder.binary(instruction, lhs, rhs)
+
+
+def _choice(predicate: str) -> Combine:
+    return lambda builder, lhs, rhs: builder.select(
+        builder.compare(predicate, lhs, rhs), lhs, rhs
+    )
+
+
+_FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
+    CombiningKindFlag.ADD: _instruction(llvm.FAddOp),
+    CombiningKindFlag.MUL: _instruction(llvm.FMulOp),
+    CombiningKindFlag.MAXIMUMF: arithmetic.maximum,
+    CombiningKindFlag.MINIMUMF: arithmetic.minimum,
+    CombiningKindFlag.MAXNUMF: arithmetic.maximum_number,
+    CombiningKindFlag.MINNUMF: arithmetic.minimum_number,
+}
+_INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
+    CombiningKindFlag.ADD: _instruction(llvm.AddOp),
+    CombiningKindFlag.MUL: _instruction(llvm.MulOp),
+    CombiningKindFlag.AND: _instruction(llvm.AndOp),
+    CombiningKindFlag.OR: _instruction(llvm.OrOp),
+    CombiningKindFlag.XOR: _instruction(llvm.XOrOp),
+    CombiningKindFlag.MAXSI: _choice("sgt"),
+    CombiningKindFlag.MINSI: _choice("slt"),
+    CombiningKindFlag.MAXUI: _choice("ugt"),
+    CombiningKindFlag.MINUI: _choice("ult"),
+}
+
+
+def reduce(builder: Builder, combine: Combine, vector: SSAValue) -> SSAValue:
+    """All lanes combined in a tree: upper half with lower half, until one is left.
+
+    Where the number of lanes is odd, the last one is combined at the end.
+    """
+    rest: list[SSAValue] = []
+    while (count := lanes(vector.type)) > 1:
+        half = count // 2
+        if count % 2:
+            rest.append(builder.extract(vector, builder.constant(count - 1, i64)))
+        if half == 1:
+            first = builder.extract(vector, builder.constant(0, i64))
+            second = builder.extract(vector, builder.constant(1, i64))
+            total = combine(builder, first, second)
+            break
+        lower = builder.shuffle(vector, vector, range(half))
+        upper = builder.shuffle(vector, vector, range(half, 2 * half))
+        vector = combine(builder, lower, upper)
+    else:
+        total = builder.extract(vector, builder.constant(0, i64))
+    for lane in rest:
+        total = combine(builder, total, lane)
+    return total
+
+
+def lower_reduction(function: Function, op: vector.ReductionOp) -> None:
+    """The lanes as a tree, then the accumulator if there is one. Sums are reassociated."""
+    value = function.value(op.vector)
+    integers = isinstance(element(value.type), IntegerType)
+    combine = (_INTEGER_KINDS if integers else _FLOAT_KINDS).get(op.kind.data)
+    if combine is None:
+        raise CompilerBug(f"a reduction {op.kind.data} of {value.type}", pass_name=PASS)
+    total = reduce(function.builder, combine, value)
+    if op.acc is not None:
+        total = combine(function.builder, function.value(op.acc), total)
+    function.bind(op.dest, total)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    vector.LoadOp: lower_load,
+    vector.StoreOp: lower_store,
+    vector.MaskedLoadOp: lower_masked_load,
+    vector.MaskedStoreOp: lower_masked_store,
+    vector.CreateMaskOp: lower_create_mask,
+    vector.BroadcastOp: lower_broadcast,
+    vector.FMAOp: lower_multiply_add,
+    vector.ShuffleOp: lower_shuffle,
+    vector.ExtractOp: lower_extract,
+    vector.InsertOp: lower_insert,
+    vector.BitcastOp: lower_bitcast,
+    vector.ReductionOp: lower_reduction,
+}

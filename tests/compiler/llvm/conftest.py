@@ -1,0 +1,81 @@
+"""Text of the loops level, compiled and called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from llvmlite import binding
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.llvm import LLVM
+from xdsl.parser import Parser
+
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.target import TARGETS, Target
+from ncc.dialects.rt import RT
+from ncc.runtime import cpu
+
+DIALECTS = (
+    builtin.Builtin, arith.Arith, func.Func, math.Math, memref.MemRef, scf.Scf, vector.Vector,
+    LLVM, RT,
+)  # fmt: skip
+
+
+def parse(text: str) -> ModuleOp:
+    """The module of a text; not verified, since vectors of i1 are more than xDSL's arith knows."""
+    context = Context()
+    for dialect in DIALECTS:
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
+
+
+class Compiled:
+    """Machine code in this process."""
+
+    def __init__(self, text: str, target: Target, more: str = "") -> None:
+        self.llvm = emit_llvm(lower(parse(text), target), target, more)
+        machine = binding.Target.from_default_triple().create_target_machine()
+        self.engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        image = binding.ObjectFileRef.from_data(emit_object(self.llvm, target))
+        self.engine.add_object_file(image)
+        self.engine.finalize_object()
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function: arrays as pointers, numbers as i64."""
+        address = self.engine.get_function_address(name)
+        assert address, name
+        values = [
+            ctypes.c_void_p(argument.ctypes.data)
+            if isinstance(argument, np.ndarray)
+            else ctypes.c_int64(int(str(argument)))
+            for argument in arguments
+        ]
+        ctypes.CFUNCTYPE(None, *(type(value) for value in values))(address)(*values)
+
+
+@pytest.fixture(params=TARGETS, ids=lambda target: target.name)
+def target(request: pytest.FixtureRequest) -> Target:
+    """Each target that this CPU can run."""
+    chosen: Target = request.param
+    if not chosen.features <= cpu.features():
+        pytest.skip(f"this CPU cannot run {chosen.name}")
+    return chosen
+
+
+@pytest.fixture
+def compiled(target: Target) -> Iterator[Callable[..., Compiled]]:
+    """A function from text of the loops level to machine code for the target."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    kept: list[Compiled] = []
+
+    def compile_text(text: str, more: str = "") -> Compiled:
+        kept.append(Compiled(text, target, more))
+        return kept[-1]
+
+    yield compile_text

@@ -1,1 +1,66 @@
-"""ncc: an MLIR-style compiler for ncnn networks."""
+"""ncc: an MLIR-style compiler for ncnn networks.
+
+    model = ncc.compile("net.param")        # net.bin beside it
+    y = model(x)                            # float32 arrays in numpy order, no batch axis
+    model.save("net.ncc")
+    model = ncc.load("net.ncc")             # needs no compiler
+
+Names are imported when they are first used, so that `import ncc` and the loading of a compiled
+model stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+    from ncc.compiler.options import Options
+    from ncc.compiler.pipeline import compile
+    from ncc.runtime.errors import ArtifactError, InputError, NccError
+    from ncc.runtime.session import Model
+
+    load = Model.load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArtifactError",
+    "CompilerBug",
+    "InputError",
+    "Model",
+    "ModelError",
+    "NccError",
+    "Options",
+    "Unsupported",
+    "compile",
+    "load",
+]
+
+_HOMES = {
+    "ArtifactError": "ncc.runtime.errors",
+    "CompilerBug": "ncc.compiler.diagnostics",
+    "InputError": "ncc.runtime.errors",
+    "Model": "ncc.runtime.session",
+    "ModelError": "ncc.compiler.diagnostics",
+    "NccError": "ncc.runtime.errors",
+    "Options": "ncc.compiler.options",
+    "Unsupported": "ncc.compiler.diagnostics",
+    "compile": "ncc.compiler.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        value = __getattr__("Model").load
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'ncc' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,398 @@
+"""The command `ncc`: arguments in, results on stdout, diagnostics and progress on stderr.
+
+It decides nothing: every command reads its arguments, calls the compiler or the runtime, and
+prints. What is heavy is imported by the command that needs it.
+
+Exit codes:  0 done
+             1 the model, an input or a file is wrong
+             2 the command line is wrong
+             3 something that ncc does not support
+             4 a bug of ncc
+             5 `ncc verify` found a difference
+           130 interrupted
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ncc.runtime.artifact import Binding
+    from ncc.runtime.session import Model
+
+OK, WRONG, USAGE, UNSUPPORTED, BUG, DIFFERS, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+# What each level is called in a file.
+SUFFIXES = {
+    "param": ".ncc.param",
+    "ncnn": ".ncnn.mlir",
+    "linalg": ".linalg.mlir",
+    "loops": ".loops.mlir",
+    "llvm": ".llvm.mlir",
+    "asm": ".s",
+    "obj": ".o",
+}
+
+Decorator: TypeAlias = Callable[[Any], Any]
+
+
+def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """data=3x224x224"""
+    name, _, shape = text.rpartition("=")
+    extents = shape.split("x")
+    if not name or not all(e.isascii() and e.isdigit() and int(e) > 0 for e in extents):
+        raise click.BadParameter(f"{text!r} is not of the form data=3x224x224")
+    return name, tuple(map(int, extents))
+
+
+def named_file(text: str) -> tuple[str, str]:
+    """data=@x.npy"""
+    name, _, path = text.partition("=@")
+    if not name or not path:
+        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy")
+    return name, path
+
+
+def named_result(text: str) -> tuple[str, str | None]:
+    """prob=@y.npy, or prob alone"""
+    return named_file(text) if "=@" in text else (text, None)
+
+
+def levels(text: str) -> tuple[str, ...]:
+    """ncnn,llvm"""
+    wanted = tuple(dict.fromkeys(text.split(",")))
+    for level in wanted:
+        if level not in SUFFIXES:
+            raise click.BadParameter(f"{level!r} is none of {', '.join(SUFFIXES)}")
+    return wanted
+
+
+def all_of(*decorators: Decorator) -> Decorator:
+    """Several decorators as one; help shows their options in this order."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+PARAM = click.argument("param", type=click.Path(exists=True, dir_okay=False))
+BIN = click.argument("bin", required=False, type=click.Path(exists=True, dir_okay=False))
+
+COMPILING = all_of(
+    click.option(
+        "-O",
+        "opt_level",
+        type=click.IntRange(0, 3),
+        default=2,
+        show_default=True,
+        help="0: no rewrite. 1: same values. 2: fp32 in another order. 3: and matrix units.",
+    ),
+    click.option("--threads", "num_threads", type=click.IntRange(1), default=1, show_default=True),
+    click.option(
+        "--target", default="host", show_default=True, help="avx512, avx2, baseline or host."
+    ),
+    click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
+)
+"""The choices of every command that compiles."""
+
+FEEDING = all_of(
+    click.option(
+        "--input",
+        "given",
+        type=named_file,
+        multiple=True,
+        metavar="NAME=@FILE",
+        help="An input, as a .npy file. Inputs that are not given are random.",
+    ),
+    click.option(
+        "--shape",
+        "shapes",
+        type=named_shape,
+        multiple=True,
+        metavar="NAME=SHAPE",
+        help="The shape of an input that is not given: data=3x224x224.",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Of inputs that are not given."),
+)
+"""What a command that runs a network needs for its inputs."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ncc")
+def ncc() -> None:
+    """A compiler for ncnn networks.
+
+    Exit codes: 0 done, 1 the model or an input is wrong, 2 the command line is wrong, 3 not
+    supported, 4 a bug of ncc, 5 verify found a difference, 130 interrupted.
+    """
+
+
+@ncc.command("compile")
+@PARAM
+@BIN
+@COMPILING
+@click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
+@click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
+@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+@click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
+def compile_command(
+    param: str,
+    bin: str | None,
+    out: str | None,
+    emit: tuple[str, ...] | None,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    outputs: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Compile PARAM with its weights BIN (the .bin beside it) into one file.
+
+    The file (-o, by default the .ncc beside PARAM) holds code, weights and signature: `ncc run` and
+    `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
+    stdout unless -o names a file, or a folder for several.
+    """
+    from ncc.compiler import pipeline
+
+    options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
+    if emit is not None:
+        with progress(f"compiling {param}"):
+            made = pipeline.stages(param, bin, **options)
+            texts = {name: as_data(stage) for name, stage in made if name in emit}
+        write_levels(texts, emit, stem(param), out)
+        return
+    with progress(f"compiling {param}"):
+        model = pipeline.compile(param, bin, **options)
+    path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
+    model.save(path)
+    click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
+    for binding in model.inputs:
+        click.echo(f"  input   {signature(binding)}")
+    for binding in model.outputs:
+        click.echo(f"  output  {signature(binding)}")
+
+
+@ncc.command("run")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option(
+    "--output",
+    "wanted",
+    type=named_result,
+    multiple=True,
+    metavar="NAME[=@FILE]",
+    help="A blob to compute, and the .npy file to write it to.",
+)
+def run_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    wanted: tuple[tuple[str, str | None], ...],
+    seed: int,
+    **options: Any,
+) -> None:
+    """Run PARAM, a network or a compiled .ncc file, and show what comes out.
+
+    Inputs that are not given are random. Any blob of a network may be asked for with --output.
+    """
+    from ncc.compiler.feeds import random_feeds, read_arrays
+
+    names = [name for name, _ in wanted] or None
+    feeds = read_arrays(dict(given))
+    if is_compiled(param):
+        model = loaded(param, bin, shapes, options)
+    else:
+        from ncc.compiler import pipeline
+
+        known = {name: array.shape for name, array in feeds.items()} | dict(shapes)
+        with progress(f"compiling {param}"):
+            model = pipeline.compile(param, bin, input_shapes=known, outputs=names, **options)
+    missing = [binding for binding in model.inputs if binding.name not in feeds]
+    values = model.run({**random_feeds(missing, seed), **feeds}, names)
+    for name, array in values.items():
+        click.echo(summary(name, array))
+    for name, path in wanted:
+        if path is not None:
+            write(Path(path), npy(values[name]))
+
+
+@ncc.command("verify")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option("--tolerance", default=1e-4, show_default=True, help="Part of the largest value.")
+def verify_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    **options: Any,
+) -> int:
+    """Hold compiled code against the layers' references and against ncnn, blob by blob.
+
+    ncnn is asked where its wheel is installed (pip install 'ncc[verify]'). Exit code 5 says that
+    something differs; the last line names the first layer that does.
+    """
+    from ncc.compiler.feeds import read_arrays
+    from ncc.compiler.verify import report_lines, verify
+
+    feeds = read_arrays(dict(given))
+    known = {name: array.shape for name, array in feeds.items()} | dict(shapes)
+    with progress(f"verifying {param}"):
+        report = verify(param, bin, feeds=feeds, input_shapes=known, **options)
+    for line in report_lines(report):
+        click.echo(line)
+    first = report.first
+    if first is None:
+        click.echo("all blobs agree")
+        return OK
+    where = "as compiled for use" if first.fused else "of all"
+    click.echo(f"the first {where} that differs: layer {first.layer} ({first.type})")
+    return DIFFERS
+
+
+def is_compiled(path: str) -> bool:
+    """Whether a file is a .ncc file: a zip archive."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\3\4"
+
+
+def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:
+    """The model in a .ncc file, for which every choice but the threads has been made."""
+    from ncc.runtime.session import Model
+
+    context = click.get_current_context()
+    chosen = [
+        name
+        for name in ("opt_level", "target", "random_weights")
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if bin is not None or shapes or chosen:
+        raise click.UsageError(f"{path} is compiled: weights, shapes, -O and target are settled")
+    asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
+    return Model.load(path, options["num_threads"] if asked else None)
+
+
+def stem(param: str) -> str:
+    """The name of a network: `net` for net.param and for net.param.bin."""
+    return Path(param).name.removesuffix(".bin").removesuffix(".param")
+
+
+def signature(binding: Binding) -> str:
+    """One input or output in a line."""
+    rows = " (rows: at most)" if binding.dynamic else ""
+    return f"{binding.name}  {binding.dtype} {'x'.join(map(str, binding.shape))}{rows}"
+
+
+def summary(name: str, array: np.ndarray[Any, Any]) -> str:
+    """What is in an array, in a line."""
+    head = f"{name}  {array.dtype} {'x'.join(map(str, array.shape))}"
+    if not array.size:
+        return f"{head}  empty"
+    first = " ".join(f"{value:.5g}" for value in array.ravel()[:4])
+    dots = " ..." if array.size > 4 else ""
+    least, most, mean, where = array.min(), array.max(), array.mean(), array.argmax()
+    return f"{head}  min {least:.5g}  mean {mean:.5g}  max {most:.5g} at {where}  [{first}{dots}]"
+
+
+def as_data(stage: Any) -> bytes:
+    """A level as it is written: text of a module, or machine code."""
+    return stage if isinstance(stage, bytes) else (str(stage).rstrip("\n") + "\n").encode()
+
+
+def write_levels(
+    texts: dict[str, bytes], wanted: Sequence[str], name: str, out: str | None
+) -> None:
+    """The levels that were asked for: to stdout, into one file, or into a folder for several."""
+    for level in wanted:
+        if level not in texts:
+            raise Unsupported(f"--emit={level} of this network", nearest=", ".join(texts))
+    if out is None or out == "-":
+        for level in wanted:
+            click.echo(texts[level], nl=False)
+    elif len(wanted) == 1 and not Path(out).is_dir():
+        write(Path(out), texts[wanted[0]])
+    else:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        for level in wanted:
+            write(Path(out, name + SUFFIXES[level]), texts[level])
+
+
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    """An array as the bytes of a .npy file."""
+    import io
+
+    import numpy as np
+
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def write(path: Path, data: bytes) -> None:
+    """The whole file or none: written under another name, then renamed."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """A sign of life on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False)
+        return code if isinstance(code, int) else OK
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except NccError as error:
+        click.echo(f"ncc: {error}", err=True)
+        if isinstance(error, CompilerBug):
+            return BUG
+        return UNSUPPORTED if isinstance(error, Unsupported) else WRONG
+    except OSError as error:
+        click.echo(f"ncc: {error}", err=True)
+        return WRONG
+    except Exception as error:
+        traceback.print_exc()
+        click.echo(f"ncc: {CompilerBug(f'{type(error).__name__}: {error}')}", err=True)
+        return BUG
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""The arrays that a model runs on: from files, and made up where none is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.runtime.artifact import Binding
+from ncc.runtime.errors import InputError
+
+Array: TypeAlias = NDArray[Any]
+
+
+def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
+    """An array for every input, uniform in -1..1: the same for the same seed on every machine."""
+    generator = np.random.default_rng(seed)
+    return {
+        binding.name: generator.uniform(-1, 1, binding.shape).astype(binding.dtype)
+        for binding in inputs
+    }
+
+
+def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]:
+    """The arrays in .npy files, by the names of the blobs they are for.
+
+    Raises InputError for a file that cannot be read or holds no single plain array.
+    """
+    arrays = {}
+    for name, path in paths.items():
+        try:
+            array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{os.fspath(path)} cannot be read: {error}", name) from None
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"{os.fspath(path)} cannot be used", name, "a .npy file", "an archive")
+        arrays[name] = array
+    return arrays

@@ -1,0 +1,71 @@
+"""What a caller of the compiler can choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.target import Target
+from ncc.runtime.errors import InputError
+
+OPT_LEVELS = {
+    0: "no rewrite at all, every layer a kernel of its own",
+    1: "only rewrites that change no value",
+    2: "fp32 arithmetic in another order: folding, fusion, Winograd",
+    3: "as 2, and bf16x3 matrix units where the CPU has them",
+}
+"""What each optimization level promises."""
+
+PRECISIONS = ("fp32",)
+"""Number formats of weights and arithmetic; another than fp32 is never chosen silently."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of one compilation, checked.
+
+    input_shapes: shapes in numpy order by blob name, for inputs whose shape the file leaves open
+    or that shall have another one. outputs: blobs to compute; None stands for those that no layer
+    reads. random_weights: a seed to make weights up from, instead of a .bin file.
+    """
+
+    opt_level: int = 2
+    num_threads: int = 1
+    target: Target = field(default_factory=lambda: Target.of("host"))
+    precision: str = "fp32"
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    outputs: tuple[str, ...] | None = None
+    random_weights: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.opt_level not in OPT_LEVELS:
+            raise InputError("no such optimization level", None, "0 to 3", repr(self.opt_level))
+        if self.num_threads < 1:
+            raise InputError("no such number of threads", None, "1 or more", repr(self.num_threads))
+        if self.precision not in PRECISIONS:
+            raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
+        for name, shape in self.input_shapes.items():
+            if not 1 <= len(shape) <= 4 or min(shape) < 1:
+                wanted = "1 to 4 positive extents"
+                raise InputError(f"no shape for input {name!r}", name, wanted, repr(shape))
+
+    @staticmethod
+    def of(
+        *,
+        opt_level: int = 2,
+        num_threads: int = 1,
+        target: str = "host",
+        precision: str = "fp32",
+        input_shapes: Mapping[str, Iterable[int]] | None = None,
+        outputs: Iterable[str] | None = None,
+        random_weights: int | None = None,
+    ) -> Options:
+        """Options as a caller writes them: the target by name, shapes and names in any sequence.
+
+        Raises InputError for values out of range, Unsupported for an unknown target or precision.
+        """
+        shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+        names = None if outputs is None else tuple(outputs)
+        chosen = Target.of(target)
+        return Options(opt_level, num_threads, chosen, precision, shapes, names, random_weights)

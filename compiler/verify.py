@@ -1,0 +1,180 @@
+"""Hold a compiled network against its layers' references and against ncnn, blob by blob.
+
+The network is compiled twice: as a user gets it, and with every blob as an output, which tells the
+first layer that goes wrong. A blob that must be handed out cannot be fused away, so that a fault of
+a fusion shows in the first of the two alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler import oracle, pipeline
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.feeds import random_feeds
+from ncc.compiler.interpret import run_layers
+from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.write_bin import write_bin
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
+
+Array: TypeAlias = NDArray[Any]
+PathLike: TypeAlias = str | os.PathLike[str]
+
+TOLERANCE = 1e-4
+"""Largest difference that counts as none, as a part of the blob's largest value."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One blob, and how far compiled code is off, in parts of the blob's largest value.
+
+    ncnn: None where ncnn was not run. fused: whether the blob comes from the network as a user gets
+    it, not from the one that hands out every blob.
+    """
+
+    layer: str
+    type: str
+    blob: str
+    shape: tuple[int, ...]
+    reference: float
+    ncnn: float | None
+    fused: bool = False
+
+    def differs(self, tolerance: float) -> bool:
+        return not max(self.reference, self.ncnn or 0.0) <= tolerance
+
+
+@dataclass(frozen=True)
+class Report:
+    """Every blob in the order of the layers, then the outputs of the network as a user gets it.
+
+    no_ncnn: why ncnn was not run; None where it was.
+    """
+
+    rows: tuple[Row, ...]
+    tolerance: float
+    no_ncnn: str | None
+
+    @property
+    def first(self) -> Row | None:
+        """The first blob that differs."""
+        return next((row for row in self.rows if row.differs(self.tolerance)), None)
+
+
+def verify(
+    param: PathLike,
+    bin: PathLike | None = None,
+    *,
+    feeds: Mapping[str, Array] | None = None,
+    seed: int = 0,
+    tolerance: float = TOLERANCE,
+    opt_level: int = 2,
+    num_threads: int = 1,
+    target: str = "host",
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    random_weights: int | None = None,
+) -> Report:
+    """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
+
+    ncnn is asked where its wheel is installed and can read the file. Raises what reading, compiling
+    and running raise.
+    """
+    module = read(param, bin, random_weights=random_weights).module
+    options: dict[str, Any] = {
+        "opt_level": opt_level,
+        "num_threads": num_threads,
+        "target": target,
+        "input_shapes": input_shapes,
+        "random_weights": random_weights,
+    }
+    network = pipeline.compile(param, bin, **options)
+    inputs = {**random_feeds(network.inputs, seed), **(feeds or {})}
+    fused = network.run(inputs)
+    every = pipeline.compile(param, bin, outputs=computed_blobs(module), **options).run(inputs)
+
+    stored = None if random_weights is not None else bin or default_bin_path(param)
+    wheel, no_ncnn = _ask_ncnn(param, stored, module, inputs)
+    rows: list[Row] = []
+    outputs: list[Row] = []
+    for op, values in run_layers(Network.of(module), inputs):
+        for blob, value in zip(op.blob_names, values, strict=True):
+            for run, found in ((every, rows), (fused, outputs)):
+                if blob in run:
+                    found.append(
+                        Row(
+                            op.layer_name,
+                            op.LAYER.type,
+                            blob,
+                            tuple(value.shape),
+                            difference(run[blob], value),
+                            None if wheel is None else difference(run[blob], wheel[blob]),
+                            run is fused,
+                        )
+                    )
+    return Report((*rows, *outputs), tolerance, no_ncnn)
+
+
+def computed_blobs(module: ModuleOp) -> list[str]:
+    """The names of everything that a network computes, in order."""
+    computing = (op for op in Network.of(module).layers if not isinstance(op, InputOp))
+    return [blob for op in computing for blob in op.blob_names]
+
+
+def difference(found: Array, wanted: Array) -> float:
+    """The largest difference, as a part of the largest wanted value.
+
+    Infinite where the shapes differ, or where one of the two is not finite and the other is not the
+    same.
+    """
+    if found.shape != wanted.shape:
+        return float("inf")
+    if not wanted.size:
+        return 0.0
+    odd = ~(np.isfinite(found) & np.isfinite(wanted))
+    if not np.array_equal(found[odd], wanted[odd], equal_nan=True):
+        return float("inf")
+    plain = wanted[~odd].astype(np.float64)
+    largest = float(np.abs(plain).max(initial=0.0))
+    apart = float(np.abs(found[~odd] - plain).max(initial=0.0))
+    return apart / largest if largest else apart
+
+
+def _ask_ncnn(
+    param: PathLike, bin: PathLike | None, module: ModuleOp, inputs: Mapping[str, Array]
+) -> tuple[dict[str, Array] | None, str | None]:
+    """Every blob as ncnn computes it; or None, and why. Weights that have no file get one."""
+    try:
+        if bin is not None:
+            return oracle.run(param, bin, inputs), None
+        with tempfile.TemporaryDirectory(prefix="ncc-verify-") as folder:
+            written = Path(folder, "weights.bin")
+            write_bin(module, written)
+            return oracle.run(param, written, inputs), None
+    except (Unsupported, oracle.OracleError) as error:
+        return None, str(error)
+
+
+def report_lines(report: Report) -> Iterable[str]:
+    """The report as a table, one blob a line; those that differ are marked."""
+    if report.no_ncnn is not None:
+        yield f"not held against ncnn: {report.no_ncnn}"
+    width = max((len(row.blob) for row in report.rows), default=4)
+    yield f"  {'layer type':<22} {'blob':<{width}}  {'shape':<18} {'reference':>9} {'ncnn':>9}"
+    for number, row in enumerate(report.rows):
+        if row.fused and not report.rows[number - 1].fused:
+            yield "as compiled for use:"
+        mark = "!" if row.differs(report.tolerance) else " "
+        ncnn = "-" if row.ncnn is None else f"{row.ncnn:.1e}"
+        shape = "x".join(map(str, row.shape))
+        where = f"{row.type:<22} {row.blob:<{width}}  {shape:<18}"
+        yield f"{mark} {where} {row.reference:9.1e} {ncnn:>9}"

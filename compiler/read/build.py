@@ -41,7 +41,7 @@ def build(
     names = _output_names(graph, outputs)
     for op, record in zip(ops, graph.layers, strict=True):
         op.properties.update(weights.weights_of(op, record))
-    return _function(ops, names), warnings
+    return _function(graph.path, ops, names), warnings
 
 
 def _raise_if_any(problems: list[Problem]) -> None:
@@ -207,8 +207,8 @@ def _refused(graph: Graph, record: LayerRecord, cls: type[Layer], error: LayerEr
     return graph.source.problem(f"{record}: {error.message}", place)
 
 
-def _function(ops: Sequence[Layer], names: Sequence[str]) -> ModuleOp:
-    """The layers as the body of `@network`, which returns the named blobs."""
+def _function(path: str, ops: Sequence[Layer], names: Sequence[str]) -> ModuleOp:
+    """The layers as the body of `@network`, which returns the named blobs of the file `path`."""
     values: dict[str, SSAValue] = {}
     for op in ops:
         values.update(zip(op.blob_names, op.results, strict=True))
@@ -218,5 +218,6 @@ def _function(ops: Sequence[Layer], names: Sequence[str]) -> ModuleOp:
         ((), [value.type for value in returned]),
         Region(Block([*ops, ReturnOp(*returned)])),
     )
+    function.attributes["source"] = StringAttr(path)
     function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in names])
     return ModuleOp([function])

@@ -1,6 +1,11 @@
 """The ncnn dialect: one op a layer type, family by family."""
 
 from ncc.dialects.ncnn import arithmetic as arithmetic
+from ncc.dialects.ncnn import convolution as convolution
+from ncc.dialects.ncnn import linear as linear
+from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import plumbing as plumbing
+from ncc.dialects.ncnn import pooling as pooling
+from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import reshape as reshape
 from ncc.dialects.ncnn import unary as unary

@@ -1,11 +1,20 @@
 """The ncnn dialect: one op a layer type, family by family."""
 
+from xdsl.ir import Dialect
+
 from ncc.dialects.ncnn import arithmetic as arithmetic
+from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
 from ncc.dialects.ncnn import linear as linear
+from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
 from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import reshape as reshape
 from ncc.dialects.ncnn import unary as unary
+from ncc.dialects.ncnn.layer import LAYERS
+from ncc.dialects.weight import ConstantOp, WeightAttr
+
+NCNN = Dialect("ncnn", [*LAYERS.values(), ConstantOp], [WeightAttr])
+"""Every layer type, and weights as tensors."""

@@ -44,6 +44,7 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -56,6 +57,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.irdl.operations import get_accessors_from_op_def
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -234,7 +236,11 @@ class Declaration:
         return next((p for p in self.params.values() if p.id == id), None)
 
 
-class Layer(IRDLOperation):
+PATTERNS: dict[str, list[RewritePattern]] = {}
+"""The canonicalization patterns of a layer type, by ncnn's name; `canonicalize` fills it."""
+
+
+class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
     """One layer of a network; each type is a class of its own."""
 
     LAYER: ClassVar[Declaration]
@@ -285,6 +291,11 @@ class Layer(IRDLOperation):
         for result, blob in zip(op.results, blobs, strict=True):
             result.name_hint = _hint(blob)
         return op
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """The truths about this layer and its neighbours that make networks simpler."""
+        return tuple(PATTERNS.get(cls.LAYER.type, ()))
 
     @property
     def layer_name(self) -> str:

@@ -1,0 +1,51 @@
+"""What ncc adds to xDSL's tools: `xdsl-opt` and `xdsl-gui` find its dialects and passes here.
+
+xdsl-opt net.mlir -p infer-shapes,canonicalize-ncnn,expand-layers
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+
+def _ncnn() -> Dialect:
+    from ncc.dialects.ncnn.dialect import NCNN
+
+    return NCNN
+
+
+def _rt() -> Dialect:
+    from ncc.dialects.rt import RT
+
+    return RT
+
+
+def _infer_shapes() -> type[ModulePass]:
+    from ncc.compiler.ncnn.infer_shapes import InferShapes
+
+    return InferShapes
+
+
+def _canonicalize_ncnn() -> type[ModulePass]:
+    from ncc.compiler.ncnn.canonicalize import CanonicalizeNcnn
+
+    return CanonicalizeNcnn
+
+
+def _expand_layers() -> type[ModulePass]:
+    from ncc.compiler.ncnn.expand import ExpandLayers
+
+    return ExpandLayers
+
+
+# By functions, so that a tool that wants one pass does not load the others.
+UNIVERSE = Universe(
+    all_dialects={"ncnn": _ncnn, "rt": _rt},
+    all_passes={
+        "infer-shapes": _infer_shapes,
+        "canonicalize-ncnn": _canonicalize_ncnn,
+        "expand-layers": _expand_layers,
+    },
+)

@@ -1,0 +1,94 @@
+"""What a canonicalization pattern says: look, legal, become.
+
+    @canonical(DropoutOp)
+    class EliminateDropout(LayerPattern):
+        \"\"\"Dropout(x, scale = 1) = x.\"\"\"
+
+        name = "eliminate_dropout"
+
+        def look(self, op): ...                     # the layers that take part, or None
+        def legal(self, dropout): ...               # None, or the reason why it must not fire
+        def become(self, rewriter, dropout): ...    # the right side of the equation
+
+Names are those of ncnnoptimize's passes. A reason is worded to be read in a report.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ncc.dialects.ncnn.layer import PATTERNS, Layer, shape_of
+
+Match = tuple[Layer, ...]
+"""The layers that take part, in the order they run; the last one is the one looked at."""
+
+
+class LayerPattern(RewritePattern):
+    """One equation between layers."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def look(self, op: Layer) -> Match | None:
+        """The layers that the left side of the equation names, where `op` is the last of them."""
+
+    @abstractmethod
+    def legal(self, *layers: Any) -> str | None:
+        """None where the equation holds for these layers, else why it does not."""
+
+    @abstractmethod
+    def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
+        """Replace the left side by the right side."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        """What xDSL's drivers call."""
+        layers = self.look(op) if isinstance(op, Layer) else None
+        if layers is not None and self.legal(*layers) is None:
+            self.become(rewriter, *layers)
+
+
+P = TypeVar("P", bound=type[LayerPattern])
+
+
+def canonical(*roots: type[Layer]) -> Callable[[P], P]:
+    """Make a pattern one of those that layers of these types canonicalize by."""
+
+    def register(pattern: P) -> P:
+        for root in roots:
+            PATTERNS.setdefault(root.LAYER.type, []).append(pattern())
+        return pattern
+
+    return register
+
+
+def producer(op: Layer, kind: type[Layer]) -> Layer | None:
+    """The layer that makes the only operand of `op`, if it is of this kind."""
+    if len(op.operands) != 1:
+        return None
+    owner = op.operands[0].owner
+    return owner if isinstance(owner, kind) else None
+
+
+def refuse_retyping(op: Layer) -> str | None:
+    """Why the results of a layer cannot be taken for its operands, where shapes tell."""
+    for operand, result in zip(op.operands, op.results, strict=False):
+        if operand.type != result.type:
+            shapes = [shape_of(value) for value in (operand, result)]
+            if None in shapes:
+                return "shapes are known for a part of the network only"
+            return f"it makes {_shown(shapes[1])} of {_shown(shapes[0])}"
+    return None
+
+
+def forward(rewriter: PatternRewriter, op: Layer) -> None:
+    """Let every reader of result k read operand k instead, and drop the layer."""
+    rewriter.replace_op(op, [], list(op.operands[: len(op.results)]))
+
+
+def _shown(shape: Sequence[int] | None) -> str:
+    return "x".join(map(str, shape or ()))

@@ -1,0 +1,102 @@
+"""Views of what is a vector already."""
+
+from __future__ import annotations
+
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ncc.dialects.ncnn.canonicalize.pattern import (
+    LayerPattern,
+    Match,
+    canonical,
+    forward,
+    producer,
+    refuse_retyping,
+)
+from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.reshape import ABSENT, NO_BATCH, FlattenOp, ReshapeOp
+
+
+class ViewOfVector(LayerPattern):
+    """view(v) = v where v is a vector that a layer of a certain kind makes."""
+
+    maker: type[Layer]
+
+    def look(self, op: Layer) -> Match | None:
+        made_by = producer(op, self.maker)
+        return None if made_by is None else (made_by, op)
+
+    def become(self, rewriter: PatternRewriter, made_by: Layer, op: Layer) -> None:
+        forward(rewriter, op)
+
+
+def _global_pooling(op: Layer) -> Match | None:
+    made_by = producer(op, PoolingOp)
+    if isinstance(made_by, PoolingOp) and made_by.global_pooling:
+        return (made_by, op)
+    return None
+
+
+def _refuse_flatten(op: FlattenOp) -> str | None:
+    return "it flattens to a matrix" if op.axis is not None else refuse_retyping(op)
+
+
+@canonical(FlattenOp)
+class EliminateFlattenAfterGlobalPooling(ViewOfVector):
+    """Flatten(Pooling(x, global)) = Pooling(x, global), which is a vector whatever x is."""
+
+    name = "eliminate_flatten_after_global_pooling"
+
+    def look(self, op: Layer) -> Match | None:
+        return _global_pooling(op)
+
+    def legal(self, pooling: PoolingOp, op: FlattenOp) -> str | None:
+        return _refuse_flatten(op)
+
+
+@canonical(ReshapeOp)
+class EliminateReshapeAfterGlobalPooling(ViewOfVector):
+    """Reshape(Pooling(x, global), w) = Pooling(x, global) where w is the number of channels.
+
+    w is -1 or 0, which both mean what the vector has, or the number itself.
+    """
+
+    name = "eliminate_reshape_after_global_pooling"
+
+    def look(self, op: Layer) -> Match | None:
+        return _global_pooling(op)
+
+    def legal(self, pooling: PoolingOp, op: ReshapeOp) -> str | None:
+        if (op.batch_from, op.batch_to) != (NO_BATCH, NO_BATCH):
+            return "it moves a batch axis"
+        if op.shape_expr:
+            return "it computes its shape from an expression"
+        if op.h != ABSENT:
+            return "its result is no vector"
+        if op.w not in (-1, 0):
+            shape = shape_of(pooling.results[0])
+            if shape is None:
+                return f"whether there are {op.w} channels is not known"
+            if shape != (op.w,):
+                return f"there are {shape[0]} channels, not {op.w}"
+        return refuse_retyping(op)
+
+
+@canonical(FlattenOp)
+class EliminateFlattenAfterInnerProduct(ViewOfVector):
+    """Flatten(InnerProduct(x)) = InnerProduct(x) where that is a vector.
+
+    The rows of a matrix are multiplied each by itself, and the result is a matrix.
+    """
+
+    name = "eliminate_flatten_after_innerproduct"
+    maker = InnerProductOp
+
+    def legal(self, product: InnerProductOp, op: FlattenOp) -> str | None:
+        shape = shape_of(product.results[0])
+        if shape is None:
+            return "whether the inner product makes a vector or a matrix is not known"
+        if len(shape) != 1:
+            return f"the inner product makes a result of rank {len(shape)}, not a vector"
+        return _refuse_flatten(op)

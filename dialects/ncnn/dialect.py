@@ -1,0 +1,13 @@
+"""The ncnn dialect as xDSL loads it: every layer, and weights."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from ncc.dialects.ncnn.canonicalize import identities as identities
+from ncc.dialects.ncnn.canonicalize import reductions as reductions
+from ncc.dialects.ncnn.canonicalize import views as views
+from ncc.dialects.ncnn.layer import LAYERS
+from ncc.dialects.weight import ConstantOp, WeightAttr
+
+NCNN = Dialect("ncnn", [*LAYERS.values(), ConstantOp], [WeightAttr])

@@ -33,7 +33,7 @@ def _exp_tail() -> tuple[float, ...]:
 @cache
 def _exp2_tail() -> tuple[float, ...]:
     """(2**r - 1) / r on [-1/2, 1/2]."""
-    return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 6)
+    return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
 
 
 @cache
@@ -80,7 +80,7 @@ def expm1(x: Lanes) -> Lanes:
     exponent, fraction = _reduced(limited)
     scale = _power_of_two(exponent - 1)
     result = fraction.times_plus(scale, scale - 0.5) * 2.0
-    return abs(x).test("olt", 1e-6).choose(x, result)
+    return result.with_sign_of(x)
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import inf, pi
+from math import inf, nan, pi
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _quadrant(x: Lanes) -> tuple[Lanes, Lanes]:
 def _sin_and_cos(r: Lanes) -> tuple[Lanes, Lanes]:
     """sin and cos for |r| <= pi/4: r + r**3 * P(r**2) and 1 - r**2/2 + r**4 * Q(r**2)."""
     square = r * r
-    sin_r = (square * r).times_plus(square.polynomial(_sin_tail()), r)
+    sin_r = (square * r).times_plus(square.polynomial(_sin_tail()), r).with_sign_of(r)
     tail = (square * square) * square.polynomial(_cos_tail())
     cos_r = square.times_plus(-0.5, tail) + 1.0
     return sin_r, cos_r
@@ -123,7 +123,8 @@ def atan2(y: Lanes, x: Lanes) -> Lanes:
     angle = atan(ratio)
     angle = steep.choose(pi / 2 - angle, angle)
     left = x.filled(1.0).with_sign_of(x).test("olt", 0.0)
-    return left.choose(pi - angle, angle).with_sign_of(y)
+    angle = left.choose(pi - angle, angle).with_sign_of(y)
+    return y.test("uno", x).choose(y.filled(nan), angle)
 
 
 def _asin_inside(t: Lanes) -> Lanes:

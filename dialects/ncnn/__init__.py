@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from ncc.dialects.ncnn import arithmetic as arithmetic
+from ncc.dialects.ncnn import attention as attention
 from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
 from ncc.dialects.ncnn import linear as linear

@@ -60,6 +60,18 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, bias: WeightAttr | None) -> 
     return b.sum((o,), over=r, of=x[r] * w[(o, *r)], init=init)
 
 
+def rows_by_matrix(
+    b: Builder, x: Tensor, weight: WeightAttr | None, bias: WeightAttr | None
+) -> Tensor:
+    """out[r, o] = bias[o] + the sum over k of x[r, k] * w[o, k]: W applied to each row of x."""
+    assert weight is not None
+    w = b.weight(weight)
+    sizes = (x.shape[0], w.shape[0])
+    init = 0.0 if bias is None else b.spread(b.weight(bias), sizes, 1)
+    r, o, k = b.loops("r o k")
+    return b.sum((r, o), over=(k,), of=x[r, k] * w[o, k], init=init)
+
+
 @layer("InnerProduct")
 class InnerProductOp(Activated):
     """y = act(W x + b) of all elements of x; of each row of a matrix with as many columns as W."""
@@ -106,13 +118,9 @@ class InnerProductOp(Activated):
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         assert self.weight is not None
-        w = b.weight(self.weight)
-        if not self.batched(x.shape):
-            return self.activate(b, inner_product(b, x, w, self.bias))
-        sizes = (x.shape[0], self.num_output)
-        init = 0.0 if self.bias is None else b.spread(b.weight(self.bias), sizes, 1)
-        r, o, k = b.loops("r o k")
-        return self.activate(b, b.sum((r, o), over=(k,), of=x[r, k] * w[o, k], init=init))
+        if self.batched(x.shape):
+            return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))
+        return self.activate(b, inner_product(b, x, b.weight(self.weight), self.bias))
 
 
 NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseIntOrFPElementsAttr,
     IntegerType,
     VectorType,
     i32,

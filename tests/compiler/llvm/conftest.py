@@ -26,7 +26,7 @@ DIALECTS = (
 )  # fmt: skip
 
 
-def parse(text: str) -> ModuleOp:
+def parse_text(text: str) -> ModuleOp:
     """The module of a text; not verified, since vectors of i1 are more than xDSL's arith knows."""
     context = Context()
     for dialect in DIALECTS:
@@ -38,7 +38,7 @@ class Compiled:
     """Machine code in this process."""
 
     def __init__(self, text: str, target: Target, more: str = "") -> None:
-        self.llvm = emit_llvm(lower(parse(text), target), target, more)
+        self.llvm = emit_llvm(lower(parse_text(text), target), target, more)
         machine = binding.Target.from_default_triple().create_target_machine()
         self.engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         image = binding.ObjectFileRef.from_data(emit_object(self.llvm, target))
@@ -79,3 +79,9 @@ def compiled(target: Target) -> Iterator[Callable[..., Compiled]]:
         return kept[-1]
 
     yield compile_text
+
+
+@pytest.fixture
+def parse() -> Callable[[str], ModuleOp]:
+    """A function from text of the loops level to its module."""
+    return parse_text

@@ -1,0 +1,481 @@
+"""Kernels written in the loops level compute what numpy computes, on every target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+
+Floats = npt.NDArray[np.float32]
+
+
+class Code(Protocol):
+    """What the fixture `compiled` gives."""
+
+    llvm: str
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function."""
+
+
+Compile = Callable[..., Code]
+
+
+def random(*shape: int) -> Floats:
+    """Reproducible numbers around 0."""
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def constants(*numbers: int) -> str:
+    """Index constants %c0, %c1 ... by their values."""
+    each = dict.fromkeys(numbers)
+    return "\n".join(f"%c{number} = arith.constant {number} : index" for number in each)
+
+
+def pointwise_convolution(pixels: int, blocks: int, lanes: int) -> str:
+    """A 1x1 convolution of 2 row tiles, 32 input channels, with its accumulators in registers."""
+    vector = f"vector<{lanes}xf32>"
+    image = f"memref<2x{2 * pixels}x16xf32>"
+    weights = f"memref<2x2x16x{lanes}xf32>"
+    result = f"memref<{blocks}x{2 * pixels}x{lanes}xf32>"
+    tile = [(p, q) for p in range(pixels) for q in range(blocks)]
+    names = [f"%r{p}_{q}" for p, q in tile]
+    initial = ", ".join(f"%a{p}_{q} = %zero" for p, q in tile)
+    inner = ", ".join(f"%b{p}_{q} = %a{p}_{q}" for p, q in tile)
+    types = ", ".join([vector] * len(tile))
+    loads = [f"%x{p} = arith.addi %x, %c{p} : index" for p in range(1, pixels)]
+    body = [
+        f"%w{q} = vector.load %weights[%c{q}, %ib, %i, %c0] : {weights}, {vector}"
+        for q in range(blocks)
+    ]
+    for p in range(pixels):
+        place = f"%x{p}" if p else "%x"
+        body.append(f"%s{p} = memref.load %image[%ib, {place}, %i] : {image}")
+        body.append(f"%v{p} = vector.broadcast %s{p} : f32 to {vector}")
+        body += [
+            f"%n{p}_{q} = vector.fma %v{p}, %w{q}, %b{p}_{q} : {vector}" for q in range(blocks)
+        ]
+    stores = [
+        f"vector.store %t{p}_{q}, %result[%c{q}, {f'%x{p}' if p else '%x'}, %c0] : "
+        f"{result}, {vector}"
+        for p, q in tile
+    ]
+    newline = "\n"
+    return f"""
+func.func @k(%image: {image}, %weights: {weights}, %result: {result}) {{
+  {constants(*range(17), 2 * pixels)}
+  %step = arith.constant {pixels} : index
+  %zero = arith.constant dense<0.0> : {vector}
+  scf.for %x = %c0 to %c{2 * pixels} step %step {{
+    {newline.join(loads)}
+    {", ".join(f"%t{p}_{q}" for p, q in tile)} = scf.for %ib = %c0 to %c2 step %c1
+        iter_args({initial}) -> ({types}) {{
+      {", ".join(names)} = scf.for %i = %c0 to %c16 step %c1 iter_args({inner}) -> ({types}) {{
+        {newline.join(body)}
+        scf.yield {", ".join(f"%n{p}_{q}" for p, q in tile)} : {types}
+      }}
+      scf.yield {", ".join(names)} : {types}
+    }}
+    {newline.join(stores)}
+  }}
+  func.return
+}}
+"""
+
+
+TILES = [(14, 2, 16, AVX512), (6, 2, 8, AVX2), (5, 2, 4, BASELINE)]
+
+
+@pytest.mark.parametrize(("pixels", "blocks", "lanes", "natural"), TILES)
+def test_register_tile(
+    pixels: int, blocks: int, lanes: int, natural: Target, compiled: Compile
+) -> None:
+    """A tile of accumulators in nested loops gives the convolution, also split over registers."""
+    image, weights = random(2, 2 * pixels, 16), random(2, 2, 16, lanes)
+    result = np.zeros((blocks, 2 * pixels, lanes), np.float32)
+    compiled(pointwise_convolution(pixels, blocks, lanes)).call("k", image, weights, result)
+    exact = np.einsum("bpi,qbic->qpc", image, weights[:blocks], dtype=np.float64)
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("pixels", "blocks", "lanes", "natural"), TILES)
+def test_register_tile_does_not_spill(
+    pixels: int, blocks: int, lanes: int, natural: Target, parse: Callable[[str], ModuleOp]
+) -> None:
+    """A tile that fits the registers of its target touches the stack in no loop."""
+    module = parse(pointwise_convolution(pixels, blocks, lanes))
+    assembly = emit_assembly(emit_llvm(lower(module, natural), natural), natural)
+    vectors = [line for line in assembly.splitlines() if re.search(r"[xyz]mm\d", line)]
+    assert sum("mul" in line or "fmadd" in line for line in vectors) >= pixels * blocks
+    assert not [line for line in vectors if "rsp" in line or "rbp" in line]
+    if natural.fma:
+        broadcasts = sum("vbroadcastss" in line for line in vectors)
+        assert broadcasts == pixels, "a load and a broadcast are one instruction"
+
+
+def test_addresses_are_computed_in_the_loop_they_change_in(
+    parse: Callable[[str], ModuleOp],
+) -> None:
+    """One getelementptr a loop; constant parts last."""
+    text = f"""
+    func.func @k(%x: memref<8x4x16xf32>) {{
+      {constants(0, 1, 2, 4, 8)}
+      %zero = arith.constant 0.0 : f32
+      scf.for %i = %c0 to %c8 step %c1 {{
+        scf.for %j = %c0 to %c4 step %c1 {{
+          memref.store %zero, %x[%i, %j, %c0] : memref<8x4x16xf32>
+          memref.store %zero, %x[%i, %j, %c2] : memref<8x4x16xf32>
+        }}
+      }}
+      func.return
+    }}"""
+    lines = emit_llvm(lower(parse(text), AVX2), AVX2).splitlines()
+    first, second = (lines.index(f"b{number}:") for number in (1, 2))
+    addresses = [number for number, line in enumerate(lines) if "getelementptr" in line]
+    assert [first < number < second for number in addresses] == [True, False, False]
+    assert "i64 2" in lines[addresses[-1]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 8, 13])
+def test_loop_bounds_from_arguments(count: int, compiled: Compile) -> None:
+    """A loop whose bounds are arguments runs as often as they say, also not at all."""
+    code = compiled("""
+    func.func @k(%x: memref<16xf32>, %first: index, %last: index) {
+      %one = arith.constant 1.0 : f32
+      %c1 = arith.constant 1 : index
+      scf.for %i = %first to %last step %c1 {
+        %v = memref.load %x[%i] : memref<16xf32>
+        %w = arith.addf %v, %one : f32
+        memref.store %w, %x[%i] : memref<16xf32>
+      }
+      func.return
+    }""")
+    x = np.zeros(16, np.float32)
+    code.call("k", x, 3, 3 + count)
+    assert x.tolist() == [float(3 <= i < 3 + count) for i in range(16)]
+
+
+def test_carried_values_of_a_loop_that_does_not_run(compiled: Compile) -> None:
+    """The results are the initial values then; an index is carried like anything else."""
+    code = compiled("""
+    func.func @k(%out: memref<2xindex>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c7 = arith.constant 7 : index
+      %a, %b = scf.for %i = %c0 to %n step %c1 iter_args(%p = %c7, %q = %c1) -> (index, index) {
+        %next = arith.addi %p, %i : index
+        scf.yield %next, %p : index, index
+      }
+      memref.store %a, %out[%c0] : memref<2xindex>
+      memref.store %b, %out[%c1] : memref<2xindex>
+      func.return
+    }""")
+    out = np.zeros(2, np.int64)
+    code.call("k", out, 0)
+    assert out.tolist() == [7, 1]
+    code.call("k", out, 4)
+    assert out.tolist() == [7 + 0 + 1 + 2 + 3, 7 + 0 + 1 + 2]
+
+
+@pytest.mark.parametrize("length", [16, 19, 35])
+def test_masked_tail(length: int, compiled: Compile) -> None:
+    """A masked vector reads and writes nothing past the end."""
+    shape = f"memref<{length}xf32>"
+    code = compiled(f"""
+    func.func @k(%x: {shape}, %y: {shape}) {{
+      {constants(0, 16, length)}
+      %zero = arith.constant dense<0.0> : vector<16xf32>
+      scf.for %i = %c0 to %c{length} step %c16 {{
+        %left = arith.subi %c{length}, %i : index
+        %mask = vector.create_mask %left : vector<16xi1>
+        %v = vector.maskedload %x[%i], %mask, %zero
+          : {shape}, vector<16xi1>, vector<16xf32> into vector<16xf32>
+        %w = arith.addf %v, %v : vector<16xf32>
+        vector.maskedstore %y[%i], %mask, %w : {shape}, vector<16xi1>, vector<16xf32>
+      }}
+      func.return
+    }}""")
+    x, y = random(length), np.full(length + 16, 7.0, np.float32)
+    code.call("k", x, y)
+    np.testing.assert_array_equal(y[:length], 2 * x)
+    assert (y[length:] == 7.0).all()
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 4, 6, 16])
+@pytest.mark.parametrize(
+    ("kind", "reference"),
+    [("add", np.sum), ("mul", np.prod), ("maxnumf", np.max), ("minimumf", np.min)],
+)
+def test_reductions(
+    kind: str, reference: Callable[[Floats], np.float32], lanes: int, compiled: Compile
+) -> None:
+    """Reductions of any number of lanes, with and without an accumulator."""
+    vector = f"vector<{lanes}xf32>"
+    code = compiled(f"""
+    func.func @k(%x: memref<{lanes}xf32>, %y: memref<2xf32>) {{
+      {constants(0, 1)}
+      %start = memref.load %y[%c0] : memref<2xf32>
+      %v = vector.load %x[%c0] : memref<{lanes}xf32>, {vector}
+      %plain = vector.reduction <{kind}>, %v : {vector} into f32
+      %more = vector.reduction <{kind}>, %v, %start : {vector} into f32
+      memref.store %plain, %y[%c0] : memref<2xf32>
+      memref.store %more, %y[%c1] : memref<2xf32>
+      func.return
+    }}""")
+    x, y = random(lanes), np.array([0.5, 0.0], np.float32)
+    code.call("k", x, y)
+    expected = [reference(x), reference(np.append(x, np.float32(0.5)))]
+    np.testing.assert_allclose(y, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_gather_by_loaded_indices(compiled: Compile) -> None:
+    """An index that comes out of a table addresses memory like any other."""
+    code = compiled(f"""
+    func.func @k(%x: memref<5x16xf32>, %table: memref<3xindex>, %y: memref<3x16xf32>) {{
+      {constants(0, 1, 3)}
+      scf.for %i = %c0 to %c3 step %c1 {{
+        %row = memref.load %table[%i] : memref<3xindex>
+        %v = vector.load %x[%row, %c0] : memref<5x16xf32>, vector<16xf32>
+        vector.store %v, %y[%i, %c0] : memref<3x16xf32>, vector<16xf32>
+      }}
+      func.return
+    }}""")
+    x, table, y = random(5, 16), np.array([4, 0, 2]), np.zeros((3, 16), np.float32)
+    code.call("k", x, table, y)
+    np.testing.assert_array_equal(y, x[table])
+
+
+def test_scratch_and_views(compiled: Compile) -> None:
+    """Own memory, a strided view with an offset, and a view that drops a dimension."""
+    code = compiled(f"""
+    func.func @k(%x: memref<4x6xf32>, %y: memref<6x4xf32>, %row: index) {{
+      {constants(0, 1, 4, 6)}
+      %scratch = memref.alloca() : memref<6x4xf32>
+      scf.for %i = %c0 to %c4 step %c1 {{
+        scf.for %j = %c0 to %c6 step %c1 {{
+          %v = memref.load %x[%i, %j] : memref<4x6xf32>
+          memref.store %v, %scratch[%j, %i] : memref<6x4xf32>
+        }}
+      }}
+      %part = memref.subview %scratch[%row, 1] [1, 2] [1, 2]
+        : memref<6x4xf32> to memref<2xf32, strided<[2], offset: ?>>
+      %two = arith.constant 2.0 : f32
+      memref.store %two, %part[%c1] : memref<2xf32, strided<[2], offset: ?>>
+      scf.for %j = %c0 to %c6 step %c1 {{
+        %v = vector.load %scratch[%j, %c0] : memref<6x4xf32>, vector<4xf32>
+        vector.store %v, %y[%j, %c0] : memref<6x4xf32>, vector<4xf32>
+      }}
+      func.return
+    }}""")
+    x, y = random(4, 6), np.zeros((6, 4), np.float32)
+    code.call("k", x, y, 5)
+    expected = x.T.copy()
+    expected[5, 3] = 2.0
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_if_and_while(compiled: Compile) -> None:
+    """Branches with and without results, and a loop that stops by its own condition."""
+    code = compiled(f"""
+    func.func @k(%x: memref<8xi32>) {{
+      {constants(0, 1, 8)}
+      %one = arith.constant 1 : i32
+      %two = arith.constant 2 : i32
+      %zero = arith.constant 0 : i32
+      %three = arith.constant 3 : i32
+      scf.for %i = %c0 to %c8 step %c1 {{
+        %start = memref.load %x[%i] : memref<8xi32>
+        %r:2 = scf.while (%n = %start, %count = %zero) : (i32, i32) -> (i32, i32) {{
+          %more = arith.cmpi sgt, %n, %one : i32
+          scf.condition(%more) %n, %count : i32, i32
+        }} do {{
+        ^bb0(%n: i32, %count: i32):
+          %rest = arith.remsi %n, %two : i32
+          %odd = arith.cmpi eq, %rest, %one : i32
+          %next = scf.if %odd -> (i32) {{
+            %triple = arith.muli %n, %three : i32
+            %up = arith.addi %triple, %one : i32
+            scf.yield %up : i32
+          }} else {{
+            %half = arith.divsi %n, %two : i32
+            scf.yield %half : i32
+          }}
+          %counted = arith.addi %count, %one : i32
+          scf.yield %next, %counted : i32, i32
+        }}
+        %big = arith.cmpi sgt, %r#1, %three : i32
+        scf.if %big {{
+          memref.store %r#1, %x[%i] : memref<8xi32>
+        }}
+      }}
+      func.return
+    }}""")
+    x = np.array([1, 2, 3, 6, 7, 9, 4, 27], np.int32)
+    code.call("k", x)
+    assert x.tolist() == [1, 2, 7, 8, 16, 19, 4, 111]
+
+
+EXTREMA = [
+    ("maximumf", np.maximum), ("minimumf", np.minimum), ("maxnumf", np.fmax), ("minnumf", np.fmin),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "reference"), EXTREMA)
+def test_extrema_and_nan(
+    name: str, reference: Callable[[Floats, Floats], Floats], compiled: Compile
+) -> None:
+    """maximumf keeps a NaN of either side, maxnumf drops it, also where one side is constant."""
+    code = compiled(f"""
+    func.func @k(%x: memref<16xf32>, %y: memref<16xf32>, %z: memref<3x16xf32>) {{
+      {constants(0, 1, 2)}
+      %half = arith.constant dense<0.5> : vector<16xf32>
+      %a = vector.load %x[%c0] : memref<16xf32>, vector<16xf32>
+      %b = vector.load %y[%c0] : memref<16xf32>, vector<16xf32>
+      %both = arith.{name} %a, %b : vector<16xf32>
+      %right = arith.{name} %a, %half : vector<16xf32>
+      %left = arith.{name} %half, %a : vector<16xf32>
+      vector.store %both, %z[%c0, %c0] : memref<3x16xf32>, vector<16xf32>
+      vector.store %right, %z[%c1, %c0] : memref<3x16xf32>, vector<16xf32>
+      vector.store %left, %z[%c2, %c0] : memref<3x16xf32>, vector<16xf32>
+      func.return
+    }}""")
+    numbers = [1.0, np.nan, -np.inf, np.inf]
+    x = np.array([a for a in numbers for _ in numbers], np.float32)
+    y = np.array(numbers * 4, np.float32)
+    z = np.zeros((3, 16), np.float32)
+    code.call("k", x, y, z)
+    half = np.full(16, 0.5, np.float32)
+    for actual, expected in zip(z, [reference(x, y), *[reference(x, half)] * 2], strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_vector_conversions_and_selects(compiled: Compile) -> None:
+    """To integers and back, compared and chosen lane by lane, shuffled, taken apart and joined."""
+    code = compiled(f"""
+    func.func @k(%x: memref<8xf32>, %y: memref<8xf32>, %position: index) {{
+      {constants(0)}
+      %a = vector.load %x[%c0] : memref<8xf32>, vector<8xf32>
+      %i = "arith.fptosi"(%a) : (vector<8xf32>) -> vector<8xi32>
+      %f = "arith.sitofp"(%i) : (vector<8xi32>) -> vector<8xf32>
+      %less = "arith.cmpf"(%f, %a) <{{predicate = 4 : i64}}>
+        : (vector<8xf32>, vector<8xf32>) -> vector<8xi1>
+      %neg = arith.negf %a : vector<8xf32>
+      %s = "arith.select"(%less, %f, %neg)
+        : (vector<8xi1>, vector<8xf32>, vector<8xf32>) -> vector<8xf32>
+      %t = vector.shuffle %s, %s [7, 6, 5, 4, 3, 2, 1, 0] : vector<8xf32>, vector<8xf32>
+      %e = vector.extract %t[%position] : f32 from vector<8xf32>
+      %u = vector.insert %e, %t[0] : f32 into vector<8xf32>
+      %bits = vector.bitcast %u : vector<8xf32> to vector<8xi32>
+      %again = vector.bitcast %bits : vector<8xi32> to vector<8xf32>
+      vector.store %again, %y[%c0] : memref<8xf32>, vector<8xf32>
+      func.return
+    }}""")
+    x, y = 10 * random(8), np.zeros(8, np.float32)
+    code.call("k", x, y, 5)
+    whole = np.trunc(x)
+    expected = np.where(whole < x, whole, -x)[::-1].copy()
+    expected[0] = expected[5]
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_index_arithmetic(compiled: Compile) -> None:
+    """Quotients round as their names say, casts keep the sign, extremes are signed."""
+    names = ["divsi", "remsi", "floordivsi", "ceildivsi", "minsi", "maxsi", "muli", "subi"]
+    lines = [
+        f"%v{n} = arith.{name} %a, %b : index\n%p{n} = arith.constant {n} : index\n"
+        f"%s{n} = arith.index_cast %v{n} : index to i32\n"
+        f"memref.store %s{n}, %y[%p{n}] : memref<8xi32>"
+        for n, name in enumerate(names)
+    ]
+    body = "\n".join(lines)
+    code = compiled(f"""
+    func.func @k(%y: memref<8xi32>, %a: index, %b: index) {{
+      {body}
+      func.return
+    }}""")
+    y = np.zeros(8, np.int32)
+    for a, b in [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-6, 3), (0, 5)]:
+        code.call("k", y, a, b)
+        truncated = int(a / b)
+        expected = [truncated, a - b * truncated, a // b, -(-a // b), min(a, b), max(a, b)]
+        assert y.tolist() == [*expected, a * b, a - b], (a, b)
+
+
+ENTRY = """
+func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32, strided<[1], offset: 8>>,
+                         %first: index, %last: index) {
+  %c1 = arith.constant 1 : index
+  %two = arith.constant 2.0 : f32
+  scf.for %i = %first to %last step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %w = arith.mulf %v, %two : f32
+    memref.store %w, %y[%i] : memref<8xf32, strided<[1], offset: 8>>
+  }
+  func.return
+}
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
+  %x = rt.buffer %buffers[3] : memref<8xf32>
+  %t = rt.buffer %buffers[1] offset 64 : memref<8xf32, strided<[1], offset: 8>>
+  %u = rt.buffer %buffers[1] offset 96 : memref<8xf32>
+  %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
+  %first, %last = rt.share 8 of %tid, %threads
+  func.call @scale(%x, %t, %first, %last)
+    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
+  rt.barrier %buffers, %threads
+  func.call @scale(%u, %y, %first, %last)
+    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
+  func.return
+}
+"""
+BARRIER = "define internal void @ncc_barrier(ptr %state, i64 %threads) { ret void }"
+
+
+def test_entry_point(compiled: Compile) -> None:
+    """Buffers, their offsets in bytes, shares and calls of kernels with bare pointers."""
+    code = compiled(ENTRY, BARRIER)
+    x, arena, y = random(8), np.zeros(64, np.float32), np.zeros(17, np.float32)
+    state = np.zeros(16, np.int64)
+    addresses = [buffer.ctypes.data for buffer in (state, arena, state, x, y)]
+    buffers = np.array(addresses, np.uint64)
+    for thread in range(3):
+        code.call("run", buffers, thread, 3)
+    np.testing.assert_array_equal(arena[24:32], 2 * x)
+    np.testing.assert_array_equal(y[9:17], 4 * x)
+    assert not y[:9].any()
+
+
+def test_noalias_only_where_proved(parse: Callable[[str], ModuleOp]) -> None:
+    """Arguments that overlap in some call are not promised to be apart."""
+    text = emit_llvm(lower(parse(ENTRY), AVX2), AVX2)
+    assert "@scale(ptr noalias %v0, ptr noalias %v1" in text
+    overlapping = ENTRY.replace("%buffers[1] offset 96", "%buffers[4] offset 48")
+    text = emit_llvm(lower(parse(overlapping), AVX2), AVX2)
+    assert "@scale(ptr %v0, ptr %v1" in text
+
+
+def test_refuses_what_it_does_not_know(parse: Callable[[str], ModuleOp]) -> None:
+    """An operation without a lowering is named."""
+    text = "func.func @k(%x: vector<2x4xf32>) { func.return }"
+    with pytest.raises(CompilerBug, match="vector<2x4xf32> has not one dimension"):
+        lower(parse(text), AVX2)
+    text = 'func.func @k() { "vector.print"() : () -> ()\nfunc.return }'
+    with pytest.raises(CompilerBug, match=r"no lowering for vector.print"):
+        lower(parse(text), AVX2)
+
+
+def test_the_given_module_stays(parse: Callable[[str], ModuleOp]) -> None:
+    """Lowering makes a new module that verifies, and leaves the old one as it is."""
+    module = parse(ENTRY)
+    before = str(module)
+    lower(module, AVX512).verify()
+    assert str(module) == before

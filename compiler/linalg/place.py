@@ -90,7 +90,8 @@ def element_bytes(type: Attribute) -> int:
     if isinstance(type, IndexType):
         return 8
     if isinstance(type, IntegerType):
-        return max(1, type.width.data // 8)
+        width: int = type.width.data
+        return max(1, width // 8)
     return 4
 
 
@@ -128,8 +129,8 @@ class Placement:
         for op in list(self.block.ops):
             if isinstance(op, _OWNERS):
                 self._claim_operands(op)
-            elif isinstance(op, func.CallOp) and op.callee.string_value() in self.chained:
-                self._protect_chained(op, self.chained[op.callee.string_value()])
+            elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:
+                self._protect_chained(op, self.chained[callee_of(op)])
         if self._copies != before:
             return False
         for value in self._values():
@@ -161,7 +162,7 @@ class Placement:
             ):
                 value = source.operands[0]
             elif isinstance(source, func.CallOp):
-                position = self.chained.get(source.callee.string_value())
+                position = self.chained.get(callee_of(source))
                 if position is None:
                     return value
                 value = source.operands[position]
@@ -215,8 +216,8 @@ class Placement:
             return self._place(op.source).moved(begin)
         if isinstance(op, RESHAPES):
             return self._forward(op) or Place(self._place(op.src).root, 0, ())
-        if isinstance(op, func.CallOp) and op.callee.string_value() in self.chained:
-            return self._place(op.operands[self.chained[op.callee.string_value()]])
+        if isinstance(op, func.CallOp) and callee_of(op) in self.chained:
+            return self._place(op.operands[self.chained[callee_of(op)]])
         if isinstance(op, func.CallOp) and len(op.results) == 2:
             return self._rows_or_count(op, value)
         return self._owned(value) or self._root(value, Kind.ARENA)
@@ -246,7 +247,7 @@ class Placement:
                 raise CompilerBug("an owned value without a producer")
             path.append(source)
             chain = source.name == "func.call"
-            callee = source.callee.string_value() if isinstance(source, func.CallOp) else ""
+            callee = callee_of(source) if isinstance(source, func.CallOp) else ""
             wanted = source.operands[self.chained[callee] if chain else 0]
         for source in path:
             place = self._backward(source, place)
@@ -306,6 +307,12 @@ class Placement:
         root = Root(kind, prod(shape), size, number, value)
         self.roots.append(root)
         return Place(root, 0, contiguous(shape))
+
+
+def callee_of(call: func.CallOp) -> str:
+    """The name of the function that is called."""
+    name: str = call.callee.root_reference.data
+    return name
 
 
 def groups_of(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> list[list[int]]:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr
 from xdsl.ir import OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.place import Kind, Place, Placement, Root
+from ncc.compiler.linalg.place import Kind, Place, Placement, Root, callee_of
 from ncc.compiler.linalg.view import shape_of
 
 ALIGNMENT = 64
@@ -95,12 +95,16 @@ def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list
         results = tuple(placement.places[value] for value in op.results)
         for result in results:
             steps += frames.pop(result.root, [])
-        layers = op.attributes.get("layers")
-        names = tuple(str(name.data) for name in layers.data) if layers is not None else ()  # type: ignore[attr-defined]
-        steps.append(Call(functions[op.callee.string_value()], operands, results, names))
+        steps.append(Call(functions[callee_of(op)], operands, results, _layers(op)))
     if frames:
         raise CompilerBug("a padded value that nobody writes")
     return steps
+
+
+def _layers(call: func.CallOp) -> tuple[str, ...]:
+    held = call.attributes.get("layers")
+    names = held.data if isinstance(held, ArrayAttr) else ()
+    return tuple(name.data for name in names if isinstance(name, StringAttr))
 
 
 def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call | Frame]]:

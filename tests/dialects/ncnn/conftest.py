@@ -1,0 +1,41 @@
+"""What tests of single layers ask besides `check_layer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Block, Operation
+
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
+
+
+@pytest.fixture(scope="session")
+def expand() -> Callable[..., list[Operation]]:
+    """expand(type, params, shapes, weights): the operations of a layer's expansion."""
+    return expansion
+
+
+def expansion(
+    type: str,
+    params: Mapping[str, ParamValue],
+    shapes: Sequence[Shape],
+    weights: Sequence[Sequence[float]] = (),
+) -> list[Operation]:
+    sources = TestOp(result_types=[TensorType(f32, shape) for shape in shapes])
+    op = LAYERS[type].make(sources.results, params)
+    op.check()
+    given = iter(weights)
+    for name, weight in op.LAYER.weights.items():
+        shape = weight.shape(op)
+        if shape is not None:
+            op.properties[name] = WeightAttr.of(np.reshape(next(given), shape))
+    op.verify()
+    block = Block(arg_types=[TensorType(f32, list(shape)) for shape in shapes])
+    tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
+    op.expand_all(Builder(block), tensors)
+    return list(block.ops)

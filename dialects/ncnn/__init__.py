@@ -9,9 +9,11 @@ from ncc.dialects.ncnn import convolution as convolution
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import normalization as normalization
+from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
 from ncc.dialects.ncnn import reduction as reduction
+from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
 from ncc.dialects.ncnn import unary as unary
 from ncc.dialects.ncnn.layer import LAYERS

@@ -1,0 +1,142 @@
+"""Padding: a border around a blob, of one value, of a value a channel, or of its own cells."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    Weight,
+    integer,
+    layer,
+    real,
+)
+from ncc.dialects.scalar import select
+
+CONSTANT, REPLICATE, REFLECT = 0, 1, 2
+
+Pads: TypeAlias = list[tuple[int, int]]
+
+
+@layer("Padding")
+class PaddingOp(Layer):
+    """Cells before and behind each axis but the channels of rank 4.
+
+    Type 0 fills them with `value`, or with one value for each channel of the result; type 1 repeats
+    the cell at the edge; type 2 mirrors the cells about the one at the edge.
+    """
+
+    top = integer(0)
+    bottom = integer(1)
+    left = integer(2)
+    right = integer(3)
+    type = integer(4)
+    value = real(5)
+    per_channel_pad_data_size = integer(6)
+    front = integer(7)
+    behind = integer(8)
+
+    per_channel_pad_data = Weight(
+        lambda op: (op.per_channel_pad_data_size,) if op.per_channel_pad_data_size else None
+    )
+
+    def check(self) -> None:
+        if self.type not in (CONSTANT, REPLICATE, REFLECT):
+            raise LayerError(f"type {self.type} is none of 0, 1, 2", "type")
+        if self.per_channel_pad_data_size < 0:
+            raise LayerError(
+                f"per_channel_pad_data_size is {self.per_channel_pad_data_size}",
+                "per_channel_pad_data_size",
+            )
+        for name in ("top", "bottom", "left", "right", "front", "behind"):
+            if getattr(self, name) < 0:
+                raise LayerError(f"{name} is {getattr(self, name)}, not 0 or above", name)
+
+    def pads(self, rank: int) -> Pads:
+        """The cells before and behind each axis of a blob of that rank."""
+        channels: Pads = [(0, 0)] if rank == 4 else []
+        inner = [(self.front, self.behind), (self.top, self.bottom), (self.left, self.right)]
+        return channels + inner[-rank:]
+
+    @property
+    def values(self) -> Array | None:
+        """The value of each channel of the result, if they have values of their own."""
+        if self.type != CONSTANT or self.per_channel_pad_data is None:
+            return None
+        return self.per_channel_pad_data.array()
+
+    def infer(self, x: Shape) -> Shape:
+        pads = self.pads(len(x))
+        shape = tuple(before + n + behind for n, (before, behind) in zip(x, pads, strict=True))
+        if self.type == REFLECT and any(max(p) >= n for p, n in zip(pads, x, strict=True)):
+            raise LayerError(f"{x} is too small to be mirrored for the borders {pads}", "type")
+        if self.values is not None and (len(x) < 3 or len(self.values) != shape[0]):
+            raise LayerError(
+                f"{len(self.values)} values do not fit the channels of a result of shape {shape}",
+                "per_channel_pad_data_size",
+            )
+        return shape
+
+    def reference(self, x: Array) -> Array:
+        pads = self.pads(x.ndim)
+        if self.type == REPLICATE:
+            return np.pad(x, pads, mode="edge")
+        if self.type == REFLECT:
+            return np.pad(x, pads, mode="reflect")
+        if self.values is None:
+            return np.pad(x, pads, constant_values=np.float32(self.value))
+        filled = np.empty(self.infer(x.shape), np.float32)
+        filled[...] = self.values.reshape(along_axis(0, x.ndim))
+        filled[tuple(slice(p, p + n) for (p, _), n in zip(pads, x.shape, strict=True))] = x
+        return filled
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        pads = self.pads(x.rank)
+        if not any(map(any, pads)):
+            return x
+        if self.type != CONSTANT:
+            return self._expand_lookup(b, x, pads)
+        low, high = [before for before, _ in pads], [behind for _, behind in pads]
+        if self.values is None:
+            return b.pad(x, low, high, self.value)
+        return _fill_channels(b, b.pad(x, low, high), b.table(self.values), x.shape, pads)
+
+    def _expand_lookup(self, b: Builder, x: Tensor, pads: Pads) -> Tensor:
+        """Each place of a padded axis looks up the place in the input that it repeats."""
+        tables = {
+            axis: b.table(source_places(n, pad, self.type))
+            for axis, (n, pad) in enumerate(zip(x.shape, pads, strict=True))
+            if any(pad)
+        }
+        at = b.loops_of(self.infer(x.shape))
+        places = [tables[k][i] if k in tables else b.index(i) for k, i in enumerate(at)]
+        return b.map(at, x.at(*places))
+
+
+def source_places(n: int, pad: tuple[int, int], type: int) -> NDArray[np.int64]:
+    """For each place of an axis of n cells with its border, the cell that it shows."""
+    places = np.arange(-pad[0], n + pad[1])
+    if type == REPLICATE:
+        return np.clip(places, 0, n - 1)
+    return np.asarray(n - 1 - np.abs(n - 1 - np.abs(places)))
+
+
+def _fill_channels(b: Builder, x: Tensor, values: Tensor, inner: Shape, pads: Pads) -> Tensor:
+    """x with the value of the channel wherever a place is outside the inner blob."""
+    tables = {}
+    for axis, (n, (before, behind)) in enumerate(zip(inner, pads, strict=True)):
+        if before or behind:
+            tables[axis] = b.table(np.pad(np.ones(n), (before, behind)))
+    at = b.loops_of(x.shape)
+    inside = reduce(lambda p, q: p * q, [table[at[axis]] for axis, table in tables.items()])
+    return b.map(at, select(inside > 0.0, x[at], values[at[0]]))

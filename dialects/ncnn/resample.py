@@ -1,0 +1,244 @@
+"""Interp: an image at another size.
+
+A place y of the result looks at the place (y + 1/2) * ratio - 1/2 of the input, or y * ratio with
+align_corner, where ratio is the step in the input. It is size / size of the result where the
+result's size was asked for, and 1 / scale where a scale was, though the result's size is then
+rounded down. Nearest looks at y * ratio, rounded down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    integer,
+    layer,
+    real,
+    string,
+)
+from ncc.dialects.scalar import Scalar
+
+NEAREST, BILINEAR, BICUBIC = 1, 2, 3
+
+CUBIC_A = -0.75
+"""The slope of the cubic kernel at distance 1."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The places of one axis of the result: `n` cells become `out`, in steps of `ratio` cells."""
+
+    n: int
+    out: int
+    ratio: np.float32
+    align_corner: bool = False
+
+    def nearest(self) -> NDArray[np.int64]:
+        """The cell that each place shows."""
+        places = np.arange(self.out, dtype=np.float32) * self.ratio
+        return np.minimum(places.astype(np.int64), self.n - 1)
+
+    @property
+    def repeats(self) -> int:
+        """How often the nearest cells repeat each cell; 0 where they do not so evenly."""
+        times = self.out // self.n
+        return times if np.array_equal(self.nearest(), np.arange(self.out) // max(times, 1)) else 0
+
+    def _places(self) -> NDArray[np.float64]:
+        """Where each place looks, in cells."""
+        at = np.arange(self.out, dtype=np.float64)
+        if self.align_corner:
+            step = (self.n - 1) / (self.out - 1) if self.out > 1 else 0.0
+            return at * step
+        return (at + 0.5) * float(self.ratio) - 0.5
+
+    def linear(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The two cells (taps, places) that each place lies between, and their weights."""
+        places = np.clip(self._places(), 0.0, self.n - 1.0)
+        first = np.minimum(np.floor(places).astype(np.int64), max(self.n - 2, 0))
+        share = (places - first).astype(np.float32)
+        cells = np.stack([first, np.minimum(first + 1, self.n - 1)])
+        return cells, np.stack([1 - share, share])
+
+    def cubic(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The four cells (taps, places) around each place, and their weights.
+
+        Cells outside are the one at the edge.
+        """
+        places = self._places()
+        whole = np.floor(places)
+        weights = np.stack([_cubic_kernel(places - whole - k) for k in (-1, 0, 1, 2)])
+        cells = whole.astype(np.int64) + np.arange(-1, 3)[:, None]
+        return np.clip(cells, 0, self.n - 1), weights.astype(np.float32)
+
+    def taps(self, resize_type: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Cells and weights, one row a tap, of `resize_type`."""
+        if resize_type == NEAREST:
+            return self.nearest()[None], np.ones((1, self.out), np.float32)
+        return self.linear() if resize_type == BILINEAR else self.cubic()
+
+
+def _cubic_kernel(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Keys' cubic convolution kernel with slope a, https://doi.org/10.1109/TASSP.1981.1163711."""
+    t = np.abs(distance)
+    near = ((CUBIC_A + 2) * t - (CUBIC_A + 3)) * t * t + 1
+    far = CUBIC_A * (((t - 5) * t + 8) * t - 4)
+    return np.where(t <= 1, near, far)
+
+
+def resample_array(x: Array, axis: int, sweep: Sweep, resize_type: int) -> Array:
+    """x with one axis at another size."""
+    cells, weights = sweep.taps(resize_type)
+    shape = tuple(sweep.out if k == axis else 1 for k in range(x.ndim))
+    taken = [np.take(x, c, axis) * w.reshape(shape) for c, w in zip(cells, weights, strict=True)]
+    return np.asarray(sum(taken[1:], taken[0]))
+
+
+@layer("Interp", inputs=(1, None))
+class InterpOp(Layer):
+    """An image at another size: nearest cell, bilinear or bicubic.
+
+    The size is, by the first that is there: that of `size_expr` (w, h), that of the second input
+    (dynamic_target_size), output_width and output_height, or the scales times the input's, rounded
+    down. Rank 1 spreads each value over an image of its own; of rank 2 only w is resized.
+    """
+
+    resize_type = integer(0)
+    height_scale = real(1, 1.0)
+    width_scale = real(2, 1.0)
+    output_height = integer(3)
+    output_width = integer(4)
+    dynamic_target_size = integer(5)
+    align_corner = integer(6)
+    size_expr = string(9)
+
+    @property
+    def by_scale(self) -> bool:
+        """Whether the scales decide the size."""
+        stated = self.output_width and self.output_height
+        return not (self.size_expr or self.dynamic_target_size or stated)
+
+    def check(self) -> None:
+        if self.resize_type not in (NEAREST, BILINEAR, BICUBIC):
+            raise LayerError(f"resize_type {self.resize_type} is none of 1, 2, 3", "resize_type")
+        for name in ("output_width", "output_height"):
+            if getattr(self, name) < 0:
+                raise LayerError(f"{name} is {getattr(self, name)}", name)
+        if self.size_expr:
+            check_expression(self.size_expr, len(self.operands), "size_expr")
+            return
+        for name in ("width_scale", "height_scale"):
+            if self.by_scale and not 0 < getattr(self, name) < float("inf"):
+                raise LayerError(f"{name} is {getattr(self, name)}, not positive", name)
+        wanted = 2 if self.dynamic_target_size else 1
+        if len(self.operands) != wanted:
+            raise LayerError(f"this form of Interp has {wanted} inputs, not {len(self.operands)}")
+
+    def _size(self, *xs: Shape) -> tuple[int, int]:
+        """Height and width of the result."""
+        own = extents(xs[0]) if len(xs[0]) > 1 else {"h": 1, "w": 1}
+        if self.size_expr:
+            size = evaluate_expression(self.size_expr, xs, "size_expr")
+            if len(size) < 2 and len(xs[0]) != 2:
+                raise LayerError("size_expr makes a width only, no height", "size_expr")
+            return (size[1] if len(size) > 1 else own["h"]), size[0]
+        if self.dynamic_target_size:
+            other = extents(xs[1])
+            return other["h"], other["w"]
+        if not self.by_scale:
+            return self.output_height, self.output_width
+        scaled = np.float32(own["h"]) * np.float32(self.height_scale)
+        return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
+
+    def _sweeps(self, *xs: Shape) -> dict[int, Sweep]:
+        """How each axis is resized that is."""
+        x, (height, width) = xs[0], self._size(*xs)
+        sizes = {1: (width, self.width_scale)}
+        if len(x) == 3:
+            sizes = {1: (height, self.height_scale), 2: (width, self.width_scale)}
+        sweeps = {}
+        for axis, (out, scale) in sizes.items():
+            by_size = np.float32(x[axis]) / np.float32(out)
+            ratio = np.float32(1) / np.float32(scale) if self.by_scale else by_size
+            sweeps[axis] = Sweep(x[axis], out, ratio, bool(self.align_corner))
+        return sweeps
+
+    def infer(self, *xs: Shape) -> Shape:
+        x, (height, width) = xs[0], self._size(*xs)
+        if len(x) > 3:
+            raise LayerError(f"Interp takes rank 1 to 3, not {x}")
+        if min(width, 1 if len(x) == 2 else height) < 1:
+            raise LayerError(f"{x} would be resized to a height of {height}, a width of {width}")
+        return (x[0], width) if len(x) == 2 else (x[0], height, width)
+
+    def reference(self, *xs: Array) -> Array:
+        x, shapes = xs[0], [x.shape for x in xs]
+        shape = self.infer(*shapes)
+        if x.ndim == 1:
+            return np.broadcast_to(x[:, None, None], shape)
+        if shape == x.shape:
+            return x
+        for axis, sweep in self._sweeps(*shapes).items():
+            x = resample_array(x, axis, sweep, self.resize_type)
+        return x
+
+    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+        x, shapes = xs[0], [x.shape for x in xs]
+        shape = self.infer(*shapes)
+        if x.rank == 1:
+            at = b.loops_of(shape)
+            return b.map(at, x[at[0]])
+        if shape == x.shape:
+            return x
+        sweeps = self._sweeps(*shapes)
+        if self.resize_type == NEAREST:
+            return _expand_nearest(b, x, shape, sweeps)
+        return _expand_taps(b, x, shape, sweeps, self.resize_type)
+
+
+def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep]) -> Tensor:
+    """Each cell repeated where all ratios are whole, else a look-up of the cell."""
+    if not all(sweep.repeats for sweep in sweeps.values()):
+        tables = {axis: b.table(sweep.nearest()) for axis, sweep in sweeps.items()}
+        at = b.loops_of(shape)
+        places = [tables[k][i] if k in tables else b.index(i) for k, i in enumerate(at)]
+        return b.map(at, x.at(*places))
+    extents = [x.shape[0]]
+    for sweep in sweeps.values():
+        extents += [sweep.n, sweep.repeats]
+    groups = [[0], *([axis * 2 - 1, axis * 2] for axis in sweeps)]
+    at = b.loops_of(extents)
+    return b.collapse(b.map(at, x[[at[group[0]] for group in groups]]), groups)
+
+
+def _expand_taps(
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep], resize_type: int
+) -> Tensor:
+    """The weighted sum of the cells around each place, axis by axis, innermost axis first."""
+    taps = {}
+    for axis, sweep in sweeps.items():
+        cells, weights = sweep.taps(resize_type)
+        taps[axis] = [(b.table(c), b.table(w)) for c, w in zip(cells, weights, strict=True)]
+    at = b.loops_of(shape)
+
+    def weighted(places: list[Scalar]) -> Scalar:
+        axis = len(places)
+        if axis == x.rank:
+            return x.at(*places)
+        terms = [
+            weighted([*places, cell[at[axis]]]) * weight[at[axis]] for cell, weight in taps[axis]
+        ]
+        return sum(terms[1:], terms[0])
+
+    return b.map(at, weighted([b.index(at[0])]))

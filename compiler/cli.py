@@ -254,9 +254,8 @@ def verify_command(
     from ncc.compiler.verify import report_lines, verify
 
     feeds = read_arrays(dict(given))
-    known = {name: array.shape for name, array in feeds.items()} | dict(shapes)
     with progress(f"verifying {param}"):
-        report = verify(param, bin, feeds=feeds, input_shapes=known, **options)
+        report = verify(param, bin, feeds=feeds, input_shapes=dict(shapes), **options)
     for line in report_lines(report):
         click.echo(line)
     first = report.first

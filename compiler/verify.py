@@ -86,19 +86,20 @@ def verify(
 ) -> Report:
     """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
 
-    ncnn is asked where its wheel is installed and can read the file. Raises what reading, compiling
-    and running raise.
+    input_shapes are for inputs whose shape neither the file nor `feeds` tells. ncnn is asked where
+    its wheel is installed and can read the file. Raises what reading, compiling and running raise.
     """
+    feeds = feeds or {}
     module = read(param, bin, random_weights=random_weights).module
     options: dict[str, Any] = {
         "opt_level": opt_level,
         "num_threads": num_threads,
         "target": target,
-        "input_shapes": input_shapes,
+        "input_shapes": {**{k: a.shape for k, a in feeds.items()}, **(input_shapes or {})},
         "random_weights": random_weights,
     }
     network = pipeline.compile(param, bin, **options)
-    inputs = {**random_feeds(network.inputs, seed), **(feeds or {})}
+    inputs = {**random_feeds(network.inputs, seed), **feeds}
     fused = network.run(inputs)
     every = pipeline.compile(param, bin, outputs=computed_blobs(module), **options).run(inputs)
 

@@ -80,16 +80,25 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
     Raises CompilerBug where the module says something that has no lowering.
     """
     library = Library(target)
-    sharing = overlapping_arguments(module)
-    functions: list[Operation] = []
+    sources: list[func.FuncOp] = []
     for op in module.ops:
         if not isinstance(op, func.FuncOp):
             raise CompilerBug(f"{op.name} beside the functions", pass_name=PASS)
-        name = op.sym_name.data
-        functions.append(_lower_function(op, target, library, sharing.get(name, frozenset())))
-    if any(isinstance(op, rt.BarrierOp) for op in module.walk()):
+        sources.append(op)
+    entries = [source for source in sources if not is_private(source)]
+    sharing = overlapping_arguments(entries)
+    functions = [
+        _lower_function(source, target, library, sharing.get(source.sym_name.data, frozenset()))
+        for source in sources
+    ]
+    if any(isinstance(op, rt.BarrierOp) for entry in entries for op in entry.walk()):
         functions.append(_declaration(BARRIER, [POINTER, i64]))
     return ModuleOp([*functions, *library.functions])
+
+
+def is_private(source: func.FuncOp) -> bool:
+    """Whether it is a kernel, called by the functions of the module only. Kernels call nobody."""
+    return source.sym_visibility is not None and source.sym_visibility.data == "private"
 
 
 def _lower_function(
@@ -108,7 +117,6 @@ def _lower_function(
     results = function.values(function.lower(source.body.block).operands)
     function.builder.emit(llvm.ReturnOp.create(operands=results))
 
-    private = source.sym_visibility is not None and source.sym_visibility.data == "private"
     outputs = [machine_type(type) for type in source.function_type.outputs]
     if len(outputs) > 1:
         raise CompilerBug(f"@{source.sym_name.data} has several results", pass_name=PASS)
@@ -118,13 +126,15 @@ def _lower_function(
             [argument.type for argument in entry.args],
             outputs[0] if outputs else llvm.LLVMVoidType(),
         ),
-        linkage=llvm.LinkageAttr("internal" if private else "external"),
+        linkage=llvm.LinkageAttr("internal" if is_private(source) else "external"),
         body=region,
         other_props={
             "no_unwind": UnitAttr(),
             "arg_attrs": ArrayAttr(
                 _NOALIAS
-                if isinstance(argument.type, MemRefType) and position not in sharing
+                if is_private(source)
+                and isinstance(argument.type, MemRefType)
+                and position not in sharing
                 else _NOTHING
                 for position, argument in enumerate(arguments)
             ),

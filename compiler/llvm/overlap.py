@@ -10,10 +10,11 @@ one of its operands. LLVM may only be told `noalias` where every call keeps the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ncc.compiler.llvm.addresses import layout
@@ -25,10 +26,10 @@ Range = tuple[int, int, int]
 """Number of the buffer, first byte, byte after the last."""
 
 
-def overlapping_arguments(module: ModuleOp) -> dict[str, frozenset[int]]:
-    """For each function that is called, the positions of the memrefs that are not disjoint."""
+def overlapping_arguments(entries: Sequence[func.FuncOp]) -> dict[str, frozenset[int]]:
+    """For each function that the entries call, the positions of the memrefs not disjoint."""
     shared: dict[str, set[int]] = {}
-    for op in module.walk():
+    for op in (op for entry in entries for op in entry.walk()):
         if isinstance(op, func.CallOp):
             here = shared.setdefault(op.callee.string_value(), set())
             memrefs = [

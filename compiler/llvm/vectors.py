@@ -78,10 +78,13 @@ def lower_create_mask(function: Function, op: vector.CreateMaskOp) -> None:
     """The first n lanes: those whose number is smaller than n."""
     builder = function.builder
     count = lanes(op.mask_vector.type)
-    type = VectorType(i64, [count])
+    type = VectorType(i32, [count])
+    size = function.value(op.mask_dim_sizes[0])
+    most = builder.constant(count, i64)
+    limit = builder.select(builder.compare("slt", size, most), size, most)
+    splat = builder.splat(builder.convert(llvm.TruncOp, limit, i32), type)
     numbers = builder.vector_of(range(count), type)
-    limit = builder.splat(function.value(op.mask_dim_sizes[0]), type)
-    function.bind(op.mask_vector, builder.compare("slt", numbers, limit))
+    function.bind(op.mask_vector, builder.compare("slt", numbers, splat))
 
 
 def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:

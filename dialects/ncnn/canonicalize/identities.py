@@ -87,7 +87,7 @@ class EliminateSplit(Identity):
     name = "eliminate_split"
 
     def become(self, rewriter: PatternRewriter, op: SplitOp) -> None:
-        rewriter.replace_op(op, [], [op.operands[0]] * len(op.results))
+        rewriter.replace(op, [], [op.operands[0]] * len(op.results))
 
 
 @canonical(MemoryDataOp)
@@ -107,4 +107,4 @@ class EliminateOrphanedMemoryData(LayerPattern):
         return f"it is read by {', '.join(map(repr, names))}" if names else "it is an output"
 
     def become(self, rewriter: PatternRewriter, op: MemoryDataOp) -> None:
-        rewriter.erase_op(op)
+        rewriter.erase(op)

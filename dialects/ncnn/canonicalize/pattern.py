@@ -87,7 +87,7 @@ def refuse_retyping(op: Layer) -> str | None:
 
 def forward(rewriter: PatternRewriter, op: Layer) -> None:
     """Let every reader of result k read operand k instead, and drop the layer."""
-    rewriter.replace_op(op, [], list(op.operands[: len(op.results)]))
+    rewriter.replace(op, [], list(op.operands[: len(op.results)]))
 
 
 def _shown(shape: Sequence[int] | None) -> str:

@@ -80,9 +80,9 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
                     shapes=[shape],
                 )
             )
-        rewriter.replace_op(last, made)
+        rewriter.replace(last, made)
         for op in reversed(reductions[:-1]):
-            rewriter.erase_op(op)
+            rewriter.erase(op)
 
 
 def _folded(reductions: tuple[ReductionOp, ...], rank: int) -> tuple[int, ...]:

@@ -1,0 +1,176 @@
+"""Canonicalization keeps every number, every input and every output, and says what it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.parser import Parser
+from xdsl.transforms.canonicalize import CanonicalizePass
+
+from ncc.compiler.interpret import interpret
+from ncc.compiler.ncnn.canonicalize import (
+    CanonicalizeNcnn,
+    Rewrite,
+    canonicalize,
+    explain,
+    pattern_names,
+)
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.network import Network
+from ncc.runtime.errors import InputError
+
+GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "canonicalize"
+CASES = sorted(GOLDEN.glob("*.mlir"))
+
+CORE = [
+    "eliminate_dropout",
+    "eliminate_flatten_after_global_pooling",
+    "eliminate_flatten_after_innerproduct",
+    "eliminate_noop",
+    "eliminate_orphaned_memorydata",
+    "eliminate_pooling1x1",
+    "eliminate_reshape_after_global_pooling",
+    "eliminate_split",
+    "replace_reduction_with_global_pooling",
+]
+
+
+def parse(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Func, NCNN):
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
+
+
+def golden(name: str) -> ModuleOp:
+    """The first module of a golden file."""
+    return parse((GOLDEN / f"{name}.mlir").read_text().partition("// -- becomes --")[0])
+
+
+def ncnn_text(body: str, outputs: dict[str, str]) -> str:
+    names = ", ".join(f'"{name}"' for name in outputs)
+    values = ", ".join(f"%{value}" for value in outputs.values())
+    types = ", ".join("tensor<*xf32>" for _ in outputs)
+    return (
+        f"builtin.module {{ func.func @network() -> ({types}) attributes {{outputs = [{names}]}} {{"
+        f"{body} func.return {values} : {types} }} }}"
+    )
+
+
+def feeds(module: ModuleOp) -> dict[str, np.ndarray]:
+    """Random inputs; infinities and NaN come from nowhere else."""
+    generator = np.random.default_rng(0)
+    inputs = Network.of(module).inputs
+    return {n: generator.standard_normal(shape_of(v), np.float32) for n, v in inputs.items()}
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_numbers_stay(path: Path) -> None:
+    """The references compute the same before and after, by the same names; a second run is idle."""
+    module = golden(path.stem)
+    infer_shapes(module)
+    arrays = feeds(module)
+    before = interpret(module, arrays)
+    rewrites = canonicalize(module)
+    module.verify()
+    after = interpret(module, arrays)
+    assert list(after) == list(before)
+    assert list(Network.of(module).inputs) == list(arrays)
+    for name, array in before.items():
+        assert after[name].shape == array.shape
+        np.testing.assert_allclose(after[name], array, rtol=1e-6, atol=1e-7)
+    assert not canonicalize(module)
+    if "_not_" not in path.stem:
+        pattern = next(name for name in CORE if path.stem.startswith(name))
+        assert pattern in [rewrite.pattern for rewrite in rewrites]
+    elif "unranked" not in path.stem:  # those fire here, where shapes are known
+        assert not rewrites
+
+
+@pytest.mark.parametrize("pattern", CORE)
+def test_every_pattern_has_golden_text(pattern: str) -> None:
+    """Each pattern fires in some file and, if it can be refused, is refused in another."""
+    names = [path.stem for path in CASES if path.stem.startswith(pattern)]
+    assert [name for name in names if "_not_" not in name]
+    always_legal = ("eliminate_noop", "eliminate_split", "eliminate_flatten_after_global_pooling")
+    assert pattern in always_legal or [name for name in names if "_not_" in name]
+
+
+def test_the_patterns_are_those_of_ncnnoptimize() -> None:
+    """All eliminations of the mission and one replacement are there, by ncnnoptimize's names."""
+    assert pattern_names() == CORE
+
+
+def test_rewrites_are_recorded_with_their_places() -> None:
+    """A record names the pattern, the layers and their lines."""
+    layers = """
+      %x = ncnn.Input() {w = 8 : i32, layer = "in", blobs = ["x"], line = 3 : i32}
+        : () -> tensor<*xf32>
+      %y = ncnn.Dropout(%x) {layer = "drop", blobs = ["y"], line = 4 : i32}
+        : (tensor<*xf32>) -> tensor<*xf32>
+    """
+    module = parse(ncnn_text(layers, {"y": "y"}))
+    record: list[Rewrite] = []
+    CanonicalizeNcnn(record.append).apply(Context(), module)
+    assert record == [Rewrite("eliminate_dropout", ("drop",), (4,))]
+    assert str(record[0]) == "eliminate_dropout drop"
+
+
+def test_reasons_can_be_asked_for() -> None:
+    """`explain` names the layer and the reason, and knows no pattern of another name."""
+    module = golden("eliminate_dropout_not_scaled")
+    assert explain(module, "eliminate_dropout") == [("y", "its scale is 0.5, not 1")]
+    assert explain(module, "eliminate_noop") == []
+    with pytest.raises(InputError, match="eliminate_dropout"):
+        explain(module, "eliminate_dropuot")
+
+
+def test_xdsl_drives_the_patterns_too() -> None:
+    """Plain `canonicalize` of xDSL finds the patterns on the ops."""
+    module = golden("eliminate_flatten_after_global_pooling_unranked")
+    CanonicalizePass().apply(Context(), module)
+    module.verify()
+    assert [layer.LAYER.type for layer in Network.of(module).layers] == ["Input", "Pooling"]
+
+
+def test_the_largest_of_infinities_is_not_pooled() -> None:
+    """A maximum over minus infinity is -FLT_MAX; a Pooling there would say minus infinity."""
+    module = golden("replace_reduction_with_global_pooling_not_max")
+    infer_shapes(module)
+    array = np.full((3, 4, 5), -np.inf, np.float32)
+    canonicalize(module)
+    largest = interpret(module, {"data": array})["y"]
+    np.testing.assert_array_equal(largest, np.full(3, np.finfo(np.float32).min))
+
+
+def test_nan_passes_a_pooling_that_vanishes() -> None:
+    """The window of one cell is the cell, NaN and infinities included."""
+    module = golden("eliminate_pooling1x1_average_same")
+    infer_shapes(module)
+    array = np.zeros((3, 4, 5), np.float32)
+    array[0, 0, :3] = np.nan, np.inf, -np.inf
+    before = interpret(module, {"data": array})["y"]
+    canonicalize(module)
+    np.testing.assert_array_equal(interpret(module, {"data": array})["y"], before)
+
+
+def test_chains_of_identities_vanish() -> None:
+    """Split, Dropout and Noop behind each other leave the input, in one call."""
+    layers = """
+      %x = ncnn.Input() {w = 8 : i32, blobs = ["x"]} : () -> tensor<*xf32>
+      %a, %b = ncnn.Split(%x) : (tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+      %c = ncnn.Dropout(%a) : (tensor<*xf32>) -> tensor<*xf32>
+      %d, %e = ncnn.Noop(%c, %b) : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+      %f = ncnn.Dropout(%d) : (tensor<*xf32>) -> tensor<*xf32>
+    """
+    module = parse(ncnn_text(layers, {"f": "f", "e": "e"}))
+    assert len(canonicalize(module)) == 4
+    network = Network.of(module)
+    assert set(network.outputs.values()) == {network.inputs["x"]}

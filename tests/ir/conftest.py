@@ -1,0 +1,120 @@
+"""Golden IR: a file of text is a test.
+
+    // passes: infer-shapes,canonicalize-ncnn
+    // refused: eliminate_dropout drop: its scale is 0.5, not 1
+    builtin.module { ... }
+    // -- becomes --
+    builtin.module { ... }
+
+The passes turn the first module into the second, letter by letter; `pytest --bless` rewrites the
+second. A line `refused` is what `explain` says of the result: pattern, layer and reason.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import PassPipeline
+from xdsl.printer import Printer
+from xdsl.universe import Universe
+
+from ncc.compiler.ncnn.canonicalize import explain
+
+PASSES = "// passes:"
+REFUSED = "// refused:"
+BECOMES = "// -- becomes --\n"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".mlir":
+        return None
+    collector: pytest.Collector = GoldenFile.from_parent(parent, path=file_path)
+    return collector
+
+
+class GoldenFile(pytest.File):
+    """One file, one test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        yield GoldenText.from_parent(self, name=self.path.stem)
+
+
+class Mismatch(Exception):
+    """The result is not the expected one."""
+
+
+class GoldenText(pytest.Item):
+    """The passes of a file turn its first module into its second."""
+
+    def runtest(self) -> None:
+        text = self.path.read_text()
+        before, _, expected = text.partition(BECOMES)
+        module, context = parse(before)
+        for one in pipeline(before).passes:
+            one.apply(context, module)
+            module.verify()
+        found = printed(module)
+        if self.config.getoption("bless"):
+            self.path.write_text(before + BECOMES + found)
+        elif found != expected:
+            raise Mismatch(
+                "\n".join(
+                    difflib.unified_diff(*map(str.splitlines, (expected, found)), lineterm="")
+                )
+            )
+        again, _ = parse(found)
+        if printed(again) != found:
+            raise Mismatch("the result does not parse to itself")
+        for line in self._refusals(before):
+            pattern, layer, reason = line
+            if (layer, reason) not in explain(module, pattern):
+                raise Mismatch(f"{pattern} says {explain(module, pattern)}")
+
+    @staticmethod
+    def _refusals(text: str) -> Iterator[tuple[str, str, str]]:
+        for line in text.splitlines():
+            if line.startswith(REFUSED):
+                place, _, reason = line.removeprefix(REFUSED).strip().partition(": ")
+                pattern, _, layer = place.partition(" ")
+                yield pattern, layer, reason
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
+    ) -> str:
+        if isinstance(excinfo.value, Mismatch):
+            return f"{self.path}\n{excinfo.value}"
+        return str(excinfo.getrepr(style="short"))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, 0, self.name
+
+
+def parse(text: str) -> tuple[ModuleOp, Context]:
+    """A module and the context it was parsed in, with every dialect that xdsl-opt would find."""
+    context = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        context.register_dialect(name, factory)
+    return Parser(context, text).parse_module(), context
+
+
+def pipeline(text: str) -> PassPipeline:
+    """The passes of the first line."""
+    first = text.partition("\n")[0]
+    if not first.startswith(PASSES):
+        raise Mismatch(f"the first line does not start with {PASSES}")
+    passes = Universe.get_multiverse().all_passes
+    return PassPipeline.parse_spec(passes, first.removeprefix(PASSES).strip())
+
+
+def printed(module: ModuleOp) -> str:
+    """The text of a module."""
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"

@@ -1,0 +1,19 @@
+// passes: infer-shapes,canonicalize-ncnn
+builtin.module {
+  func.func @network() -> (tensor<*xf32>, tensor<*xf32>) attributes {outputs = ["y", "p"]} {
+    %data = ncnn.Input() {w = 5 : i32, h = 4 : i32, d = 2 : i32, c = 3 : i32, layer = "data", blobs = ["data"]} : () -> tensor<*xf32>
+    %p = ncnn.Pooling(%data) {pooling_type = 1 : i32, global_pooling = 1 : i32, layer = "p", blobs = ["p"]} : (tensor<*xf32>) -> tensor<*xf32>
+    %f = ncnn.Flatten(%p) {layer = "f", blobs = ["f"]} : (tensor<*xf32>) -> tensor<*xf32>
+    %y = ncnn.ReLU(%f) {layer = "y", blobs = ["y"]} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y, %p : tensor<*xf32>, tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> (tensor<3xf32>, tensor<3xf32>) attributes {outputs = ["y", "p"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, d = 2 : i32, c = 3 : i32} : () -> tensor<3x2x4x5xf32>
+    %p = ncnn.Pooling(%data) {layer = "p", blobs = ["p"], pooling_type = 1 : i32, global_pooling = 1 : i32} : (tensor<3x2x4x5xf32>) -> tensor<3xf32>
+    %y = ncnn.ReLU(%p) {layer = "y", blobs = ["y"]} : (tensor<3xf32>) -> tensor<3xf32>
+    func.return %y, %p : tensor<3xf32>, tensor<3xf32>
+  }
+}

@@ -1,0 +1,19 @@
+// passes: infer-shapes,canonicalize-ncnn
+// refused: eliminate_orphaned_memorydata m: it is an output
+builtin.module {
+  func.func @network() -> (tensor<*xf32>, tensor<*xf32>) attributes {outputs = ["y", "m"]} {
+    %data = ncnn.Input() {w = 5 : i32, h = 4 : i32, c = 3 : i32, layer = "data", blobs = ["data"]} : () -> tensor<*xf32>
+    %m = ncnn.MemoryData() {w = 2 : i32, data = #ncnn.weight<[2] inline "f4" "0000803f00000040">, layer = "m", blobs = ["m"]} : () -> tensor<*xf32>
+    %y = ncnn.ReLU(%data) {layer = "y", blobs = ["y"]} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y, %m : tensor<*xf32>, tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> (tensor<3x4x5xf32>, tensor<2xf32>) attributes {outputs = ["y", "m"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %m = ncnn.MemoryData() {layer = "m", blobs = ["m"], w = 2 : i32, data = #ncnn.weight<[2] inline "f4" "0000803f00000040">} : () -> tensor<2xf32>
+    %y = ncnn.ReLU(%data) {layer = "y", blobs = ["y"]} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    func.return %y, %m : tensor<3x4x5xf32>, tensor<2xf32>
+  }
+}

@@ -1,0 +1,19 @@
+// passes: infer-shapes,canonicalize-ncnn
+builtin.module {
+  func.func @network() -> (tensor<*xf32>, tensor<*xf32>) attributes {outputs = ["y", "out"]} {
+    %data = ncnn.Input() {w = 5 : i32, h = 4 : i32, c = 3 : i32, layer = "data", blobs = ["data"]} : () -> tensor<*xf32>
+    %r = ncnn.ReLU(%data) {layer = "r", blobs = ["r"]} : (tensor<*xf32>) -> tensor<*xf32>
+    %a, %out = ncnn.Split(%r) {layer = "a", blobs = ["a", "out"]} : (tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+    %y = ncnn.Sigmoid(%a) {layer = "y", blobs = ["y"]} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y, %out : tensor<*xf32>, tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> (tensor<3x4x5xf32>, tensor<3x4x5xf32>) attributes {outputs = ["y", "out"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %r = ncnn.ReLU(%data) {layer = "r", blobs = ["r"]} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    %y = ncnn.Sigmoid(%r) {layer = "y", blobs = ["y"]} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    func.return %y, %r : tensor<3x4x5xf32>, tensor<3x4x5xf32>
+  }
+}

@@ -1,0 +1,17 @@
+// passes: infer-shapes,canonicalize-ncnn
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {w = 5 : i32, h = 4 : i32, c = 3 : i32, layer = "data", blobs = ["data"]} : () -> tensor<*xf32>
+    %y = ncnn.Reduction(%data) {operation = 3 : i32, reduce_all = 0 : i32, fixbug0 = 1 : i32, axes = array<i32: 1, 2>, keepdims = 1 : i32, layer = "y", blobs = ["y"]} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x1x1xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Pooling(%data) {layer = "y", blobs = [""], pooling_type = 1 : i32, global_pooling = 1 : i32} : (tensor<3x4x5xf32>) -> tensor<3xf32>
+    %y_1 = ncnn.Reshape(%y) {layer = "", blobs = ["y"], w = 1 : i32, h = 1 : i32, c = 3 : i32} : (tensor<3xf32>) -> tensor<3x1x1xf32>
+    func.return %y_1 : tensor<3x1x1xf32>
+  }
+}

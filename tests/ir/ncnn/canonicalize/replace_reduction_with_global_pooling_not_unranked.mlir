@@ -1,0 +1,17 @@
+// passes: canonicalize-ncnn
+// refused: replace_reduction_with_global_pooling y: the rank of its input is not known
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {w = 5 : i32, h = 4 : i32, c = 3 : i32, layer = "data", blobs = ["data"]} : () -> tensor<*xf32>
+    %y = ncnn.Reduction(%data) {operation = 3 : i32, reduce_all = 0 : i32, fixbug0 = 1 : i32, axes = array<i32: 1, 2>, layer = "y", blobs = ["y"]} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %y = ncnn.Reduction(%data) {layer = "y", blobs = ["y"], operation = 3 : i32, reduce_all = 0 : i32, fixbug0 = 1 : i32, axes = array<i32: 1, 2>} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}

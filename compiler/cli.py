@@ -17,7 +17,7 @@ from __future__ import annotations
 import secrets
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -40,7 +40,7 @@ SUFFIXES = {
     "ncnn": ".ncnn.mlir",
     "linalg": ".linalg.mlir",
     "loops": ".loops.mlir",
-    "llvm": ".llvm.mlir",
+    "llvm": ".ll",
     "asm": ".s",
     "obj": ".o",
 }
@@ -170,8 +170,7 @@ def compile_command(
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
         with progress(f"compiling {param}"):
-            made = pipeline.stages(param, bin, **options)
-            texts = {name: as_data(stage) for name, stage in made if name in emit}
+            texts = levels_of(pipeline.stages(param, bin, **options), emit)
         write_levels(texts, emit, stem(param), out)
         return
     with progress(f"compiling {param}"):
@@ -311,9 +310,16 @@ def summary(name: str, array: np.ndarray[Any, Any]) -> str:
     return f"{head}  min {least:.5g}  mean {mean:.5g}  max {most:.5g} at {where}  [{first}{dots}]"
 
 
-def as_data(stage: Any) -> bytes:
-    """A level as it is written: text of a module, or machine code."""
-    return stage if isinstance(stage, bytes) else (str(stage).rstrip("\n") + "\n").encode()
+def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:
+    """The levels that were asked for, as they are written; no level behind the last is made."""
+    texts: dict[str, bytes] = {}
+    for name, stage in stages:
+        if name in wanted:
+            text = stage if isinstance(stage, bytes) else f"{str(stage).rstrip()}\n".encode()
+            texts[name] = text
+        if len(texts) == len(wanted):
+            break
+    return texts
 
 
 def write_levels(

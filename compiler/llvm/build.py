@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     VectorType,
+    f32,
     i1,
     i32,
     i64,
@@ -38,6 +39,7 @@ from ncc.compiler.llvm.instructions import (
     element,
     lanes,
 )
+from ncc.compiler.target import Target
 
 FLOATS = (Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
@@ -106,9 +108,9 @@ def _constant_attribute(type: Attribute, text: str) -> Attribute:
 class Builder:
     """Writes one function. The methods named after instructions append to the current scope."""
 
-    def __init__(self, entry: Block, fma: bool) -> None:
+    def __init__(self, entry: Block, target: Target) -> None:
         self.entry = entry
-        self.fma_exists = fma
+        self.target = target
         self.scope = Scope(entry, None)
         self._root = self.scope
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
@@ -192,7 +194,7 @@ class Builder:
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """a * b + c: rounded once where the target has the instruction, otherwise twice."""
-        if self.fma_exists:
+        if self.target.fma:
             op = llvm.FMAOp.create(operands=[a, b, c], result_types=[a.type])
             return self.emit(op).results[0]
         return self.binary(llvm.FAddOp, self.binary(llvm.FMulOp, a, b), c)
@@ -236,6 +238,15 @@ class Builder:
         result = self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
         assert result is not None
         return result
+
+    def times_power_of_two(self, value: SSAValue, exponent: SSAValue) -> SSAValue | None:
+        """value * 2**floor(exponent), floats, rounded once, where one instruction does that."""
+        if self.target.lanes != 16 or value.type != VectorType(f32, [16]):
+            return None
+        all_lanes = self.constant(-1, IntegerType(16))
+        rounding = self.constant(4, i32)
+        arguments = [value, exponent, value, all_lanes, rounding]
+        return self.intrinsic("llvm.x86.avx512.mask.scalef.ps.512", arguments, value.type)
 
     def call(
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()

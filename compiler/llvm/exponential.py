@@ -6,6 +6,7 @@ Software Manual for the Elementary Functions, 1980).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from math import inf, nan, sqrt
 from math import log as exact_log
@@ -13,7 +14,7 @@ from math import log as exact_log
 import numpy as np
 
 from ncc.compiler.llvm.approximation import Array, interpolated
-from ncc.compiler.llvm.real import Lanes
+from ncc.compiler.llvm.real import Lanes, power_of_two
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -42,28 +43,31 @@ def _log_tail() -> tuple[float, ...]:
     return interpolated(lambda f: (np.log1p(f) - f + f * f / 2) / f**3, -0.2930, 0.4143, 9)
 
 
-def _power_of_two(exponent: Lanes) -> Lanes:
-    """2**n for an integer n from -126 to 127, by its bits."""
-    return ((exponent + 127) << 23).as_float()
+@dataclass(frozen=True)
+class _Reduced:
+    """x = n*ln(2) + r, |r| <= ln(2)/2."""
+
+    nearest: Lanes
+    """n as a float."""
+    exponent: Lanes
+    """n as an integer."""
+    fraction: Lanes
+    """exp(r) - 1."""
+
+    def exp(self) -> Lanes:
+        """exp(x)."""
+        return (self.fraction + 1.0).times_power_of_two(self.nearest, self.exponent)
 
 
-def _scaled(x: Lanes, exponent: Lanes) -> Lanes:
-    """x * 2**n in two steps, so that neither factor overflows and denormal results round once."""
-    half = exponent >> 1
-    return x * _power_of_two(half) * _power_of_two(exponent - half)
-
-
-def _reduced(x: Lanes) -> tuple[Lanes, Lanes]:
-    """n and exp(r) - 1 with x = n*ln(2) + r, |r| <= ln(2)/2."""
+def _reduced(x: Lanes) -> _Reduced:
     nearest, exponent = (x * LOG2_E).rounded()
     r = nearest.times_plus(-_LN2_LOW, nearest.times_plus(-_LN2_HIGH, x))
-    return exponent, (r * r).times_plus(r.polynomial(_exp_tail()), r)
+    return _Reduced(nearest, exponent, (r * r).times_plus(r.polynomial(_exp_tail()), r))
 
 
 def exp(x: Lanes) -> Lanes:
     """exp(x) = 2**n * exp(r). Beyond the range of float32: 0 and infinity; NaN stays."""
-    exponent, fraction = _reduced(x.at_least(-104.0).at_most(89.0))
-    return _scaled(fraction + 1.0, exponent)
+    return _reduced(x.at_least(-104.0).at_most(89.0)).exp()
 
 
 def exp2(x: Lanes) -> Lanes:
@@ -71,15 +75,16 @@ def exp2(x: Lanes) -> Lanes:
     x = x.at_least(-151.0).at_most(129.0)
     nearest, exponent = x.rounded()
     r = x - nearest
-    return _scaled(r.times_plus(r.polynomial(_exp2_tail()), 1.0), exponent)
+    fraction = r.times_plus(r.polynomial(_exp2_tail()), 1.0)
+    return fraction.times_power_of_two(nearest, exponent)
 
 
 def expm1(x: Lanes) -> Lanes:
     """exp(x) - 1 = 2 * (s*(exp(r) - 1) + (s - 1/2)), s = 2**(n-1): accurate near 0."""
     limited = x.at_least(-20.0).at_most(89.0)
-    exponent, fraction = _reduced(limited)
-    scale = _power_of_two(exponent - 1)
-    result = fraction.times_plus(scale, scale - 0.5) * 2.0
+    reduced = _reduced(limited)
+    scale = power_of_two(reduced.exponent - 1)
+    result = reduced.fraction.times_plus(scale, scale - 0.5) * 2.0
     return result.with_sign_of(x)
 
 
@@ -285,6 +290,5 @@ def erf(x: Lanes) -> Lanes:
     magnitude = abs(x)
     near = x.times_plus((x * x).polynomial(_erf_near()), x)
     limited = magnitude.at_most(4.0)
-    exponent, fraction = _reduced(limited.polynomial(_erf_far()))
-    far = 1.0 - _scaled(fraction + 1.0, exponent)
+    far = 1.0 - _reduced(limited.polynomial(_erf_far())).exp()
     return magnitude.test("olt", _ERF_SPLIT).choose(near, far.with_sign_of(x))

@@ -48,7 +48,7 @@ class Function:
     ) -> None:
         self.target = target
         self.library = library
-        self.builder = Builder(entry, target.fma)
+        self.builder = Builder(entry, target)
         self.addresses = Addresses(self.builder)
         self._handlers = handlers
         self._values: dict[SSAValue, SSAValue] = {}

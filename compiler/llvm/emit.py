@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import llvm
@@ -35,7 +36,7 @@ def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
             raise CompilerBug(f"LLVM text for {op.name}", pass_name=PASS)
         out.function(op)
     declared = [text for name, text in out.declared.items() if f" @{name}(" not in more]
-    out.lines += [*declared, "", "!900 = !{i32 1}", "", more]
+    out.lines += [*declared, "", more]
     return f'; target: {target.name}\ntarget triple = "{TRIPLE}"\n\n' + "\n".join(out.lines)
 
 
@@ -61,6 +62,7 @@ def emit_assembly(text: str, target: Target) -> str:
     return str(machine.emit_assembly(_parse(text, machine)))
 
 
+@cache
 def _machine(target: Target) -> TargetMachine:
     """LLVM's code generator for a target. llvmlite is only loaded here: it takes 0.1 s."""
     from llvmlite import binding

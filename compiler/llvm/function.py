@@ -61,7 +61,10 @@ class Function:
         """The llvm value; of an index, the i64."""
         found = self._values.get(source)
         if found is None:
-            found = self.addresses.value(self._indices[source])
+            index = self._indices.get(source)
+            if index is None:
+                raise CompilerBug(f"a {source.type} as a plain value", pass_name=PASS)
+            found = self.addresses.value(index)
         return found
 
     def values(self, sources: Iterable[SSAValue]) -> list[SSAValue]:

@@ -63,7 +63,27 @@ def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
     function.builder.call(BARRIER, [state, function.value(op.threads)])
 
 
+def lower_instruction(function: Function, op: Operation) -> None:
+    """An operation of the llvm dialect stays what it is."""
+    made = type(op).create(
+        operands=function.values(op.operands),
+        result_types=[machine_type(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    function.builder.emit(made)
+    for source, result in zip(op.results, made.results, strict=True):
+        function.bind(source, result)
+
+
+# What kernels may say directly: instructions and intrinsics that no other dialect has.
+INSTRUCTIONS = (
+    llvm.CallIntrinsicOp, llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.BitcastOp,
+    llvm.PtrToIntOp, llvm.IntToPtrOp, llvm.GEPOp, llvm.LoadOp, llvm.StoreOp,
+)  # fmt: skip
+
 HANDLERS: dict[type[Operation], Handler] = {
+    **dict.fromkeys(INSTRUCTIONS, lower_instruction),
     **arithmetic.HANDLERS,
     **control.HANDLERS,
     **memory.HANDLERS,

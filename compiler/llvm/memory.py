@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import builtin, llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BoolAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
-    UnitAttr,
     i8,
     i64,
 )
@@ -50,9 +48,7 @@ def _alignment_attribute(bytes: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(bytes, i64)
 
 
-def load(
-    builder: Builder, pointer: SSAValue, type: Attribute, nontemporal: BoolAttr | None = None
-) -> SSAValue:
+def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
     op = llvm.LoadOp.create(
         operands=[pointer],
@@ -65,16 +61,12 @@ def load(
     return builder.emit(op).results[0]
 
 
-def store(
-    builder: Builder, value: SSAValue, pointer: SSAValue, nontemporal: BoolAttr | None = None
-) -> None:
-    """A value into memory. Past the caches, where it is aligned to its size, if nontemporal."""
-    properties: dict[str, Attribute] = {
+def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
+    """A value into memory."""
+    properties = {
         "alignment": _alignment_attribute(alignment(value.type)),
         "ordering": _alignment_attribute(0),
     }
-    if nontemporal is not None and nontemporal.value.data:
-        properties["nontemporal"] = UnitAttr()
     builder.emit(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
 
 
@@ -104,14 +96,14 @@ def lower_load(function: Function, op: memref.LoadOp) -> None:
     """One element."""
     memory = function.memory(op.memref)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
-    function.bind(op.res, load(function.builder, pointer, memory.element, op.nontemporal))
+    function.bind(op.res, load(function.builder, pointer, memory.element))
 
 
 def lower_store(function: Function, op: memref.StoreOp) -> None:
     """One element."""
     memory = function.memory(op.memref)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
-    store(function.builder, function.value(op.value), pointer, op.nontemporal)
+    store(function.builder, function.value(op.value), pointer)
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
@@ -221,7 +213,18 @@ def lower_buffer(function: Function, op: rt.BufferOp) -> None:
     function.bind_memory(op.memref, memory_at(pointer, op.memref.type))
 
 
+def lower_address_cast(function: Function, op: builtin.UnrealizedConversionCastOp) -> None:
+    """The address of a memref's first element, for instructions that take a pointer."""
+    (source,), (result,) = op.operands, op.results
+    if not isinstance(source.type, MemRefType) or result.type != POINTER:
+        raise CompilerBug(f"a cast of {source.type} to {result.type}", pass_name=PASS)
+    memory = function.memory(source)
+    start = Memory(memory.pointer, memory.element, (), memory.offset)
+    function.bind(result, function.addresses.pointer(start, []))
+
+
 HANDLERS: dict[type[Operation], Handler] = {
+    builtin.UnrealizedConversionCastOp: lower_address_cast,
     memref.LoadOp: lower_load,
     memref.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,

@@ -12,6 +12,7 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -70,6 +71,11 @@ def float_text(value: float, type: Attribute) -> str:
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     elif isinstance(type, Float16Type):
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    elif isinstance(type, BFloat16Type):
+        bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+        if bits & 0xFFFF:
+            raise CompilerBug(f"{value} is no number of bf16", pass_name=PASS)
+        return f"0xR{bits >> 16:04X}"
     elif not isinstance(type, Float64Type):
         raise CompilerBug(f"a constant of type {type}", pass_name=PASS)
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
@@ -344,8 +350,7 @@ def _emit_load(out: Emitter, op: llvm.LoadOp) -> None:
 
 
 def _emit_store(out: Emitter, op: llvm.StoreOp) -> None:
-    hint = ", !nontemporal !900" if op.nontemporal is not None else ""
-    out.write(op, f"store {out.typed(op.value)}, {out.typed(op.ptr)}{_alignment(op)}{hint}")
+    out.write(op, f"store {out.typed(op.value)}, {out.typed(op.ptr)}{_alignment(op)}")
 
 
 def _emit_branch(out: Emitter, op: llvm.BrOp) -> None:

@@ -38,13 +38,13 @@ def lower_load(function: Function, op: vector.LoadOp) -> None:
     """A load of consecutive elements."""
     pointer = _address(function, op.base, op.indices)
     type = machine_type(op.result.type)
-    function.bind(op.result, load(function.builder, pointer, type, op.nontemporal))
+    function.bind(op.result, load(function.builder, pointer, type))
 
 
 def lower_store(function: Function, op: vector.StoreOp) -> None:
     """A store of consecutive elements."""
     pointer = _address(function, op.base, op.indices)
-    store(function.builder, function.value(op.vector), pointer, op.nontemporal)
+    store(function.builder, function.value(op.vector), pointer)
 
 
 def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from llvmlite import binding
-from xdsl.dialects.builtin import Float16Type, ModuleOp, f32, f64, i32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, f32, f64, i32
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.emit import (
@@ -81,6 +81,9 @@ def test_float_constants_keep_their_bits(value: float, type: object) -> None:
 def test_half_constants() -> None:
     """Half precision is spelled by its own bits; integers are no floats."""
     assert float_text(1.0, Float16Type()) == "0xH3C00"
+    assert float_text(1.0, BFloat16Type()) == "0xR3F80"
+    with pytest.raises(CompilerBug, match="no number of bf16"):
+        float_text(1.001, BFloat16Type())
     with pytest.raises(CompilerBug):
         float_text(1.0, i32)
 

@@ -81,7 +81,7 @@ class Evaluator:
         }
         inner = Evaluator(self.dtype, self.module)
         inner.values = values
-        dying = _last_uses(block)
+        dying = last_uses(block)
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
                 return [inner.values[operand] for operand in op.operands]
@@ -322,7 +322,7 @@ def _check_arguments(function: func.FuncOp, arguments: Sequence[Array]) -> None:
             raise CompilerBug(f"argument {position} of {name} is {kind}, not {given.shape}")
 
 
-def _last_uses(block: Block) -> Mapping[Operation, list[SSAValue]]:
+def last_uses(block: Block) -> Mapping[Operation, list[SSAValue]]:
     """After which operation each value of a block is needed no more."""
     last: dict[SSAValue, Operation] = {}
     for op in block.ops:

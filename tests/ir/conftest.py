@@ -64,11 +64,8 @@ class GoldenText(pytest.Item):
         if self.config.getoption("bless"):
             self.path.write_text(before + BECOMES + found)
         elif found != expected:
-            raise Mismatch(
-                "\n".join(
-                    difflib.unified_diff(*map(str.splitlines, (expected, found)), lineterm="")
-                )
-            )
+            wanted, got = expected.splitlines(), found.splitlines()
+            raise Mismatch("\n".join(difflib.unified_diff(wanted, got, lineterm="")))
         again, _ = parse(found)
         if printed(again) != found:
             raise Mismatch("the result does not parse to itself")

@@ -1,0 +1,206 @@
+"""The command `ncc`: what it writes where, and what its exit code says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+
+from ncc.compiler import cli, pipeline, verify
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.verify import Report, Row
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.param"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run: TypeAlias = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ncc(capfd: pytest.CaptureFixture[str]) -> Run:
+    """ncc("run", ...): one command line, in this process."""
+
+    def run(*arguments: object) -> Outcome:
+        code = cli.run([str(argument) for argument in arguments])
+        return Outcome(code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """A handwritten digit as a .npy file."""
+    with np.load(DIGITS.with_name("held_out.npz")) as held_out:
+        np.save(tmp_path / "image.npy", held_out["images"][0])
+    return tmp_path / "image.npy"
+
+
+def test_compile_writes_one_file_that_run_can_use(ncc: Run, tmp_path: Path, image: Path) -> None:
+    """net.ncc needs nothing beside it; results go to stdout and into .npy files."""
+    compiled = ncc("compile", DIGITS, "-O2", "-o", tmp_path / "net.ncc")
+    assert compiled.code == cli.OK
+    assert "data  float32 1x8x8" in compiled.out and "prob  float32 10" in compiled.out
+    result = tmp_path / "prob.npy"
+    binding = ["--input", f"data=@{image}", "--output", f"prob=@{result}"]
+    ran = ncc("run", tmp_path / "net.ncc", *binding)
+    assert ran.code == cli.OK and ran.out.startswith("prob  float32 10")
+    assert np.load(result).argmax() == 9
+
+
+def test_run_compiles_a_network_and_hands_out_any_blob(ncc: Run, image: Path) -> None:
+    """--output names blobs inside the network as well."""
+    ran = ncc("run", DIGITS, "--input", f"data=@{image}", "--output", "pool1", "--output", "score")
+    assert ran.code == cli.OK
+    assert [line.split()[:3] for line in ran.out.splitlines()] == [
+        ["pool1", "float32", "16x4x4"],
+        ["score", "float32", "10"],
+    ]
+
+
+def test_random_inputs_are_the_same_for_the_same_seed(ncc: Run) -> None:
+    """And others for another seed."""
+    first, again, other = (ncc("run", DIGITS, "--seed", seed).out for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_emit_shows_a_level_on_stdout(ncc: Run) -> None:
+    """One level, or several one behind the other."""
+    assert "ncnn.InnerProduct" in ncc("compile", DIGITS, "--emit=ncnn").out
+    both = ncc("compile", DIGITS, "--emit=ncnn,linalg").out
+    assert "ncnn.InnerProduct" in both and "linalg.generic" in both
+
+
+def test_emit_writes_every_level_into_a_folder(ncc: Run, tmp_path: Path) -> None:
+    """Named after the network and the level; no draft is left behind."""
+    every = ",".join(cli.SUFFIXES)
+    assert ncc("compile", DIGITS, f"--emit={every}", "-o", tmp_path).code == cli.OK
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {f"digits{suffix}" for suffix in cli.SUFFIXES.values()}
+    assert (tmp_path / "digits.o").read_bytes()[:4] == b"\x7fELF"
+
+
+def test_a_broken_model_is_the_models_fault(ncc: Run, tmp_path: Path) -> None:
+    """Exit code 1, the place in the file on stderr, nothing on stdout."""
+    broken = tmp_path / "broken.param"
+    broken.write_text(DIGITS.read_text().replace("Pooling ", "Pooliing "))
+    outcome = ncc("compile", broken)
+    assert outcome.code == cli.WRONG and outcome.out == ""
+    assert "broken.param:6:1" in outcome.err and "Pooling" in outcome.err
+
+
+def test_a_wrong_input_is_the_callers_fault(ncc: Run, tmp_path: Path) -> None:
+    """A file that is no array, and an array that does not fit: exit code 1."""
+    (tmp_path / "text.npy").write_text("hello")
+    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'text.npy'}").code == cli.WRONG
+    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'none.npy'}").code == cli.WRONG
+    np.save(tmp_path / "other.npy", np.zeros((1, 8, 8), np.float32))
+    assert ncc("run", DIGITS, "--input", f"date=@{tmp_path / 'other.npy'}").code == cli.WRONG
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compile"],
+        ["compile", "/nonexistent.param"],
+        ["compile", DIGITS, "-O9"],
+        ["compile", DIGITS, "--emit=mlir"],
+        ["compile", DIGITS, "--input", "data=0x3"],
+        ["run", DIGITS, "--input", "data"],
+        ["explode"],
+    ],
+)
+def test_a_wrong_command_line(ncc: Run, arguments: list[str]) -> None:
+    """Exit code 2, and how to use the command on stderr."""
+    outcome = ncc(*arguments)
+    assert outcome.code == cli.USAGE and outcome.out == "" and "Usage: ncc" in outcome.err
+
+
+def test_a_compiled_file_takes_no_choices(ncc: Run, tmp_path: Path) -> None:
+    """Level and target of a .ncc file are settled: asking for them is a usage error."""
+    ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")
+    assert ncc("run", tmp_path / "net.ncc", "-O1").code == cli.USAGE
+    assert ncc("run", tmp_path / "net.ncc", "--threads", 1).code == cli.OK
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Unsupported("sorcery"), cli.UNSUPPORTED),
+        (CompilerBug("it broke"), cli.BUG),
+        (ZeroDivisionError("by zero"), cli.BUG),
+        (OSError(28, "No space left on device"), cli.WRONG),
+        (KeyboardInterrupt(), cli.INTERRUPTED),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_exit_code_tells_whose_fault_it_is(
+    ncc: Run, error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 for what is not supported, 4 for a bug of ncc, 130 for Ctrl-C."""
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pipeline, "compile", fail)
+    assert ncc("compile", DIGITS).code == code
+
+
+def test_an_unknown_target_names_the_known_ones(ncc: Run) -> None:
+    """Exit code 3."""
+    outcome = ncc("compile", DIGITS, "--target", "sparc")
+    assert outcome.code == cli.UNSUPPORTED and "avx2" in outcome.err
+
+
+def test_verify_names_the_first_layer_that_differs(
+    ncc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 5, the table and the verdict on stdout."""
+    right = Row("c1", "Convolution", "a", (3,), 1e-7, 1e-7)
+    wrong = Row("p1", "Pooling", "b", (3,), 0.5, 0.5)
+    rows = (right, wrong, wrong)
+    monkeypatch.setattr(verify, "verify", lambda *a, **o: Report(rows, 1e-4, None))
+    outcome = ncc("verify", DIGITS)
+    assert outcome.code == cli.DIFFERS
+    assert outcome.out.splitlines()[-1].endswith("differs: layer p1 (Pooling)")
+
+
+def test_help_and_import_are_quick() -> None:
+    """0.2 seconds each, and neither numpy nor xDSL is imported for them."""
+    for arguments in (["-m", "ncc", "--help"], ["-c", "import ncc"]):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+            times.append(time.perf_counter() - start)
+        assert min(times) < 0.2
+    heavy = "{'numpy', 'xdsl', 'llvmlite', 'rich'}"
+    seen = f"import ncc.compiler.cli, sys; print({heavy} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", seen], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_loading_a_model_imports_no_compiler(ncc: Run, tmp_path: Path) -> None:
+    """Neither xDSL nor LLVM is there when a .ncc file runs."""
+    ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")
+    text = (
+        "import sys, numpy, ncc\n"
+        f"model = ncc.load({str(tmp_path / 'net.ncc')!r})\n"
+        "model(numpy.zeros((1, 8, 8), numpy.float32))\n"
+        "print([name for name in sys.modules if name.startswith(('xdsl', 'llvm', 'ncc.compiler'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,150 @@
+"""Verification finds what is wrong, says how much, and names where."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler import oracle, pipeline
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.verify import Report, Row, difference, report_lines, verify
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+
+
+def array(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_the_difference_is_a_part_of_the_largest_value() -> None:
+    """0.5 where the largest is 4: an eighth."""
+    assert difference(array(1, 4.5), array(1, -4)) == 8.5 / 4
+    assert difference(array(1.5, 4), array(1, 4)) == 0.125
+    assert difference(array(), array()) == 0
+    assert difference(array(0.25), array(0)) == 0.25
+
+
+def test_what_is_not_finite_must_be_the_same() -> None:
+    """The same infinity or not a number in the same place is no difference."""
+    odd = array(1, np.inf, -np.inf, np.nan)
+    assert difference(odd, odd) == 0
+    for wrong in (array(1, -np.inf, -np.inf, np.nan), array(1, np.inf, -np.inf, 0), array(1)):
+        assert difference(wrong, odd) == np.inf
+        assert difference(odd, wrong) == np.inf
+
+
+def test_a_difference_that_is_no_number_is_a_difference() -> None:
+    """No comparison with NaN may pass a wrong blob."""
+    assert Row("l", "T", "b", (1,), float("nan"), None).differs(1e-4)
+    assert Row("l", "T", "b", (1,), 0.0, 1.0).differs(1e-4)
+    assert not Row("l", "T", "b", (1,), 0.0, None).differs(1e-4)
+
+
+def test_a_sound_network_is_sound() -> None:
+    """Every blob of the digits network, and once more its output as it is used."""
+    report = verify(DIGITS / "digits.param")
+    assert report.first is None
+    assert [row.blob for row in report.rows if not row.fused][::9] == ["conv1", "prob"]
+    assert [row.blob for row in report.rows if row.fused] == ["prob"]
+
+
+def test_the_first_wrong_blob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one of the blobs behind it, which are wrong as well."""
+    compile = pipeline.compile
+
+    class Wrong:
+        def __init__(self, model: Any) -> None:
+            self.model, self.inputs = model, model.inputs
+
+        def run(self, feeds: Any) -> Any:
+            values = self.model.run(feeds)
+            wrong = ("pool2", "score")
+            return {name: value + (name in wrong) for name, value in values.items()}
+
+    monkeypatch.setattr(pipeline, "compile", lambda *a, **o: Wrong(compile(*a, **o)))
+    first = verify(DIGITS / "digits.param").first
+    assert first is not None and (first.layer, first.type, first.fused) == (
+        "pool2",
+        "Pooling",
+        False,
+    )
+
+
+@needs_ncnn
+def test_random_weights_reach_ncnn() -> None:
+    """Weights that have no file are written for it."""
+    report = verify(DIGITS / "digits.param", random_weights=7)
+    assert report.no_ncnn is None and report.first is None
+    assert all(row.ncnn is not None for row in report.rows)
+
+
+def test_without_ncnn_the_reference_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the report says why ncnn was not asked."""
+    monkeypatch.setattr(oracle, "available", lambda: False)
+    report = verify(DIGITS / "digits.param")
+    assert report.first is None and report.no_ncnn is not None
+    assert "pip install" in next(iter(report_lines(report)))
+    with pytest.raises(Unsupported):
+        oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", {})
+
+
+def test_the_table_marks_what_differs() -> None:
+    """One blob a line, an exclamation mark before the wrong ones."""
+    rows = (Row("a", "ReLU", "x", (2, 3), 0.0, 1e-7), Row("b", "ReLU", "y", (2,), 0.5, None, True))
+    lines = list(report_lines(Report(rows, 1e-4, None)))
+    assert lines[1].split() == ["ReLU", "x", "2x3", "0.0e+00", "1.0e-07"]
+    assert lines[2] == "as compiled for use:"
+    assert lines[3].split() == ["!", "ReLU", "y", "2", "5.0e-01", "-"]
+
+
+@needs_ncnn
+def test_ncnn_gives_blobs_by_name() -> None:
+    """All of them, or those asked for."""
+    feeds = {"data": np.zeros((1, 8, 8), np.float32)}
+    every = oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", feeds)
+    assert every["pool1"].shape == (16, 4, 4) and every["prob"].shape == (10,)
+    some = oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", feeds, ["prob"])
+    assert list(some) == ["prob"] and np.array_equal(some["prob"], every["prob"])
+
+
+@needs_ncnn
+@pytest.mark.parametrize(
+    ("bin", "feed", "blob", "said"),
+    [
+        ("empty.bin", "data", "prob", "refuses the weights"),
+        ("digits.bin", "date", "prob", "no input 'date'"),
+        ("digits.bin", "data", "porb", "cannot compute blob 'porb'"),
+    ],
+)
+def test_what_ncnn_refuses_is_an_error(
+    bin: str, feed: str, blob: str, said: str, tmp_path: Path
+) -> None:
+    """It ends the worker, not this process, and its last words are handed on."""
+    (tmp_path / "empty.bin").touch()
+    weights = tmp_path / bin if bin == "empty.bin" else DIGITS / bin
+    feeds = {feed: np.zeros((1, 8, 8), np.float32)}
+    with pytest.raises(oracle.OracleError, match=said):
+        oracle.run(DIGITS / "digits.param", weights, feeds, [blob])
+
+
+@needs_ncnn
+def test_a_crash_of_ncnn_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is a run without an end."""
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    run = subprocess.run
+
+    def crash(command: list[str], **options: Any) -> Any:
+        return run([sys.executable, "-c", script], **options)
+
+    monkeypatch.setattr(subprocess, "run", crash)
+    with pytest.raises(oracle.OracleError, match="crashed .SIGSEGV."):
+        oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", {})
+    script = "import time; time.sleep(60)"
+    with pytest.raises(oracle.OracleError, match="did not finish within 0.2 seconds"):
+        oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", {}, timeout=0.2)

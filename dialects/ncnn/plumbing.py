@@ -108,7 +108,7 @@ class SplitOp(Layer):
         return [x] * len(self.results)
 
 
-@layer("Noop", inputs=(0, None), outputs=(0, None))
+@layer("Noop", inputs=(1, None), outputs=(1, None))
 class NoopOp(Layer):
     """Each output is the input at its position; inputs left over end here."""
 

@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.place import Root
 from ncc.compiler.linalg.plan_memory import Plan, plan
 from ncc.compiler.linalg.view import shape_of
@@ -108,6 +109,8 @@ class _Compilation:
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The structured level: linalg.generic on tensors, outlined into groups."""
         ExpandLayers().apply(self.context, module)
+        if self.options.opt_level >= 2:
+            Pack().apply(self.context, module)
         Fuse(epilogues=self.options.opt_level >= 2).apply(self.context, module)
         return module
 

@@ -10,6 +10,7 @@ import mmap
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -91,7 +92,37 @@ class Random:
         return values * np.float32(self.scale) + np.float32(self.mean)
 
 
-Source: TypeAlias = Stored | Inline | Random
+@dataclass(frozen=True)
+class Blocked:
+    """Another weight in blocks: each axis of `axes` is rounded up to whole blocks with zeros and
+    split; the inner axes come last, in this order. (64, 3, 3, 3) by axis 0 is (4, 3, 3, 3, 16).
+    """
+
+    of: Weights
+    axes: tuple[int, ...]
+    block: int
+
+    def read(self, count: int) -> Array:
+        plain = self.of.array()
+        rest = [
+            -plain.shape[axis] % self.block if axis in self.axes else 0
+            for axis in range(plain.ndim)
+        ]
+        padded = np.pad(plain, [(0, n) for n in rest]) if any(rest) else plain
+        split: list[int] = []
+        outer: list[int] = []
+        inner: dict[int, int] = {}
+        for axis, extent in enumerate(padded.shape):
+            outer.append(len(split))
+            split.append(extent // self.block if axis in self.axes else extent)
+            if axis in self.axes:
+                inner[axis] = len(split)
+                split.append(self.block)
+        order = [*outer, *(inner[axis] for axis in self.axes)]
+        return np.ascontiguousarray(padded.reshape(split).transpose(order)).ravel()[:count]
+
+
+Source: TypeAlias = Stored | Inline | Random | Blocked
 
 
 @dataclass(frozen=True)
@@ -100,6 +131,15 @@ class Weights:
 
     shape: Shape
     source: Source
+
+    def array(self) -> Array:
+        """The values in this shape; read-only where they are a view of the file."""
+        return self.source.read(prod(self.shape)).reshape(self.shape)
+
+    def blocked(self, axes: tuple[int, ...], block: int) -> Weights:
+        """These values in blocks along some axes; see `Blocked`."""
+        shape = [-(-n // block) if axis in axes else n for axis, n in enumerate(self.shape)]
+        return Weights((*shape, *[block] * len(axes)), Blocked(self, axes, block))
 
 
 def _identity(path: str) -> tuple[int, int]:
@@ -121,6 +161,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[64, 3, 3, 3] stored "net.bin" 4 "fp32">
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
+    #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     ```
     """
 
@@ -139,17 +180,16 @@ class WeightAttr(Data[Weights]):
 
     def array(self) -> Array:
         """The values in the weight's shape; read-only where they are a view of the file."""
-        count = int(np.prod(self.data.shape, dtype=np.int64))
-        return self.data.source.read(count).reshape(self.data.shape)
+        return self.data.array()
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Weights:
         with parser.in_angle_brackets():
-            shape = tuple(
-                parser.parse_comma_separated_list(
-                    parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
-                )
-            )
+            shape = _parse_integers(parser)
+            if parser.parse_optional_keyword("blocked"):
+                axes, block = _parse_integers(parser), parser.parse_integer()
+                parser.parse_keyword("of")
+                return Weights(shape, Blocked(cls.parse_parameter(parser), axes, block))
             if parser.parse_optional_keyword("stored"):
                 path = parser.parse_str_literal()
                 offset = parser.parse_integer()
@@ -166,6 +206,9 @@ class WeightAttr(Data[Weights]):
         with printer.in_angle_brackets():
             printer.print_string(f"[{', '.join(map(str, self.data.shape))}] ")
             match self.data.source:
+                case Blocked(of, axes, block):
+                    printer.print_string(f"blocked [{', '.join(map(str, axes))}] {block} of ")
+                    WeightAttr(of).print_parameter(printer)
                 case Stored(path, offset, encoding):
                     printer.print_string("stored ")
                     printer.print_string_literal(path)
@@ -175,6 +218,14 @@ class WeightAttr(Data[Weights]):
                     printer.print_string(f'inline "{dtype}" "{data.hex()}"')
                 case Random(seed, stream, scale, mean):
                     printer.print_string(f"random {seed} {stream} {scale!r} {mean!r}")
+
+
+def _parse_integers(parser: AttrParser) -> tuple[int, ...]:
+    return tuple(
+        parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+        )
+    )
 
 
 @irdl_op_definition

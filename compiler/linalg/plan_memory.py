@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr
-from xdsl.ir import OpResult, SSAValue
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.place import Kind, Place, Placement, Root, callee_of
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import pad_value, shape_of
 
 ALIGNMENT = 64
 
@@ -118,16 +118,6 @@ def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call 
             frame = Frame(place, shape_of(op.result), low, high, pad_value(op))
             frames.setdefault(place.root, []).append(frame)
     return frames
-
-
-def pad_value(op: tensor.PadOp) -> float:
-    """The constant that a pad fills its border with."""
-    last = op.region.block.last_op
-    value = last.operands[0] if last is not None else None
-    constant = value.op if isinstance(value, OpResult) else None
-    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-        return float(constant.value.value.data)
-    raise CompilerBug("a pad whose value is no constant")
 
 
 def _rounded(count: int) -> int:

@@ -11,9 +11,9 @@ from enum import Enum, auto
 from functools import cached_property
 
 from xdsl.dialects import arith, linalg, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -100,6 +100,16 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     if not isinstance(value.type, TensorType):
         raise CompilerBug(f"{value.type} is no ranked tensor")
     return value.type.get_shape()
+
+
+def pad_value(op: tensor.PadOp) -> float:
+    """The constant that a pad fills its border with."""
+    last = op.region.block.last_op
+    value = last.operands[0] if last is not None else None
+    constant = value.op if isinstance(value, OpResult) else None
+    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+        return float(constant.value.value.data)
+    raise CompilerBug("a pad whose value is no constant")
 
 
 class View:

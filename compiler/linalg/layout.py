@@ -1,0 +1,163 @@
+"""Which values are packed: two labels for every operation, chosen by a minimum cut.
+
+Each operation has a cost in bytes moved for either label, and a value that is read in the other
+layout costs writing and reading it once more. The sum is least where a minimum cut separates the
+packed from the plain operations (exact for two labels, a few milliseconds for a network).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import prod
+
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.linalg.fuse import VIEWS
+from ncc.compiler.linalg.packing import (
+    BLOCK,
+    Packing,
+    Read,
+    is_constant,
+    packing_of,
+    view_can_pack,
+)
+from ncc.compiler.linalg.view import Role, View, shape_of
+
+BYTES_PER_MULTIPLY_ADD = 0.6
+"""Bytes that can be moved in the time of one vectorised multiply-add."""
+
+NEVER = 1e15
+
+
+def choose(block: Block) -> dict[Operation, Packing | None]:
+    """The operations whose result is packed; None stands for a view of packed values."""
+    problem = _Cut()
+    packings: dict[Operation, Packing | None] = {}
+    for op in block.ops:
+        if isinstance(op, GenericOp) and not is_constant(op.results[0]):
+            packing = packing_of(op)
+            if packing is not None:
+                packings[op] = packing
+                problem.prefer(op, *_costs(op, packing))
+        elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
+            packings[op] = None
+            problem.prefer(op, 0.0, 0.0)
+    for op in block.ops:
+        _add_edges(problem, op, packings)
+    packed = problem.solve()
+    return {op: packing for op, packing in packings.items() if op in packed}
+
+
+def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
+    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
+    view = View(op)
+    extent = view.extents[packing.lane]
+    waste = -(-extent // BLOCK) * BLOCK / extent - 1
+    work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
+    if not view.reduced:
+        return 4 * prod(shape_of(op.results[0])) * waste, 0.0
+    last = view.write.index[-1].bare
+    roles = view.roles()
+    if view.product() is not None and Role.IMAGE not in roles.values():
+        return work * waste, work * 10
+    data = view.reads[view.live[0]]
+    contiguous = last is not None and data.index[-1].coefficient(last) == 1
+    return work * waste, work * (0.5 if contiguous else 7)
+
+
+def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing | None]) -> None:
+    """What it costs when op and the producers of its operands have different labels."""
+    packing = packings.get(op)
+    sources = set(op.operands)
+    if isinstance(op, GenericOp):
+        sources |= set(View(op).captured)
+    for value in sources:
+        source = value.owner
+        if not isinstance(source, Operation) or source not in packings:
+            if op in packings and _wants_packed(op, packing, value):
+                problem.pay_if_packed(op, _conversion(value))
+            continue
+        if op not in packings:
+            if not isinstance(op, FillOp):
+                problem.pay_if_packed(source, _conversion(value))
+        elif isinstance(op, GenericOp) and value is op.outputs[0]:
+            problem.connect(source, op, NEVER, NEVER)
+        elif packing is None or packing.reads.get(value) is Read.PACKED:
+            problem.connect(source, op, _conversion(value), _conversion(value))
+        elif packing.reads.get(value) is Read.EITHER:
+            problem.connect(source, op, _conversion(value), _conversion(value) / 4)
+        else:
+            problem.pay_if_packed(source, _conversion(value))
+
+
+def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bool:
+    """Whether a packed op needs this value, which cannot be packed at its source, in blocks."""
+    if is_constant(value) or isinstance(value.owner, FillOp):
+        return False
+    if isinstance(op, GenericOp) and value is op.outputs[0]:
+        return False
+    return packing is None or packing.reads.get(value) is Read.PACKED
+
+
+def _conversion(value: SSAValue) -> float:
+    """Bytes of one more write and read; a vector changes its layout for nothing."""
+    shape = shape_of(value)
+    return 64.0 if len(shape) <= 1 else 8.0 * prod(shape)
+
+
+class _Cut:
+    """A minimum cut between packed (the source's side) and plain."""
+
+    def __init__(self) -> None:
+        self.capacity: dict[object, dict[object, float]] = {"packed": {}, "plain": {}}
+
+    def _edge(self, a: object, b: object, cost: float) -> None:
+        for node in (a, b):
+            self.capacity.setdefault(node, {})
+        self.capacity[a][b] = self.capacity[a].get(b, 0.0) + cost
+        self.capacity[b].setdefault(a, 0.0)
+
+    def prefer(self, op: Operation, packed: float, plain: float) -> None:
+        """The cost of each label of op by itself; packed wins a tie."""
+        self._edge(op, "plain", packed)
+        self._edge("packed", op, plain + 1.0)
+
+    def pay_if_packed(self, op: Operation, cost: float) -> None:
+        self._edge(op, "plain", cost)
+
+    def connect(
+        self, source: Operation, reader: Operation, to_plain: float, to_packed: float
+    ) -> None:
+        """Costs when a packed source has a plain reader, and the other way round."""
+        self._edge(source, reader, to_plain)
+        self._edge(reader, source, to_packed)
+
+    def solve(self) -> set[object]:
+        """Push flow along shortest paths until none is left; the nodes still reached are packed."""
+        while True:
+            before = self._search()
+            if "plain" not in before:
+                return set(before)
+            path = ["plain"]
+            while path[-1] != "packed":
+                path.append(before[path[-1]])  # type: ignore[arg-type]
+            steps = [(b, a) for a, b in zip(path, path[1:], strict=False)]
+            flow = min(self.capacity[a][b] for a, b in steps)
+            for a, b in steps:
+                self.capacity[a][b] -= flow
+                self.capacity[b][a] += flow
+
+    def _search(self) -> dict[object, object]:
+        """Nodes reachable from the source, each with the node before it."""
+        before: dict[object, object] = {"packed": None}
+        queue: deque[object] = deque(["packed"])
+        while queue:
+            node = queue.popleft()
+            for following, left in self.capacity[node].items():
+                if left > 1e-9 and following not in before:
+                    before[following] = node
+                    if following == "plain":
+                        return before
+                    queue.append(following)
+        return before

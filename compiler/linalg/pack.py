@@ -1,0 +1,393 @@
+"""Blocked channels: rewrite the operations that `layout` chose, convert values at the borders.
+
+    y[o, p, q] += x[i, p + k, q + l] * w[o, i, k, l]
+        ->  y[o, p, q, o'] += x[i, p + k, q + l, i'] * w[o, i, k, l, i', o']
+
+Packed weights are other numbers in the blob, not work: `#ncnn.weight<.. blocked ..>`. Where an
+extent is no multiple of the block, storage is rounded up. Lanes past the end hold finite values
+that nobody reads: sums over channels are marked with their true extent (`tails`).
+
+Needs: the structured level before groups.  Breaks: the order of floating-point sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg import layout
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
+from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import ConstantOp, WeightAttr, Weights
+
+
+@dataclass(frozen=True)
+class Pack(ModulePass):
+    """Choose the layout of every value of the network and rewrite its operations."""
+
+    name = "pack-channels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        _Packer(block, layout.choose(block)).run()
+
+
+class _Packer:
+    """Rewrites a block in program order; `packed` and `plain` hold each value in its layouts."""
+
+    def __init__(self, block: Block, packings: dict[Operation, Packing | None]) -> None:
+        self.block = block
+        self.packings = packings
+        self.packed: dict[SSAValue, SSAValue] = {}
+        self.plain: dict[SSAValue, SSAValue] = {}
+
+    def run(self) -> None:
+        for op in list(self.block.ops):
+            if op in self.packings:
+                self._rewrite(op, self.packings[op])
+            else:
+                self._keep(op)
+        for op in reversed(list(self.block.ops)):
+            if op.results and not any(result.uses for result in op.results):
+                self.block.erase_op(op)
+
+    def _keep(self, op: Operation) -> None:
+        """A plain operation: operands that are only packed are unpacked in front of it."""
+        for inner in op.walk():
+            for position, operand in enumerate(inner.operands):
+                if operand in self.packed:
+                    inner.operands[position] = self._as_plain(operand, op)
+
+    def _rewrite(self, op: Operation, packing: Packing | None) -> None:
+        if isinstance(op, GenericOp) and packing is not None:
+            new: Operation = self._generic(op, packing)
+        else:
+            new = self._view(op)
+        result = op.results[0]
+        new.results[0].name_hint = result.name_hint
+        self.packed[result] = new.results[0]
+
+    # --- values in the other layout ---------------------------------------------------------
+
+    def _as_plain(self, value: SSAValue, before: Operation) -> SSAValue:
+        if value not in self.packed:
+            return value
+        if value not in self.plain:
+            axis = packed_axis(value)
+            if axis is None:
+                raise CompilerBug("a packed value without an axis")
+            self.plain[value] = self._insert(
+                before, lambda b: unpack(b, _tensor(self.packed[value]), axis, shape_of(value))
+            )
+        return self.plain[value]
+
+    def _as_packed(self, value: SSAValue, before: Operation) -> SSAValue:
+        if value not in self.packed:
+            self.packed[value] = self._insert(before, lambda b: pack(b, _tensor(value)))
+            self.plain[value] = value
+        return self.packed[value]
+
+    def _insert(self, before: Operation, build: Callable[[Builder], Tensor]) -> SSAValue:
+        """Put what a function of a builder makes in front of an operation."""
+        scratch = Block()
+        result = build(Builder(scratch, "layout"))
+        for op in list(scratch.ops):
+            scratch.detach_op(op)
+            self.block.insert_op_before(op, before)
+        return result.value
+
+    # --- views ------------------------------------------------------------------------------
+
+    def _view(self, op: Operation) -> Operation:
+        operands = [self._as_packed(value, op) for value in op.operands]
+        result = _tensor(operands[0])
+        scratch = Block()
+        b = Builder(scratch)
+        match op:
+            case tensor.PadOp():
+                low = [int(n) for n in op.static_low.get_values()]
+                high = [int(n) for n in op.static_high.get_values()]
+                b.pad(result, [*low, 0], [*high, 0], pad_value(op))
+            case tensor.ConcatOp():
+                b.concat([_tensor(value) for value in operands], op.dim.value.data)
+            case tensor.ExtractSliceOp():
+                begin = [int(n) for n in op.static_offsets.get_values()]
+                size = list(shape_of(op.result))
+                begin[0], size[0] = begin[0] // BLOCK, -(-size[0] // BLOCK)
+                b.slice(result, [*begin, 0], [*size, BLOCK])
+            case tensor.CollapseShapeOp():
+                groups = groups_of(op)
+                b.collapse(result, [*groups, [len(shape_of(op.src))]])
+            case tensor.ExpandShapeOp():
+                groups, shape = groups_of(op), list(shape_of(op.result))
+                shape[0] = -(-shape[0] // BLOCK)
+                b.expand(result, [*groups, [len(shape)]], [*shape, BLOCK])
+            case _:
+                raise CompilerBug(f"{op.name} is no view")
+        return self._place(scratch, op)
+
+    def _place(self, scratch: Block, before: Operation) -> Operation:
+        last: Operation | None = None
+        for op in list(scratch.ops):
+            scratch.detach_op(op)
+            self.block.insert_op_before(op, before)
+            last = op
+        if last is None:
+            raise CompilerBug(f"{before.name} became nothing")
+        return last
+
+    # --- computations -----------------------------------------------------------------------
+
+    def _generic(self, op: GenericOp, packing: Packing) -> GenericOp:
+        view = View(op)
+        split = {packing.lane: len(view.extents)}
+        operands: list[SSAValue] = []
+        modes: list[bool] = []
+        for position, access in enumerate(view.reads):
+            value, mode = self._operand(op, packing, access, position in view.live)
+            operands.append(value)
+            modes.append(mode)
+            if mode and not is_constant(access.value) and not access.uses(packing.lane):
+                for loop in sorted(access.index[0].loops() & packing.sums if access.index else ()):
+                    split.setdefault(loop, len(view.extents) + len(split))
+        weights = [
+            self._weight(op, access, split) if is_constant(access.value) else None
+            for access in view.reads
+        ]
+        operands = [w or value for w, value in zip(weights, operands, strict=True)]
+        shape = list(shape_of(op.results[0]))
+        shape[packing.axis] = -(-shape[packing.axis] // BLOCK)
+        outs = self._outs(op, [*shape, BLOCK])
+        maps = [
+            self._map(access, split, mode, is_constant(access.value))
+            for access, mode in zip(view.reads, modes, strict=True)
+        ]
+        maps.append(self._map(view.write, split, True, False))
+        return self._make(op, view, split, operands, outs, maps, packing)
+
+    def _operand(
+        self, op: GenericOp, packing: Packing, access: Access, live: bool
+    ) -> tuple[SSAValue, bool]:
+        """The value to read, and whether it is packed."""
+        value = access.value
+        how = packing.reads.get(value)
+        if not live or is_constant(value) or how is None:
+            return value, False
+        if how is Read.PACKED:
+            return self._as_packed(value, op), True
+        if how is Read.EITHER and value in self.packed:
+            return self.packed[value], True
+        return self._as_plain(value, op), False
+
+    def _weight(self, op: GenericOp, access: Access, split: dict[int, int]) -> SSAValue | None:
+        """A constant in blocks along the axes that the split loops index."""
+        axes = {
+            form.bare: axis
+            for axis, form in enumerate(access.index)
+            if form.bare is not None and form.bare in split
+        }
+        if not axes:
+            return None
+        # The block of the lane is innermost: it is what one vector holds.
+        order = sorted(axes, key=lambda loop: split[loop], reverse=True)
+        weights = _weights(access.value).blocked(tuple(axes[loop] for loop in order), BLOCK)
+        constant = ConstantOp(WeightAttr(weights))
+        self.block.insert_op_before(constant, op)
+        return constant.result
+
+    def _map(
+        self, access: Access, split: dict[int, int], packed: bool, constant: bool
+    ) -> AffineMapAttr:
+        """The access on the split loops."""
+        results: list[AffineExpr] = []
+        inner: list[int] = []
+        for axis, form in enumerate(access.index):
+            in_blocks = constant or (packed and (axis == 0 or form.bare in split))
+            terms: dict[int, int] = {}
+            for loop, factor in form.terms:
+                if loop not in split:
+                    terms[loop] = factor
+                elif in_blocks and (form.bare == loop or not constant):
+                    terms[loop] = factor
+                    inner.append(loop)
+                else:
+                    terms[loop], terms[split[loop]] = factor * BLOCK, factor
+            if in_blocks and not constant and form.bare is None and set(terms) & set(split):
+                terms = {d: c if d in split else c // BLOCK for d, c in terms.items()}
+            results.append(_expression(terms, form.constant))
+        if constant:
+            inner = sorted(inner, key=lambda loop: split[loop], reverse=True)
+        results += [AffineDimExpr(split[loop]) for loop in inner]
+        return AffineMapAttr(AffineMap(self._loops(split, access), 0, tuple(results)))
+
+    def _loops(self, split: dict[int, int], access: Access) -> int:
+        return max(split.values()) + 1
+
+    def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
+        value = op.outputs[0]
+        if value in self.packed:
+            return self.packed[value]
+        source = value.owner
+        if isinstance(source, FillOp):
+            constant = source.inputs[0].owner
+            if not isinstance(constant, arith.ConstantOp):
+                raise CompilerBug("a fill whose value is no constant")
+            number = constant.value
+            if not isinstance(number, FloatAttr):
+                raise CompilerBug("a fill with no float")
+            value_of_fill = float(number.value.data)
+            return self._insert(op, lambda b: b.full(shape, value_of_fill))
+        if isinstance(source, tensor.EmptyOp):
+            return self._insert(op, lambda b: b.empty(shape))
+        raise CompilerBug(f"a packed computation that goes on from {source}")
+
+    def _make(
+        self,
+        op: GenericOp,
+        view: View,
+        split: dict[int, int],
+        operands: Sequence[SSAValue],
+        outs: SSAValue,
+        maps: Sequence[AffineMapAttr],
+        packing: Packing,
+    ) -> GenericOp:
+        kinds = list(op.iterator_types.data)
+        for loop in sorted(split, key=lambda d: split[d]):
+            kinds.append(kinds[loop])
+        inputs = list(operands)
+        new = GenericOp.create(
+            operands=[*inputs, outs],
+            result_types=[outs.type],
+            properties={
+                "indexing_maps": ArrayAttr(list(maps)),
+                "iterator_types": ArrayAttr(kinds),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+                **({"doc": op.doc} if op.doc is not None else {}),
+            },
+            regions=[op.body.clone()],
+        )
+        tails = [
+            [loop, split[loop], view.extents[loop]]
+            for loop in sorted(packing.sums)
+            if loop in split and view.extents[loop] % BLOCK
+        ]
+        if tails:
+            new.attributes["tails"] = ArrayAttr(
+                [ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in tails]
+            )
+        self.block.insert_op_before(new, op)
+        self._body(new, split, packing)
+        return new
+
+    def _body(self, op: GenericOp, split: dict[int, int], packing: Packing) -> None:
+        """Loop values and computed coordinates in terms of the split loops."""
+        block = op.body.block
+        for inner in list(block.ops):
+            if isinstance(inner, ExtractOp):
+                self._extract(op, inner, split, packing)
+        for inner in list(block.ops):
+            if isinstance(inner, IndexOp) and inner.dim.value.data in split and inner.result.uses:
+                loop = inner.dim.value.data
+                rest = _index(split[loop])
+                size = arith.ConstantOp(IntegerAttr.from_index_int_value(BLOCK))
+                product = arith.MuliOp(inner.result, size.result)
+                whole = arith.AddiOp(product.result, rest.result)
+                block.insert_ops_after([rest, size, product, whole], inner)
+                for use in [u for u in inner.result.uses if u.operation is not product]:
+                    use.operation.operands[use.index] = whole.result
+
+    def _extract(
+        self, op: GenericOp, read: ExtractOp, split: dict[int, int], packing: Packing
+    ) -> None:
+        block = op.body.block
+        if packing.reads.get(read.tensor) is not Read.PACKED:
+            read.operands[0] = self._as_plain(read.tensor, op)
+            return
+        source = self._as_packed(read.tensor, op)
+        outer, inner = _index(packing.lane), _index(split[packing.lane])
+        block.insert_ops_before([outer, inner], read)
+        new = ExtractOp(source, [outer.result, *read.indices[1:], inner.result], f32)
+        block.insert_op_before(new, read)
+        read.result.replace_all_uses_with(new.result)
+        block.erase_op(read)
+
+
+def _index(loop: int) -> IndexOp:
+    return IndexOp(loop)
+
+
+def _expression(terms: dict[int, int], constant: int) -> AffineExpr:
+    form = Linear.of(terms, constant)
+    total: AffineExpr | None = None
+    for loop, factor in form.terms:
+        part: AffineExpr = AffineDimExpr(loop)
+        part = part if factor == 1 else part * factor
+        total = part if total is None else total + part
+    if total is None:
+        return AffineConstantExpr(constant)
+    return total + constant if constant else total
+
+
+def _weights(value: SSAValue) -> Weights:
+    """A constant's source under the shape it has there."""
+    owner = value.owner
+    while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+        owner = owner.operands[0].owner
+    if not isinstance(owner, ConstantOp):
+        raise CompilerBug("no constant")
+    return Weights(shape_of(value), owner.value.data.source)
+
+
+def _tensor(value: SSAValue) -> Tensor:
+    return Tensor(value, shape_of(value))
+
+
+def pack(b: Builder, x: Tensor) -> Tensor:
+    """A plain value in blocks along its first axis, rounded up with zeros."""
+    n, *rest = x.shape
+    blocks = -(-n // BLOCK)
+    x = b.pad(x, [0] * x.rank, [blocks * BLOCK - n, *[0] * len(rest)])
+    groups = [[0, 1], *([axis + 2] for axis in range(len(rest)))]
+    x = b.expand(x, groups, [blocks, BLOCK, *rest])
+    if not rest:
+        return x
+    outer, *others = b.loops_of([blocks, *rest, BLOCK])
+    *inner, lane = others
+    return b.map([outer, *inner, lane], x[(outer, lane, *inner)])
+
+
+def unpack(b: Builder, x: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
+    """Blocks along `axis` as a plain value of `shape`."""
+    if x.rank > 2 and axis != x.rank - 2:
+        loops = b.loops_of(x.shape)
+        *outer, lane = loops
+        x = b.map([*outer[: axis + 1], lane, *outer[axis + 1 :]], x[loops])
+    groups: list[list[int]] = []
+    for k in range(len(shape)):
+        at = k if k <= axis else k + 1
+        groups.append([at, at + 1] if k == axis else [at])
+    x = b.collapse(x, groups)
+    return b.slice(x, [0] * len(shape), shape)

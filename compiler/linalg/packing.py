@@ -1,0 +1,211 @@
+"""What blocked channels mean for one operation of the structured level.
+
+A value packed along an axis is `tensor<.., ceil(n/16), .., 16>`: the block comes last. Packing a
+computation is one loop split: loop d becomes (d, d'), an index that is d alone becomes d and d' is
+appended; in an operand that stays plain d becomes d*16 + d'. This file says which loops of an
+operation would be split and how each operand would be read; `layout` decides, `pack` rewrites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.dialects.weight import ConstantOp
+
+BLOCK = 16
+"""Elements of a block on every target: narrower vectors make several passes over it."""
+
+
+class Read(Enum):
+    """How a packed computation reads an operand."""
+
+    PACKED = auto()
+    PLAIN = auto()
+    EITHER = auto()  # packed if it is at hand, at no other cost
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How a packed computation looks.
+
+    axis    the axis of the result that is packed
+    lane    the loop that is split for it
+    sums    reduced loops that are split where an operand is read packed
+    reads   how each data operand is read; weights follow the split loops
+    """
+
+    axis: int
+    lane: int
+    sums: frozenset[int]
+    reads: dict[SSAValue, Read]
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a weight, or a weight under another shape."""
+    owner = value.owner
+    if isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+        return is_constant(owner.operands[0])
+    return isinstance(owner, ConstantOp)
+
+
+def packed_axis(value: SSAValue) -> int | None:
+    """The axis along which a value can be packed; None where blocks make no sense."""
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.element_type != f32:
+        return None
+    owner = value.owner
+    if isinstance(owner, GenericOp):
+        return _lane_axis(View(owner))
+    if isinstance(owner, Operation) and _is_collapsed_group(owner):
+        return 0
+    return 0 if len(kind.get_shape()) in (1, 3, 4, 5) else None
+
+
+def _is_collapsed_group(op: Operation) -> bool:
+    return isinstance(op, tensor.CollapseShapeOp) and len(groups_of(op)[0]) == 2
+
+
+def _lane_axis(view: View) -> int | None:
+    """The output channels of a contraction, else the outermost axis."""
+    if any(form.bare is None for form in view.write.index):
+        return None
+    rank = len(view.write.index)
+    if view.product() is None or not view.reduced:
+        return 0 if rank in (1, 3, 4, 5) else None
+    roles = view.roles()
+    outs = [k for k, f in enumerate(view.write.index) if roles.get(_bare(f.bare)) is Role.OUT]
+    if outs:
+        return outs[0] if rank != 2 or outs[0] == 1 else None
+    return 0 if rank in (1, 3, 4, 5) else None
+
+
+def _bare(loop: int | None) -> int:
+    return -1 if loop is None else loop
+
+
+def packing_of(op: GenericOp) -> Packing | None:
+    """How the computation would be packed, or None where it cannot be."""
+    view = View(op)
+    axis = _lane_axis(view)
+    if axis is None:
+        return None
+    lane = _bare(view.write.index[axis].bare)
+    extent = view.extents[lane]
+    whole = extent % BLOCK == 0
+    if view.indexed and not (whole or _indexes_only_reads(view, lane)):
+        return None
+    product = view.product()
+    weights = view.reads[product[1]] if product and view.reduced else None
+    if weights is not None and not weights.uses(lane) and not whole:
+        return None
+    reads: dict[SSAValue, Read] = {}
+    sums: set[int] = set()
+    for position in view.live:
+        access = view.reads[position]
+        if is_constant(access.value):
+            if not _splits(access, lane):
+                return None
+            continue
+        how = _read(view, access, lane, whole)
+        if how is None:
+            return None
+        if how is not Read.PLAIN and not access.uses(lane):
+            sums |= access.index[0].loops() & set(view.reduced)
+        reads[access.value] = _stricter(reads.get(access.value), how)
+    for value in view.captured:
+        kept = _captured_reads(view, value, lane)
+        reads[value] = Read.PACKED if kept else Read.PLAIN
+        if not kept and not whole:
+            return None
+    return Packing(axis, lane, frozenset(sums), reads)
+
+
+def _stricter(a: Read | None, b: Read) -> Read:
+    """One value read twice: plain wins, then packed."""
+    found = {a, b} - {None}
+    return Read.PLAIN if Read.PLAIN in found else Read.PACKED if Read.PACKED in found else b
+
+
+def _splits(access: Access, lane: int) -> bool:
+    """Whether the loop indexes at most one axis of a weight, alone."""
+    return all(form.bare == lane or not form.coefficient(lane) for form in access.index)
+
+
+def _read(view: View, access: Access, lane: int, whole: bool) -> Read | None:
+    """How a data operand can be read; None where the computation cannot be packed then."""
+    rank = len(access.index)
+    uses = [k for k, form in enumerate(access.index) if form.coefficient(lane)]
+    if uses:
+        if uses == [0] and access.index[0].bare == lane and packed_axis(access.value) == 0:
+            return Read.PACKED
+        return Read.PLAIN if whole else None
+    if rank < 3 or packed_axis(access.value) != 0:
+        return Read.PLAIN
+    form = access.index[0]
+    inner = [d for d in form.loops() if d in view.reduced]
+    if len(inner) != 1 or form.coefficient(inner[0]) != 1 or form.constant:
+        return Read.PLAIN
+    if any(f.coefficient(inner[0]) for f in access.index[1:]):
+        return Read.PLAIN
+    if form.bare is None and any(c % BLOCK for d, c in form.terms if d != inner[0]):
+        return Read.PLAIN
+    if shape_of(access.value)[0] < BLOCK:
+        return Read.PLAIN
+    return Read.EITHER
+
+
+def _indexes_only_reads(view: View, lane: int) -> bool:
+    """Whether the lane's value is used only to read computed coordinates of packed tensors."""
+    return all(
+        op.dim.value.data != lane or all(isinstance(u.operation, ExtractOp) for u in op.result.uses)
+        for op in view.body.ops
+        if isinstance(op, IndexOp)
+    )
+
+
+def _captured_reads(view: View, value: SSAValue, lane: int) -> bool:
+    """Whether every read of a captured tensor has the lane, and only it, as outermost index."""
+    for op in view.body.ops:
+        if isinstance(op, ExtractOp) and op.tensor is value:
+            first = op.indices[0].owner
+            if not (isinstance(first, IndexOp) and first.dim.value.data == lane):
+                return False
+            others = [at.owner for at in op.indices[1:]]
+            if any(isinstance(o, IndexOp) and o.dim.value.data == lane for o in others):
+                return False
+    return packed_axis(value) == 0
+
+
+def view_can_pack(op: Operation) -> bool:
+    """Whether a view of packed values is a view of memory too."""
+    match op:
+        case tensor.PadOp():
+            low, high = op.static_low.get_values(), op.static_high.get_values()
+            return not low[0] and not high[0] and len(low) >= 3
+        case tensor.ConcatOp():
+            sizes = [shape_of(value)[0] for value in op.inputs[:-1]]
+            rank = len(shape_of(op.result))
+            return rank >= 3 and (op.dim.value.data != 0 or not any(n % BLOCK for n in sizes))
+        case tensor.ExtractSliceOp():
+            begin, size = int(op.static_offsets.get_values()[0]), shape_of(op.result)[0]
+            ends = begin + size == shape_of(op.source)[0]
+            rank = len(shape_of(op.result))
+            return rank >= 3 and begin % BLOCK == 0 and (ends or size % BLOCK == 0)
+        case tensor.CollapseShapeOp():
+            groups, shape = groups_of(op), shape_of(op.src)
+            if len(groups) < 3:
+                return False
+            axis = packed_axis(op.src)
+            return axis == groups[0][-1] and (len(groups[0]) == 1 or shape[axis] % BLOCK == 0)
+        case tensor.ExpandShapeOp():
+            return len(groups_of(op)[0]) == 1 and len(shape_of(op.src)) >= 3
+    return False

@@ -68,9 +68,7 @@ class BufferOp(IRDLOperation):
 
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$buffers `[` $index `]` (`offset` $offset^)? attr-dict `:` type($memref)"
-    )
+    assembly_format = "$buffers `[` $index `]` (`offset` $offset^)? attr-dict `:` type($memref)"
 
     def __init__(
         self, buffers: SSAValue, index: int, memref_type: MemRefType, offset: int = 0

@@ -103,10 +103,9 @@ def _combined(combine: Combine) -> Handler:
     return handle
 
 
-def _choose_integer(predicate: str) -> Handler:
-    return _combined(
-        lambda builder, lhs, rhs: builder.select(builder.compare(predicate, lhs, rhs), lhs, rhs)
-    )
+def chosen_by(predicate: str) -> Combine:
+    """lhs where `lhs predicate rhs`, otherwise rhs: extrema of integers."""
+    return lambda builder, lhs, rhs: builder.select(builder.compare(predicate, lhs, rhs), lhs, rhs)
 
 
 def _converted(instruction: type[Operation]) -> Handler:
@@ -307,10 +306,10 @@ _INTEGERS: dict[type[Operation], Handler] = {
     arith.ShLIOp: _binary(llvm.ShlOp),
     arith.ShRSIOp: _binary(llvm.AShrOp),
     arith.ShRUIOp: _binary(llvm.LShrOp),
-    arith.MaxSIOp: _choose_integer("sgt"),
-    arith.MinSIOp: _choose_integer("slt"),
-    arith.MaxUIOp: _choose_integer("ugt"),
-    arith.MinUIOp: _choose_integer("ult"),
+    arith.MaxSIOp: _combined(chosen_by("sgt")),
+    arith.MinSIOp: _combined(chosen_by("slt")),
+    arith.MaxUIOp: _combined(chosen_by("ugt")),
+    arith.MinUIOp: _combined(chosen_by("ult")),
     arith.CmpiOp: lower_compare_integers,
     math.AbsIOp: lower_absolute_integer,
 }

@@ -335,5 +335,3 @@ def is_number(value: SSAValue) -> bool:
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         return all(number == number for number in attribute.get_values())
     return False
-
-

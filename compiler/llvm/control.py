@@ -46,9 +46,7 @@ def _machine_types(values: Sequence[SSAValue]) -> list[Attribute]:
     return [machine_type(value.type) for value in values]
 
 
-def _bind_all(
-    function: Function, sources: Sequence[SSAValue], results: Sequence[SSAValue]
-) -> None:
+def _bind_all(function: Function, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
     for source, result in zip(sources, results, strict=True):
         function.bind(source, result)
 

@@ -43,9 +43,7 @@ class Function:
     A value of type index is a Linear form, a memref is a Memory, anything else an llvm value.
     """
 
-    def __init__(
-        self, entry: Block, target: Target, library: Library, handlers: Handlers
-    ) -> None:
+    def __init__(self, entry: Block, target: Target, library: Library, handlers: Handlers) -> None:
         self.target = target
         self.library = library
         self.builder = Builder(entry, target)

@@ -115,9 +115,7 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     count = 1
     for extent in type.get_shape():
         count *= extent
-    size = llvm.ConstantOp.create(
-        result_types=[i64], properties={"value": IntegerAttr(count, i64)}
-    )
+    size = llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(count, i64)})
     taken = llvm.AllocaOp.create(
         operands=[size.results[0]],
         result_types=[POINTER],
@@ -132,9 +130,7 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
 
 def _positions(static: Sequence[int], dynamic: Sequence[Linear]) -> list[Linear]:
     rest = iter(dynamic)
-    return [
-        next(rest) if value == DYNAMIC_INDEX else Linear(constant=value) for value in static
-    ]
+    return [next(rest) if value == DYNAMIC_INDEX else Linear(constant=value) for value in static]
 
 
 def lower_subview(function: Function, op: memref.SubviewOp) -> None:
@@ -177,9 +173,7 @@ def lower_reinterpret(function: Function, op: Operation) -> None:
     memory = function.memory(source)
     strides, offset = layout(type)
     start = Linear(constant=offset) if isinstance(op, memref.ReinterpretCastOp) else memory.offset
-    function.bind_memory(
-        op.results[0], Memory(memory.pointer, memory.element, strides, start)
-    )
+    function.bind_memory(op.results[0], Memory(memory.pointer, memory.element, strides, start))
 
 
 def lower_cast(function: Function, op: memref.CastOp) -> None:

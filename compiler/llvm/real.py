@@ -59,9 +59,7 @@ class Lanes:
         return self._binary(llvm.FMulOp, llvm.MulOp, self, self._of(other))
 
     def __truediv__(self, other: Lanes | float) -> Lanes:
-        return self._with(
-            self.builder.binary(llvm.FDivOp, self.value, self._of(other).value)
-        )
+        return self._with(self.builder.binary(llvm.FDivOp, self.value, self._of(other).value))
 
     def __rtruediv__(self, other: float) -> Lanes:
         return self._of(other) / self
@@ -95,9 +93,7 @@ class Lanes:
 
     def test(self, predicate: str, other: Lanes | float) -> Lanes:
         """Compare: an `o...` predicate is false for NaN, a `u...` predicate true."""
-        return self._with(
-            self.builder.compare(predicate, self.value, self._of(other).value)
-        )
+        return self._with(self.builder.compare(predicate, self.value, self._of(other).value))
 
     def choose(self, lhs: Lanes, rhs: Lanes | float) -> Lanes:
         """lhs where this test holds, otherwise rhs."""

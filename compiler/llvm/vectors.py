@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm import arithmetic
-from ncc.compiler.llvm.arithmetic import Combine
+from ncc.compiler.llvm.arithmetic import Combine, chosen_by
 from ncc.compiler.llvm.build import Builder, suffix
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element, lanes
@@ -145,12 +145,6 @@ def _instruction(instruction: type[Operation]) -> Combine:
     return lambda builder, lhs, rhs: builder.binary(instruction, lhs, rhs)
 
 
-def _choice(predicate: str) -> Combine:
-    return lambda builder, lhs, rhs: builder.select(
-        builder.compare(predicate, lhs, rhs), lhs, rhs
-    )
-
-
 _FLOAT_KINDS: dict[CombiningKindFlag, Combine] = {
     CombiningKindFlag.ADD: _instruction(llvm.FAddOp),
     CombiningKindFlag.MUL: _instruction(llvm.FMulOp),
@@ -165,10 +159,10 @@ _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
     CombiningKindFlag.AND: _instruction(llvm.AndOp),
     CombiningKindFlag.OR: _instruction(llvm.OrOp),
     CombiningKindFlag.XOR: _instruction(llvm.XOrOp),
-    CombiningKindFlag.MAXSI: _choice("sgt"),
-    CombiningKindFlag.MINSI: _choice("slt"),
-    CombiningKindFlag.MAXUI: _choice("ugt"),
-    CombiningKindFlag.MINUI: _choice("ult"),
+    CombiningKindFlag.MAXSI: chosen_by("sgt"),
+    CombiningKindFlag.MINSI: chosen_by("slt"),
+    CombiningKindFlag.MAXUI: chosen_by("ugt"),
+    CombiningKindFlag.MINUI: chosen_by("ult"),
 }
 
 

@@ -88,9 +88,7 @@ def test_half_constants() -> None:
         float_text(1.0, i32)
 
 
-def test_object_is_elf_without_needs(
-    target: Target, parse: Callable[[str], ModuleOp]
-) -> None:
+def test_object_is_elf_without_needs(target: Target, parse: Callable[[str], ModuleOp]) -> None:
     """An ELF object for x86-64 that defines the function and needs nobody else's."""
     text = emit_llvm(lower(parse(SUM), target), target)
     image = emit_object(text, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import erf, inf, nan
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,18 @@ from ncc.compiler.target import Target
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-Compile = Callable[[str], "object"]
+
+
+class Code(Protocol):
+    """What the fixture `compiled` gives."""
+
+    llvm: str
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function."""
+
+
+Compile = Callable[[str], Code]
 
 TINY = 2.0**-126
 COUNT = 4096
@@ -175,7 +187,7 @@ def test_relative_error(name: str, target: Target, compiled: Compile) -> None:
         bound = fused if target.fma else separate
         for function in ("vector", "scalar"):
             y = np.full(COUNT, nan, np.float32)
-            code.call(function, x, y)  # type: ignore[attr-defined]
+            code.call(function, x, y)
             error = relative_error(y, exact)
             worst = int(np.argmax(error))
             message = f"{function} {name}({x[worst]!r}) = {y[worst]!r}, exact {exact[worst]!r}"
@@ -190,7 +202,7 @@ def test_edges(name: str, compiled: Compile) -> None:
     x = np.zeros(COUNT, np.float32)
     x[: len(cases)] = [argument for _, argument, _ in cases]
     y = np.full(COUNT, 123.0, np.float32)
-    code.call("vector", x, y)  # type: ignore[attr-defined]
+    code.call("vector", x, y)
     for (_, argument, exact), result in zip(cases, y, strict=False):
         same = np.isnan(result) if np.isnan(exact) else result == np.float32(exact)
         assert same, f"{name}({argument}) = {result}, expected {exact}"
@@ -205,7 +217,7 @@ def test_pow_error(compiled: Compile) -> None:
         x = np.exp(random.uniform(np.log(low), np.log(high), COUNT)).astype(np.float32)
         y = random.uniform(-largest, largest, COUNT).astype(np.float32)
         z = np.zeros(COUNT, np.float32)
-        code.call("both", x, y, z)  # type: ignore[attr-defined]
+        code.call("both", x, y, z)
         assert relative_error(z, x.astype(np.float64) ** y.astype(np.float64)).max() < 1e-7
 
 
@@ -227,7 +239,7 @@ def test_pow_edges(compiled: Compile) -> None:
     x[: len(POWERS)] = [case[0] for case in POWERS]
     y[: len(POWERS)] = [case[1] for case in POWERS]
     z = np.full(COUNT, 123.0, np.float32)
-    code.call("both", x, y, z)  # type: ignore[attr-defined]
+    code.call("both", x, y, z)
     for (base, exponent, exact), result in zip(POWERS, z, strict=False):
         same = np.isnan(result) if np.isnan(exact) else result == np.float32(exact)
         assert same, f"pow({base}, {exponent}) = {result}, expected {exact}"
@@ -244,7 +256,7 @@ def test_atan2(compiled: Compile) -> None:
     y[: len(corners)] = [corner[0] for corner in corners]
     x[: len(corners)] = [corner[1] for corner in corners]
     z = np.zeros(COUNT, np.float32)
-    code.call("both", y, x, z)  # type: ignore[attr-defined]
+    code.call("both", y, x, z)
     exact = np.arctan2(y.astype(np.float64), x.astype(np.float64))
     assert np.array_equal(np.isnan(z), np.isnan(exact))
     known = ~np.isnan(exact)
@@ -257,13 +269,13 @@ def test_sin_of_huge_numbers_is_bounded(compiled: Compile) -> None:
     code = compiled(UNARY.format(name="sin"))
     x = spread(1e7, 3e38)
     y = np.full(COUNT, 9.0, np.float32)
-    code.call("vector", x, y)  # type: ignore[attr-defined]
+    code.call("vector", x, y)
     assert np.abs(y).max() <= 1.0
 
 
 def test_no_symbol_is_left_undefined(target: Target, compiled: Compile) -> None:
     """Everything in one module: compiled code needs no library at run time."""
     for name in sorted({case[0] for case in CASES}):
-        text = compiled(UNARY.format(name=name)).llvm  # type: ignore[attr-defined]
+        text = compiled(UNARY.format(name=name)).llvm
         calls = {word.split("(")[0] for word in text.split("@")[1:] if not word.startswith("llvm.")}
         assert all(call.startswith(("ncc.", "vector", "scalar")) for call in calls), calls

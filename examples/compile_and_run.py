@@ -19,7 +19,7 @@ def main() -> None:
     # The weights are found beside the .param. Any blob of the network may be asked for by name.
     model = ncc.compile(DIGITS / "digits.param", opt_level=2, outputs=["prob", "pool2"])
     for blob in (*model.inputs, *model.outputs):
-        print(blob)
+        print(f"{blob.name}: {blob.dtype} {blob.shape}")
 
     # One array in; a dictionary of arrays out, since there are two outputs. No batch axis.
     with np.load(DIGITS / "held_out.npz") as held_out:

@@ -40,6 +40,15 @@ def test_compile_and_run_reads_a_digit_and_survives_saving(tmp_path: Path) -> No
     assert "the same numbers: True" in printed
 
 
+def test_look_between_passes_shows_rewrites_and_kernels(tmp_path: Path) -> None:
+    """Dropout and Flatten go, and what is left is computations."""
+    printed = output_of(EXAMPLES / "look_between_passes.py", cwd=tmp_path)
+    assert "eliminate_dropout drop" in printed
+    assert "eliminate_flatten_after_global_pooling pool2 flat" in printed
+    assert "-    %drop = ncnn.Dropout" in printed
+    assert "addf= x[d3,d1+d4,d2+d5] , w[d0,d3,d4,d5]" in printed
+
+
 def test_the_digits_files_are_small() -> None:
     """The committed network and its data together stay under 1 MB."""
     assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000

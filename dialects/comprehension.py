@@ -150,6 +150,8 @@ class Builder:
     ) -> Tensor:
         target = [AffineExpr.constant(i) if isinstance(i, int) else i for i in to]
         extents = list(self._extents)
+        if isinstance(init, Tensor) and isinstance(init.value.owner, ConstantOp):
+            init = self.map(loops := self.loops_of(init.shape), init[loops])
         if not target:  # a scalar is a vector of one, so that every result has an axis
             target = [AffineDimExpr(len(extents))]
             extents.append(1)
@@ -254,6 +256,11 @@ class Builder:
         loops = self.loops_of(shape)
         return self.map(loops, x[loops[axis]])
 
+    def code(self, op: Operation) -> list[Tensor]:
+        """The results of a computation that is written as loops (an `rt.code`)."""
+        self.block.add_op(op)
+        return [Tensor(result, _shape(result)) for result in op.results]
+
     # --- views ------------------------------------------------------------------------------
 
     def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
@@ -357,6 +364,12 @@ def _element(value: SSAValue) -> Attribute:
         raise TypeError(f"{kind} is no tensor")
     element: Attribute = kind.element_type
     return element
+
+
+def _shape(value: SSAValue) -> Shape:
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"{value.type} is no tensor")
+    return tuple(value.type.get_shape())
 
 
 def _dim(loop: Index) -> int:

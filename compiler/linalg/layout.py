@@ -101,9 +101,9 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
 
 
 def _conversion(value: SSAValue) -> float:
-    """Bytes of one more write and read; a vector changes its layout for nothing."""
+    """Bytes of one more write and read; where the last axis is packed, it is only a view."""
     shape = shape_of(value)
-    return 64.0 if len(shape) <= 1 else 8.0 * prod(shape)
+    return 64.0 if len(shape) <= 2 else 8.0 * prod(shape)
 
 
 class _Cut:

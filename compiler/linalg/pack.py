@@ -106,7 +106,10 @@ class _Packer:
 
     def _as_packed(self, value: SSAValue, before: Operation) -> SSAValue:
         if value not in self.packed:
-            self.packed[value] = self._insert(before, lambda b: pack(b, _tensor(value)))
+            axis = packed_axis(value)
+            if axis is None:
+                raise CompilerBug("a value that cannot be packed")
+            self.packed[value] = self._insert(before, lambda b: pack(b, _tensor(value), axis))
             self.plain[value] = value
         return self.packed[value]
 
@@ -225,7 +228,7 @@ class _Packer:
         results: list[AffineExpr] = []
         inner: list[int] = []
         for axis, form in enumerate(access.index):
-            in_blocks = constant or (packed and (axis == 0 or form.bare in split))
+            in_blocks = constant or (packed and (form.bare in split or form.bare is None))
             terms: dict[int, int] = {}
             for loop, factor in form.terms:
                 if loop not in split:
@@ -365,18 +368,18 @@ def _tensor(value: SSAValue) -> Tensor:
     return Tensor(value, shape_of(value))
 
 
-def pack(b: Builder, x: Tensor) -> Tensor:
-    """A plain value in blocks along its first axis, rounded up with zeros."""
-    n, *rest = x.shape
-    blocks = -(-n // BLOCK)
-    x = b.pad(x, [0] * x.rank, [blocks * BLOCK - n, *[0] * len(rest)])
-    groups = [[0, 1], *([axis + 2] for axis in range(len(rest)))]
-    x = b.expand(x, groups, [blocks, BLOCK, *rest])
-    if not rest:
+def pack(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """A plain value in blocks along one axis, rounded up with zeros."""
+    blocks = -(-x.shape[axis] // BLOCK)
+    high = [blocks * BLOCK - n if k == axis else 0 for k, n in enumerate(x.shape)]
+    x = b.pad(x, [0] * x.rank, high)
+    groups = [[k + (k > axis)] if k != axis else [k, k + 1] for k in range(x.rank)]
+    x = b.expand(x, groups, [*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :]])
+    if axis == x.rank - 2:
         return x
-    outer, *others = b.loops_of([blocks, *rest, BLOCK])
-    *inner, lane = others
-    return b.map([outer, *inner, lane], x[(outer, lane, *inner)])
+    shape = [*x.shape[: axis + 1], *x.shape[axis + 2 :], BLOCK]
+    *outer, lane = b.loops_of(shape)
+    return b.map([*outer, lane], x[(*outer[: axis + 1], lane, *outer[axis + 1 :])])
 
 
 def unpack(b: Builder, x: Tensor, axis: int, shape: Sequence[int]) -> Tensor:

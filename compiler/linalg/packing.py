@@ -65,27 +65,36 @@ def packed_axis(value: SSAValue) -> int | None:
     owner = value.owner
     if isinstance(owner, GenericOp):
         return _lane_axis(View(owner))
-    if isinstance(owner, Operation) and _is_collapsed_group(owner):
-        return 0
-    return 0 if len(kind.get_shape()) in (1, 3, 4, 5) else None
+    return default_axis(len(kind.get_shape()))
 
 
-def _is_collapsed_group(op: Operation) -> bool:
-    return isinstance(op, tensor.CollapseShapeOp) and len(groups_of(op)[0]) == 2
+def default_axis(rank: int) -> int | None:
+    """Channels are the outermost axis; blocks of a matrix's columns are how it lies anyway."""
+    return None if rank == 0 else 1 if rank == 2 else 0
 
 
 def _lane_axis(view: View) -> int | None:
-    """The output channels of a contraction, else the outermost axis."""
+    """The output channels of a contraction, else the axis that channels usually are."""
     if any(form.bare is None for form in view.write.index):
         return None
     rank = len(view.write.index)
-    if view.product() is None or not view.reduced:
-        return 0 if rank in (1, 3, 4, 5) else None
+    if not view.reduced or view.product() is None:
+        user = _accumulation(view)
+        return default_axis(rank) if user is None else _lane_axis(user)
     roles = view.roles()
     outs = [k for k, f in enumerate(view.write.index) if roles.get(_bare(f.bare)) is Role.OUT]
     if outs:
         return outs[0] if rank != 2 or outs[0] == 1 else None
-    return 0 if rank in (1, 3, 4, 5) else None
+    return default_axis(rank)
+
+
+def _accumulation(view: View) -> View | None:
+    """The contraction that starts from what this pointwise computation makes."""
+    uses = list(view.op.results[0].uses)
+    if not view.is_pointwise or len(uses) != 1 or not isinstance(uses[0].operation, GenericOp):
+        return None
+    user = uses[0].operation
+    return View(user) if user.outputs[0] is view.op.results[0] else None
 
 
 def _bare(loop: int | None) -> int:
@@ -145,7 +154,8 @@ def _read(view: View, access: Access, lane: int, whole: bool) -> Read | None:
     rank = len(access.index)
     uses = [k for k, form in enumerate(access.index) if form.coefficient(lane)]
     if uses:
-        if uses == [0] and access.index[0].bare == lane and packed_axis(access.value) == 0:
+        axis = packed_axis(access.value)
+        if uses == [axis] and axis is not None and access.index[axis].bare == lane:
             return Read.PACKED
         return Read.PLAIN if whole else None
     if rank < 3 or packed_axis(access.value) != 0:

@@ -77,9 +77,9 @@ def imports(source: Any, known: set[str]) -> Iterator[Import]:
             yield from (Import(alias.name, node.lineno, flag) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            for alias in node.names:
-                full = f"{base}.{alias.name}"
-                yield Import(full if full in known else base, node.lineno, flag)
+            named = [f"{base}.{alias.name}" for alias in node.names]
+            for module in dict.fromkeys(full if full in known else base for full in named):
+                yield Import(module, node.lineno, flag)
 
 
 def test_every_import_is_absolute(modules: tuple[Any, ...]) -> None:

@@ -1,6 +1,4 @@
-"""The ncnn dialect: one op a layer type, family by family."""
-
-from xdsl.ir import Dialect
+"""The layers of the ncnn dialect, family by family: importing this fills `layer.LAYERS`."""
 
 from ncc.dialects.ncnn import arithmetic as arithmetic
 from ncc.dialects.ncnn import attention as attention
@@ -16,8 +14,3 @@ from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
 from ncc.dialects.ncnn import unary as unary
-from ncc.dialects.ncnn.layer import LAYERS
-from ncc.dialects.weight import ConstantOp, WeightAttr
-
-NCNN = Dialect("ncnn", [*LAYERS.values(), ConstantOp], [WeightAttr])
-"""Every layer type, and weights as tensors."""

@@ -1,0 +1,60 @@
+"""Options are checked where they are made."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.options import OPT_LEVELS, Options
+from ncc.compiler.target import AVX2
+from ncc.runtime.errors import InputError
+
+
+def test_names_and_sequences_become_what_the_compiler_reads() -> None:
+    """The target by its name, shapes and outputs as tuples."""
+    options = Options.of(target="avx2", input_shapes={"data": [3, 8, 8]}, outputs=["a", "b"])
+    assert options.target is AVX2
+    assert options.input_shapes == {"data": (3, 8, 8)}
+    assert options.outputs == ("a", "b")
+
+
+def test_nothing_asked_is_the_default() -> None:
+    """-O2 in fp32 on one thread, for the CPU at hand."""
+    options = Options.of()
+    assert options == Options() and Options.of(target="host") == options
+    assert (options.opt_level, options.num_threads, options.precision) == (2, 1, "fp32")
+
+
+def test_options_do_not_change() -> None:
+    """A compilation can be asked later what it was asked."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Options().opt_level = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"opt_level": 4}, InputError, "expected 0 to 3, found 4"),
+        ({"opt_level": -1}, InputError, "optimization level"),
+        ({"num_threads": 0}, InputError, "expected 1 or more, found 0"),
+        ({"precision": "bf16"}, Unsupported, "'bf16'"),
+        ({"target": "sparc"}, Unsupported, "avx2"),
+        ({"input_shapes": {"data": ()}}, InputError, "'data'"),
+        ({"input_shapes": {"data": (3, 0)}}, InputError, "1 to 4 positive extents"),
+        ({"input_shapes": {"data": (1, 2, 3, 4, 5)}}, InputError, "1 to 4 positive extents"),
+    ],
+)
+def test_values_out_of_range_are_refused(
+    wrong: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    """With what was expected and what came."""
+    with pytest.raises(error, match=said):
+        Options.of(**wrong)
+
+
+def test_every_level_says_what_it_promises() -> None:
+    """0 to 3, a sentence each."""
+    assert list(OPT_LEVELS) == [0, 1, 2, 3] and all(OPT_LEVELS.values())

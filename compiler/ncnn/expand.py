@@ -15,7 +15,8 @@ becomes
     }
 
 Arguments are the network's inputs in the order of the file. A layer that only hands its operand on
-vanishes; the layer's name is left in the `doc` of its computations.
+vanishes; the layer's name is left in the `doc` of its computations. A result whose rows only the
+run counts becomes one with room for the most there can be.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
 """
@@ -89,7 +90,7 @@ def _expand(layer: Layer, block: Block, operands: list[Tensor]) -> list[Tensor]:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
     shapes = [_shape(result) for result in layer.results]
     found = [tensor.shape for tensor in expanded]
-    if found != shapes:
+    if len(found) != len(shapes) or not all(map(_fits, found, shapes)):
         raise CompilerBug(
             f"layer {name!r} ({layer.LAYER.type}) expands to {found}, not {shapes}",
             ExpandLayers.name,
@@ -104,6 +105,11 @@ def _shape(value: SSAValue) -> Shape:
     shape = shape_of(value)
     if shape is None:
         raise CompilerBug("shapes are not inferred", ExpandLayers.name)
-    if DYNAMIC_INDEX in shape:
-        raise Unsupported("a result whose extents only the run knows")
     return shape
+
+
+def _fits(found: Shape, inferred: Shape) -> bool:
+    """Whether an expansion has the inferred shape, with room where the run counts the rows."""
+    return len(found) == len(inferred) and all(
+        want in (DYNAMIC_INDEX, have) for have, want in zip(found, inferred, strict=True)
+    )

@@ -19,7 +19,7 @@ from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
-from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp
 
@@ -108,6 +108,18 @@ def test_a_layer_keeps_its_inferred_shape(monkeypatch: pytest.MonkeyPatch) -> No
     infer_shapes(module)
     with pytest.raises(CompilerBug, match="'half' \\(Dropout\\) expands to"):
         expanded(module)
+
+
+def test_rows_that_the_run_counts_get_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the shape rule leaves an extent open, the expansion says the most there can be."""
+    monkeypatch.setattr(DropoutOp, "infer", lambda self, x: (DYNAMIC, *x[1:]))
+    module = parse(TEXT.replace("ncnn.BinaryOp(%s, %d)", "ncnn.BinaryOp(%s, %s)"))
+    network = Network.of(module)
+    network.terminator.operands[1] = network.layers[3].results[0]
+    infer_shapes(module)
+    assert "tensor<?xf32>" in str(module)
+    function = expanded(module)
+    assert [shape_of(value) for value in Network(function).terminator.operands] == [(6,), (6,)]
 
 
 @pytest.mark.parametrize("name", ["squeezenet_v1.1", "mobilenet_v2", "resnet18"])

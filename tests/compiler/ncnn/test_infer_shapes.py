@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from ncc.compiler.diagnostics import CompilerBug, ModelError
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import InferShapes, infer_shapes, parse_input_shape
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.convolution import ConvolutionOp
-from ncc.dialects.ncnn.layer import Layer, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
@@ -145,6 +145,16 @@ def test_shapes_on_the_command_line() -> None:
     for text in ("data", "data=", "data=3x", "data=-1", "3x224"):
         with pytest.raises(InputError):
             parse_input_shape(text)
+
+
+def test_nobody_reads_what_the_run_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer behind a result with open extents is not supported, by name."""
+    monkeypatch.setattr(FlattenOp, "infer", lambda self, x: (DYNAMIC,))
+    x = data(w=10)
+    flat = FlattenOp.make(x.results, name="flat", blobs=["f"])
+    module = network([x, flat, SplitOp.make(flat.results, name="s", blobs=["y"])], ["y"])
+    with pytest.raises(Unsupported, match="layer 's'.*only the run knows"):
+        infer_shapes(module)
 
 
 def test_a_broken_rule_is_our_bug(monkeypatch: pytest.MonkeyPatch) -> None:

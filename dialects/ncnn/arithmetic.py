@@ -420,18 +420,26 @@ class BatchNormOp(Layer):
     def scale_and_offset(self) -> tuple[Array, Array]:
         """The layer as x * factor + offset.
 
-        factor = slope / deviation and offset = bias - mean * factor, where a deviation of 0 counts
-        as 1e-4.
+        factor = slope / deviation, offset = bias - mean * factor.
         """
-        slope, mean = held(self.slope, "slope").array(), held(self.mean, "mean").array()
-        variance, bias = held(self.var, "var").array(), held(self.bias, "bias").array()
+        slope, mean, deviation, bias = self._statistics()
         with np.errstate(all="ignore"):
-            deviation = np.sqrt(variance + np.float32(self.eps))
-            deviation = np.where(deviation == 0, np.float32(1e-4), deviation)
             return slope / deviation, bias - slope * mean / deviation
 
+    def _statistics(self) -> tuple[Array, Array, Array, Array]:
+        """Slope, mean, deviation and bias of each channel; a deviation of 0 counts as 1e-4."""
+        variance = held(self.var, "var").array()
+        with np.errstate(all="ignore"):
+            deviation = np.sqrt(variance + np.float32(self.eps))
+        deviation = np.where(deviation == 0, np.float32(1e-4), deviation)
+        slope, mean = held(self.slope, "slope").array(), held(self.mean, "mean").array()
+        return slope, mean, deviation, held(self.bias, "bias").array()
+
     def reference(self, x: Array) -> Array:
-        return scale_channels(x, *self.scale_and_offset())
+        shape = along_axis(0, x.ndim)
+        slope, mean, deviation, bias = (each.reshape(shape) for each in self._statistics())
+        with np.errstate(all="ignore"):
+            return np.asarray((x - mean) / deviation * slope + bias)
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         factor, offset = self.scale_and_offset()

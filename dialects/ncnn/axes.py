@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
 
+EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
+"""ncnn's name of each axis, in numpy order, by rank."""
+
 
 def resolve_axis(axis: int, rank: int, param: str | None = "axis") -> int:
     """The axis, 0 to rank - 1, that a param means; `LayerError` names the param otherwise."""
@@ -32,7 +35,3 @@ def extents(shape: Shape) -> dict[str, int]:
     named = {"w": 1, "h": 1, "d": 1, "c": 1}
     named.update(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
     return named
-
-
-EXTENT_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("c", "h", "w"), 4: ("c", "d", "h", "w")}
-"""ncnn's name of each axis, in numpy order, by rank."""

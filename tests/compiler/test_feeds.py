@@ -16,10 +16,8 @@ def test_random_feeds_fit_the_inputs_and_repeat() -> None:
     """The same for the same seed, in -1..1, in shape and type of the input."""
     inputs = [Binding("a", (3, 4)), Binding("b", (100,))]
     first, again, other = (random_feeds(inputs, seed) for seed in (1, 1, 2))
-    assert {name: (x.shape, x.dtype) for name, x in first.items()} == {
-        "a": ((3, 4), np.float32),
-        "b": ((100,), np.float32),
-    }
+    assert {name: x.shape for name, x in first.items()} == {"a": (3, 4), "b": (100,)}
+    assert all(x.dtype == np.float32 for x in first.values())
     assert np.array_equal(first["b"], again["b"]) and not np.array_equal(first["b"], other["b"])
     assert -1 <= first["b"].min() < -0.5 < 0.5 < first["b"].max() <= 1
 

@@ -4,12 +4,14 @@ from ncc.dialects.ncnn import arithmetic as arithmetic
 from ncc.dialects.ncnn import attention as attention
 from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
+from ncc.dialects.ncnn import detection as detection
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
+from ncc.dialects.ncnn import prior_box as prior_box
 from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape

@@ -1,0 +1,311 @@
+"""Statements for `rt.code`: an algorithm with data-dependent steps reads like the algorithm it is.
+
+    code = Code([x], [((8,), f32), ((1,), i64)])
+    count = code.variable(0)
+    with code.range(8) as i:
+        with code.if_(code.inputs[0][i] > 0.5):
+            code.results[0][count.value] = code.inputs[0][i]
+            count.value += 1
+    code.results[1][0] = count.value
+
+Values are float32, index or i1; operators work on two of one type, and numbers take the type of
+what stands beside them. Integers in memory are i64 and are indices when read. A Python loop
+around statements writes them once a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ncc.dialects.comprehension import Tensor
+from ncc.dialects.rt import CodeOp, YieldOp
+from ncc.dialects.weight import Shape
+
+index = IndexType()
+
+Number: TypeAlias = float | int
+Kind: TypeAlias = tuple[Shape, Attribute]
+
+_FLOAT = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "div": arith.DivfOp,
+    "max": arith.MaxnumfOp,
+    "min": arith.MinnumfOp,
+}
+_INTEGER = {
+    "add": arith.AddiOp,
+    "sub": arith.SubiOp,
+    "mul": arith.MuliOp,
+    "max": arith.MaxSIOp,
+    "min": arith.MinSIOp,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A float32, an index or a truth value that the code has at hand."""
+
+    code: Code
+    ssa: SSAValue
+
+    def __add__(self, other: Operand) -> Value:
+        return self.code.binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self.code.binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.code.binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.code.binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.code.binary("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.code.binary("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.code.binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.code.binary("div", other, self)
+
+    def __neg__(self) -> Value:
+        return self.code.apply(arith.NegfOp, self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.code.compare("lt", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.code.compare("le", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.code.compare("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.code.compare("ge", self, other)
+
+    def __and__(self, other: Value) -> Value:
+        """Both hold. Both sides are computed."""
+        return self.code.emit(arith.AndIOp(self.ssa, other.ssa))
+
+    def __or__(self, other: Value) -> Value:
+        """One of both holds. Both sides are computed."""
+        return self.code.emit(arith.OrIOp(self.ssa, other.ssa))
+
+
+Operand: TypeAlias = Value | float | int
+Places: TypeAlias = Operand | tuple[Operand, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Places must lie inside."""
+
+    code: Code
+    memref: SSAValue
+    shape: Shape
+    element: Attribute
+
+    def __getitem__(self, at: Places) -> Value:
+        found = self.code.emit(memref.LoadOp.get(self.memref, self._places(at)))
+        if self.element == i64:
+            return self.code.emit(arith.IndexCastOp(found.ssa, index))
+        return found
+
+    def __setitem__(self, at: Places, value: Operand) -> None:
+        kind = index if self.element == i64 else self.element
+        stored = self.code.value(value, kind).ssa
+        if self.element == i64:
+            stored = self.code.emit(arith.IndexCastOp(stored, i64)).ssa
+        self.code.block.add_op(memref.StoreOp.get(stored, self.memref, self._places(at)))
+
+    def _places(self, at: Places) -> list[SSAValue]:
+        places = at if isinstance(at, tuple) else (at,)
+        if len(places) != len(self.shape):
+            raise IndexError(f"{len(places)} indices into memory of shape {self.shape}")
+        return [self.code.value(place, index).ssa for place in places]
+
+
+class Variable:
+    """A value that changes: `v.value` reads, `v.value = ...` writes."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    @property
+    def value(self) -> Value:
+        return self.memory[0]
+
+    @value.setter
+    def value(self, value: Operand) -> None:
+        self.memory[0] = value
+
+
+class Code:
+    """The body of one `rt.code`, written statement by statement.
+
+    `inputs` are read only; `results` are shapes and element types (f32 or i64), undefined at first.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], results: Sequence[Kind]) -> None:
+        self._operands = list(inputs)
+        self._results = list(results)
+        self._scratch: list[MemRefType[Attribute]] = []
+        self._body = Block()
+        self.block = self._body
+        self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
+        self.results = [self._argument(shape, element) for shape, element in results]
+
+    def _argument(self, shape: Shape, element: Attribute) -> Memory:
+        kind = MemRefType(element, list(shape))
+        argument = self._body.insert_arg(kind, len(self._body.args))
+        return Memory(self, argument, shape, element)
+
+    def operation(self) -> CodeOp:
+        """The whole as an operation; nothing may be written afterwards."""
+        self._body.add_op(YieldOp())
+        kinds = [TensorType(element, list(shape)) for shape, element in self._results]
+        values = [x.value for x in self._operands]
+        return CodeOp(values, kinds, Region(self._body), self._scratch)
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def scratch(self, shape: Shape, element: Attribute = f32) -> Memory:
+        """Memory of this code's own, undefined at first."""
+        memory = self._argument(shape, element)
+        self._scratch.append(MemRefType(element, list(shape)))
+        return memory
+
+    def variable(self, initial: Operand) -> Variable:
+        """A variable, set here: float32 for a float, else an index."""
+        like = f32 if isinstance(initial, float) else index
+        value = self.value(initial, like)
+        variable = Variable(self.scratch((1,), i64 if value.ssa.type == index else f32))
+        variable.value = value
+        return variable
+
+    # --- statements -------------------------------------------------------------------------
+
+    @contextmanager
+    def range(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+        """`for i in range(start, stop)`."""
+        first, last, step = (self.value(bound, index).ssa for bound in (start, stop, 1))
+        body = Block(arg_types=[index])
+        loop = scf.ForOp(first, last, step, [], body)
+        with self._inside(body):
+            yield Value(self, body.args[0])
+        self.block.add_op(loop)
+
+    @contextmanager
+    def if_(self, condition: Value) -> Iterator[None]:
+        """`if condition:`."""
+        body = Block()
+        with self._inside(body):
+            yield
+        self.block.add_op(scf.IfOp(condition.ssa, [], Region(body)))
+
+    @contextmanager
+    def while_(self, condition: Callable[[], Value]) -> Iterator[None]:
+        """`while condition():`, the condition computed anew before each turn."""
+        before, body = Block(), Block()
+        outer, self.block = self.block, before
+        before.add_op(scf.ConditionOp(condition().ssa))
+        self.block = outer
+        with self._inside(body):
+            yield
+        self.block.add_op(scf.WhileOp([], [], [before], [body]))
+
+    @contextmanager
+    def _inside(self, body: Block) -> Iterator[None]:
+        outer, self.block = self.block, body
+        yield
+        body.add_op(scf.YieldOp())
+        self.block = outer
+
+    # --- values -----------------------------------------------------------------------------
+
+    def value(self, operand: Operand, like: Attribute) -> Value:
+        """A value; a number becomes a constant of the type `like`."""
+        if isinstance(operand, Value):
+            return operand
+        constant = (
+            FloatAttr(float(operand), f32) if like == f32 else IntegerAttr(int(operand), index)
+        )
+        return self.emit(
+            arith.ConstantOp.create(properties={"value": constant}, result_types=[like])
+        )
+
+    def emit(self, op: Operation) -> Value:
+        """Add an operation of one result."""
+        self.block.add_op(op)
+        return Value(self, op.results[0])
+
+    def binary(self, name: str, a: Operand, b: Operand) -> Value:
+        """An arithmetic operation on two values of one type."""
+        x, y = self._alike(a, b)
+        table = _FLOAT if x.type == f32 else _INTEGER
+        return self.emit(table[name](x, y))
+
+    def apply(self, operation: type[Operation], *operands: Value) -> Value:
+        """Any operation of arith or math whose result has the type of its operands."""
+        given = [operand.ssa for operand in operands]
+        properties = {"fastmath": arith.FastMathFlagsAttr("none")}
+        return self.emit(
+            operation.create(operands=given, result_types=[given[0].type], properties=properties)
+        )
+
+    def compare(self, name: str, a: Operand, b: Operand) -> Value:
+        """A comparison; false where a float is NaN."""
+        x, y = self._alike(a, b)
+        if x.type == f32:
+            return self.emit(arith.CmpfOp(x, y, f"o{name}"))
+        return self.emit(arith.CmpiOp(x, y, f"s{name}"))
+
+    def _alike(self, a: Operand, b: Operand) -> tuple[SSAValue, SSAValue]:
+        like = next((v.ssa.type for v in (a, b) if isinstance(v, Value)), index)
+        return self.value(a, like).ssa, self.value(b, like).ssa
+
+    def maximum(self, a: Operand, b: Operand) -> Value:
+        """The larger; the other one where a float is NaN."""
+        return self.binary("max", a, b)
+
+    def minimum(self, a: Operand, b: Operand) -> Value:
+        """The smaller; the other one where a float is NaN."""
+        return self.binary("min", a, b)
+
+    def select(self, condition: Value, yes: Operand, no: Operand) -> Value:
+        """`yes if condition else no`; both are computed."""
+        x, y = self._alike(yes, no)
+        return self.emit(arith.SelectOp(condition.ssa, x, y))
+
+    def exp(self, x: Value) -> Value:
+        return self.apply(math.ExpOp, x)
+
+    def sigmoid(self, x: Value) -> Value:
+        """1 / (1 + exp(-x))."""
+        return 1.0 / (self.exp(-x) + 1.0)
+
+    def to_float(self, x: Value) -> Value:
+        """An index as float32."""
+        whole = self.emit(arith.IndexCastOp(x.ssa, i64))
+        return self.emit(arith.SIToFPOp(whole.ssa, f32))

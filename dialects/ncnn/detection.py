@@ -1,0 +1,409 @@
+"""Detections: boxes decoded from feature maps, the best of them kept.
+
+The results are rows (label, score, x1, y1, x2, y2), as many as are found: their number is known
+to the run only. An expansion computes two values, the rows with their largest possible number,
+and how many of them count.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i64
+
+from ncc.dialects.imperative import Code, Memory, Value, Variable
+from ncc.dialects.ncnn.layer import (
+    DYNAMIC,
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    integer,
+    layer,
+    real,
+    reals,
+)
+from ncc.dialects.ncnn.reduction import softmax_array
+from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
+from ncc.dialects.ncnn.window import check_positive
+
+COLUMNS = 6
+"""Label, score, x1, y1, x2, y2."""
+
+MXNET = -233
+"""num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
+
+
+def rows_of(labels: Array, scores: Array, boxes: Array) -> Array:
+    """The rows of a result."""
+    columns = [labels[:, None], scores[:, None], boxes]
+    return np.concatenate(columns, axis=1, dtype=np.float32)
+
+
+def write_row(
+    rows: Memory, place: Value, label: Value, score: Value, boxes: Memory, box: Value
+) -> None:
+    """rows[place] = label, score and row `box` of `boxes`."""
+    rows[place, 0] = rows.code.to_float(label)
+    rows[place, 1] = score
+    for k in range(4):
+        rows[place, 2 + k] = boxes[box, k]
+
+
+@layer("DetectionOutput", inputs=3)
+class DetectionOutputOp(Layer):
+    """The detections of an SSD: location offsets, class scores and prior boxes.
+
+    A box is its prior, moved and scaled by the location and its variances. For each class but the
+    first (background): those with a score above confidence_threshold, the best nms_top_k of them,
+    suppressed by nms_threshold; of all classes the best keep_top_k. Nothing found is (0, 6).
+
+    Inputs: (4 * priors), (priors * classes) and (2, 4 * priors), boxes and variances. With a
+    num_class of -233 as in MXNet: (4 * priors), (classes, priors) and (priors, 4), the variances
+    being params. A box whose background score is high is decoded as well (ncnn leaves it
+    undefined, which matters only where scores do not add up to 1).
+    """
+
+    num_class = integer(0)
+    nms_threshold = real(1, 0.05)
+    nms_top_k = integer(2, 300)
+    keep_top_k = integer(3, 100)
+    confidence_threshold = real(4, 0.5)
+    variances_0 = real(5, 0.1)
+    variances_1 = real(6, 0.1)
+    variances_2 = real(7, 0.2)
+    variances_3 = real(8, 0.2)
+
+    def check(self) -> None:
+        if self.num_class != MXNET:
+            check_positive(self, ["num_class"])
+        check_positive(self, ["nms_top_k", "keep_top_k"])
+
+    def counts(self, location: Shape, confidence: Shape, priors: Shape) -> tuple[int, int]:
+        """The numbers of priors and of classes; `LayerError` where the inputs do not fit."""
+        mxnet = self.num_class == MXNET
+        if len(priors) < 2 or (mxnet and len(confidence) < 2):
+            raise LayerError(f"scores {confidence} and priors {priors} have too few axes")
+        number = priors[-2] if mxnet else priors[-1] // 4
+        classes = confidence[-2] if mxnet else self.num_class
+        held = (prod(location), prod(confidence), prod(priors))
+        if held != (4 * number, classes * number, number * (4 if mxnet else 8)):
+            raise LayerError(
+                f"locations {location}, scores {confidence} and priors {priors} do not fit "
+                f"{number} priors of {classes} classes"
+            )
+        return number, classes
+
+    def infer(self, location: Shape, confidence: Shape, priors: Shape) -> Shape:
+        self.counts(location, confidence, priors)
+        return (DYNAMIC, COLUMNS)
+
+    @property
+    def variances(self) -> list[float]:
+        return [getattr(self, f"variances_{k}") for k in range(4)]
+
+    def reference(self, location: Array, confidence: Array, priors: Array) -> Array:
+        number, classes = self.counts(location.shape, confidence.shape, priors.shape)
+        if self.num_class == MXNET:
+            scores = confidence.reshape(classes, number)
+            prior, variances = priors.reshape(number, 4), np.array(self.variances, np.float32)
+        else:
+            scores = confidence.reshape(number, classes).T
+            prior, variances = priors.reshape(2, number, 4)
+        move = location.reshape(number, 4) * variances
+        size = prior[:, 2:] - prior[:, :2]
+        centre = (prior[:, :2] + prior[:, 2:]) * np.float32(0.5) + move[:, :2] * size
+        half = np.exp(move[:, 2:]) * size * np.float32(0.5)
+        boxes = np.concatenate([centre - half, centre + half], axis=1)
+        found = []
+        for label in range(1, classes):
+            above = np.flatnonzero(scores[label] > np.float32(self.confidence_threshold))
+            best = above[by_score(scores[label, above])][: self.nms_top_k]
+            kept = best[kept_of(boxes[best], self.nms_threshold)]
+            found.append(rows_of(np.full(len(kept), label), scores[label, kept], boxes[kept]))
+        rows = np.concatenate([np.zeros((0, COLUMNS), np.float32), *found])
+        return rows[by_score(rows[:, 1])][: self.keep_top_k]
+
+    def expand(self, b: Builder, location: Tensor, confidence: Tensor, priors: Tensor) -> Tensor:
+        number, classes = self.counts(location.shape, confidence.shape, priors.shape)
+        mxnet = self.num_class == MXNET
+        most = max(1, classes - 1) * min(self.nms_top_k, number)
+        location = b.reshape(location, (number, 4))
+        confidence = b.reshape(confidence, (classes, number) if mxnet else (number, classes))
+        priors = b.reshape(priors, (number, 4) if mxnet else (2, number, 4))
+        rows = min(self.keep_top_k, most)
+        code = Code([location, confidence, priors], [((rows, COLUMNS), f32), ((1,), i64)])
+        boxes = self._decode(code, number)
+        found = _Found(code, most)
+        candidates = _Candidates(code, number, min(self.nms_top_k, number))
+        sorter = Sorter(code, max(number, most))
+        with code.range(classes, 1) as label:
+            self._detect(code, label, boxes, candidates, sorter, found)
+        sorter.sort(found.scores, found.count.value)
+        count = code.minimum(found.count.value, self.keep_top_k)
+        with code.range(count) as place:
+            best = sorter.order[place]
+            label, box = found.labels[best], found.boxes[best]
+            write_row(code.results[0], place, label, found.scores[best], boxes, box)
+        code.results[1][0] = count
+        return b.code(code.operation())[0]
+
+    def _decode(self, code: Code, number: int) -> Memory:
+        """Every prior moved and scaled by its location."""
+        location, _, priors = code.inputs
+        boxes = code.scratch((number, 4))
+        with code.range(number) as i:
+            if self.num_class == MXNET:
+                prior = [priors[i, k] for k in range(4)]
+                move = [location[i, k] * self.variances[k] for k in range(4)]
+            else:
+                prior = [priors[0, i, k] for k in range(4)]
+                move = [location[i, k] * priors[1, i, k] for k in range(4)]
+            for k in range(2):
+                size = prior[k + 2] - prior[k]
+                centre = (prior[k] + prior[k + 2]) * 0.5 + move[k] * size
+                half = code.exp(move[k + 2]) * size * 0.5
+                boxes[i, k] = centre - half
+                boxes[i, k + 2] = centre + half
+        return boxes
+
+    def _detect(
+        self,
+        code: Code,
+        label: Value,
+        boxes: Memory,
+        candidates: _Candidates,
+        sorter: Sorter,
+        found: _Found,
+    ) -> None:
+        """What is found of one class."""
+
+        def score_of(box: Value) -> Value:
+            scores = code.inputs[1]
+            return scores[label, box] if self.num_class == MXNET else scores[box, label]
+
+        count = code.variable(0)
+        with code.range(boxes.shape[0]) as box:
+            score = score_of(box)
+            with code.if_(score > self.confidence_threshold):
+                candidates.scores[count.value] = score
+                candidates.boxes[count.value] = box
+                count.value = count.value + 1
+        sorter.sort(candidates.scores, count.value)
+        best = code.minimum(count.value, self.nms_top_k)
+        with code.range(best) as k:
+            candidates.best[k] = candidates.boxes[sorter.order[k]]
+        kept = suppress(code, boxes, candidates.best, best, candidates.picked, self.nms_threshold)
+        with code.range(kept.value) as k:
+            box = candidates.picked[k]
+            found.add(label, score_of(box), box)
+
+
+class _Candidates:
+    """Memory for the boxes of one class that pass the threshold."""
+
+    def __init__(self, code: Code, number: int, best: int) -> None:
+        self.scores = code.scratch((number,))
+        self.boxes = code.scratch((number,), i64)
+        self.best = code.scratch((best,), i64)
+        self.picked = code.scratch((best,), i64)
+
+
+class _Found:
+    """Memory for what is found: a label, a score and the number of a box each."""
+
+    def __init__(self, code: Code, most: int) -> None:
+        self.count: Variable = code.variable(0)
+        self.scores = code.scratch((most,))
+        self.labels = code.scratch((most,), i64)
+        self.boxes = code.scratch((most,), i64)
+
+    def add(self, label: Value, score: Value, box: Value) -> None:
+        place = self.count.value
+        self.scores[place], self.labels[place], self.boxes[place] = score, label, box
+        self.count.value = place + 1
+
+
+Cell: TypeAlias = tuple[Value, Value]
+
+
+class YoloLayer(Layer):
+    """Detections in feature maps (num_box * (5 + num_class), h, w).
+
+    Each cell has num_box anchors; of each: x, y, width, height, the logit that there is something,
+    and one a class. Boxes with a confidence of at least confidence_threshold are suppressed by
+    nms_threshold, all classes together. Labels count from 1. Nothing found is (0, 6).
+    """
+
+    num_class = integer(0, 20)
+    num_box = integer(1, 5)
+    confidence_threshold = real(2, 0.01)
+    nms_threshold = real(3, 0.45)
+    biases = reals(4)
+
+    def check(self) -> None:
+        check_positive(self, ["num_class", "num_box"])
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        """Width and height of an anchor."""
+        raise NotImplementedError
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        """What anchors of a map (h, w) are measured in: the width and height of the image."""
+        raise NotImplementedError
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        """Confidence and best class (from 0), of logits (boxes, h, w) and (boxes, class, h, w)."""
+        raise NotImplementedError
+
+    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+        """The confidence of the anchor of channels from `first` on; `logit` is its best class's."""
+        raise NotImplementedError
+
+    def infer(self, *maps: Shape) -> Shape:
+        channels = self.num_box * (5 + self.num_class)
+        for shape in maps:
+            if len(shape) != 3 or shape[0] != channels:
+                raise LayerError(
+                    f"input {shape} is not ({channels}, h, w): num_box {self.num_box} times 5 + "
+                    f"num_class {self.num_class}"
+                )
+        for head in range(len(maps)):
+            for box in range(self.num_box):
+                self.anchor(head, box)
+            self.scale(head, 1, 1)
+        return (DYNAMIC, COLUMNS)
+
+    def reference(self, *maps: Array) -> Array:
+        parts = [self._candidates(head, x) for head, x in enumerate(maps)]
+        scores, labels, boxes = (np.concatenate(part) for part in zip(*parts, strict=True))
+        passed = np.flatnonzero(scores >= np.float32(self.confidence_threshold))
+        best = passed[by_score(scores[passed])]
+        kept = best[kept_of(boxes[best], self.nms_threshold)]
+        return rows_of(labels[kept] + 1, scores[kept], boxes[kept])
+
+    def _candidates(self, head: int, x: Array) -> tuple[Array, Array, Array]:
+        """Scores, labels and boxes of all anchors of a map."""
+        h, w = x.shape[1:]
+        split = x.reshape(self.num_box, 5 + self.num_class, h, w)
+        anchors = np.array([self.anchor(head, k) for k in range(self.num_box)], np.float32)
+        wide, high = self.scale(head, w, h)
+        with np.errstate(over="ignore"):
+            scores, labels = self.rate_array(split[:, 4], split[:, 5:])
+            offset = 1 / (1 + np.exp(-split[:, :2]))
+            sizes = np.exp(split[:, 2:4]) * anchors[:, :, None, None]
+        row, column = np.indices((h, w), np.float32)
+        centre_x, centre_y = (column + offset[:, 0]) / w, (row + offset[:, 1]) / h
+        half_x, half_y = sizes[:, 0] / wide / 2, sizes[:, 1] / high / 2
+        corners = [centre_x - half_x, centre_y - half_y, centre_x + half_x, centre_y + half_y]
+        boxes = np.stack(corners, axis=-1).astype(np.float32)
+        return scores.reshape(-1), labels.reshape(-1), boxes.reshape(-1, 4)
+
+    def expand(self, b: Builder, *maps: Tensor) -> Tensor:
+        most = sum(self.num_box * x.shape[1] * x.shape[2] for x in maps)
+        code = Code(maps, [((most, COLUMNS), f32), ((1,), i64)])
+        boxes, found = code.scratch((most, 4)), _Found(code, most)
+        for head in range(len(maps)):
+            for box in range(self.num_box):
+                self._search(code, head, box, boxes, found)
+        sorter = Sorter(code, most)
+        sorter.sort(found.scores, found.count.value)
+        picked = code.scratch((most,), i64)
+        kept = suppress(code, boxes, sorter.order, found.count.value, picked, self.nms_threshold)
+        with code.range(kept.value) as place:
+            best = picked[place]
+            label = found.labels[best] + 1
+            write_row(code.results[0], place, label, found.scores[best], boxes, best)
+        code.results[1][0] = kept.value
+        return b.code(code.operation())[0]
+
+    def _search(self, code: Code, head: int, box: int, boxes: Memory, found: _Found) -> None:
+        """Add what one anchor finds in all cells of a map."""
+        x = code.inputs[head]
+        h, w = x.shape[1:]
+        first = box * (5 + self.num_class)
+        with code.range(h) as i, code.range(w) as j:
+            label, logit = code.variable(0), code.variable(x[first + 5, i, j])
+            with code.range(first + 5 + self.num_class, first + 6) as q:
+                value, best = x[q, i, j], logit.value
+                with code.if_(value > best):
+                    label.value = q - (first + 5)
+                    logit.value = value
+            confidence = self.rate(code, x, first, (i, j), logit.value)
+            with code.if_(confidence >= self.confidence_threshold):
+                place = found.count.value
+                sizes = self.scale(head, w, h)
+                for k, (cell, cells) in enumerate(((j, w), (i, h))):
+                    offset = code.sigmoid(x[first + k, i, j])
+                    centre = (code.to_float(cell) + offset) / float(cells)
+                    size = code.exp(x[first + 2 + k, i, j]) * self.anchor(head, box)[k]
+                    half = size / float(sizes[k]) * 0.5
+                    boxes[place, k] = centre - half
+                    boxes[place, k + 2] = centre + half
+                found.add(label.value, confidence, place)
+
+
+@layer("YoloDetectionOutput", inputs=(1, None))
+class YoloDetectionOutputOp(YoloLayer):
+    """The detections of YOLO version 2: a softmax over the classes.
+
+    Anchors are in cells. Nothing found is an empty result (ncnn then hands on its input).
+    """
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        if len(self.biases) < 2 * self.num_box:
+            raise LayerError(f"{len(self.biases)} biases for {self.num_box} boxes", "biases")
+        return self.biases[2 * box], self.biases[2 * box + 1]
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        return w, h
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        chances = softmax_array(classes, 1)
+        sure = 1 / (1 + np.exp(-something))
+        return sure * chances.max(1), chances.argmax(1)
+
+    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+        total = code.variable(0.0)
+        with code.range(first + 5 + self.num_class, first + 5) as q:
+            total.value = total.value + code.exp(x[q, *cell] - logit)
+        return code.sigmoid(x[first + 4, *cell]) * (1.0 / total.value)
+
+
+@layer("Yolov3DetectionOutput", inputs=(1, None))
+class Yolov3DetectionOutputOp(YoloLayer):
+    """The detections of YOLO version 3: a logistic function a class.
+
+    The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class.
+    `mask` chooses the anchors of each map; they are in pixels, anchors_scale pixels being a cell.
+    """
+
+    mask = reals(5)
+    anchors_scale = reals(6)
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        place = head * self.num_box + box
+        if place >= len(self.mask):
+            raise LayerError(f"{len(self.mask)} in mask, but map {head} needs more", "mask")
+        chosen = int(self.mask[place])
+        if not 0 <= chosen < len(self.biases) // 2:
+            raise LayerError(f"mask names anchor {chosen}, which biases has not", "mask")
+        return self.biases[2 * chosen], self.biases[2 * chosen + 1]
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        if head >= len(self.anchors_scale):
+            raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
+        pixels = np.float32(self.anchors_scale[head])
+        return int(pixels * np.float32(w)), int(pixels * np.float32(h))
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        best = classes.max(1)
+        return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
+
+    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+        something = x[first + 4, *cell]
+        return 1.0 / (code.exp(-something) * (code.exp(-logit) + 1.0) + 1.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.canonicalize import (
     CanonicalizeNcnn,
@@ -21,6 +24,7 @@ from ncc.compiler.ncnn.canonicalize import (
     pattern_names,
 )
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
@@ -174,3 +178,60 @@ def test_chains_of_identities_vanish() -> None:
     assert len(canonicalize(module)) == 4
     network = Network.of(module)
     assert set(network.outputs.values()) == {network.inputs["x"]}
+
+
+# --- against what ncnnoptimize did ----------------------------------------------------------
+
+RECORDED = Path(__file__).parents[4] / "shared" / "golden"
+SUMMARY = RECORDED / "graphs.json"
+GRAPHS: dict[str, Any] = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else {}
+
+# Constants are orphaned by folds, which are no canonicalization.
+AFTER_FOLDS = {"eliminate_orphaned_memorydata"}
+
+
+@pytest.mark.skipif(not GRAPHS, reason="there is no ../shared/golden beside the checkout")
+def test_recorded_graphs_keep_their_numbers() -> None:
+    """Every graph that ncnnoptimize was run on computes the same after canonicalization."""
+    for name in GRAPHS:
+        module = recorded_graph(name)
+        if module is None:
+            continue
+        arrays = feeds(module)
+        before = interpret(module, arrays)
+        canonicalize(module)
+        module.verify()
+        after = interpret(module, arrays)
+        assert list(after) == list(before), name
+        for blob, array in before.items():
+            assert after[blob].shape == array.shape, name
+            np.testing.assert_allclose(after[blob], array, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.skipif(not GRAPHS, reason="there is no ../shared/golden beside the checkout")
+def test_what_ncnnoptimize_did_right_is_done() -> None:
+    """Where ncnnoptimize fired one of these passes and outputs stayed equal, ncc fires too."""
+    checked = set()
+    for name, graph in GRAPHS.items():
+        run = graph["shape"]
+        wanted = (set(run["fired"]) & set(CORE)) - AFTER_FOLDS
+        if not wanted or run.get("wheel", True) or run.get("naive", True):
+            continue
+        module = recorded_graph(name)
+        if module is None:
+            continue
+        fired = {rewrite.pattern for rewrite in canonicalize(module)}
+        assert wanted <= fired, f"{name}: {wanted - fired}"
+        checked |= wanted
+    assert len(checked) >= 6, checked
+
+
+def recorded_graph(name: str) -> ModuleOp | None:
+    """A graph before ncnnoptimize, with shapes; None where it asks for what ncc lacks."""
+    path = RECORDED / "graphs" / f"{name}.in.param"
+    try:
+        module = read(path, path.with_suffix(".bin")).module
+        infer_shapes(module)
+    except (ModelError, Unsupported):
+        return None
+    return module

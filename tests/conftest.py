@@ -17,6 +17,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -189,8 +190,8 @@ def check(
     if expected is None:
         raise ValueError("nothing to judge by: neither `expected` nor the reference")
     for inferred, array in zip(shapes, expected, strict=True):
-        known = [n if s < 0 else s for s, n in zip(inferred, array.shape, strict=True)]
-        assert tuple(known) == array.shape, f"inferred {inferred}, but the result is {array.shape}"
+        extents = [s if s >= 0 else n for s, n in zip_longest(inferred, array.shape, fillvalue=0)]
+        assert tuple(extents) == array.shape, f"inferred {inferred}, but it is {array.shape}"
     if expand:
         function = expand_layer(op, [array.shape for array in inputs])
         if not any(isinstance(inner, CodeOp) for inner in function.walk()):

@@ -212,7 +212,7 @@ class Evaluator:
         """Contents that nobody may read: NaN, so that who reads them is seen."""
         dtype = dtype_of(_element(op.results[0]), self.dtype)
         shape = _static_shape(op)
-        return np.full(shape, np.nan, dtype) if dtype.kind == "f" else np.zeros(shape, dtype)
+        return np.broadcast_to(np.array(np.nan if dtype.kind == "f" else 0, dtype), shape)
 
     def pad(self, op: tensor.PadOp) -> Array:
         source = self.values[op.source]

@@ -1,0 +1,66 @@
+"""Running a computation that is written as loops, for tests of who writes it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+from llvmlite import binding
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f32
+from xdsl.ir import Region
+
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.target import BASELINE
+from ncc.dialects.rt import CodeOp
+from ncc.dialects.weight import Array
+
+RunCode = Callable[[CodeOp, Sequence[Array]], list[Array]]
+
+
+@pytest.fixture(scope="session")
+def run_code() -> Iterator[RunCode]:
+    """run_code(op, arrays): the results of an `rt.code`, compiled for any x86-64."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    engines: list[binding.ExecutionEngine] = []
+
+    def run(code: CodeOp, arrays: Sequence[Array]) -> list[Array]:
+        body = code.body.block
+        memory = [np.ascontiguousarray(array, np.float32) for array in arrays]
+        memory += [_undefined(argument.type) for argument in body.args[len(arrays) :]]
+        engines.append(_engine(code))
+        address = engines[-1].get_function_address("code")
+        pointers = [array.ctypes.data for array in memory]
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(address)(*pointers)
+        return memory[len(arrays) : len(arrays) + len(code.results)]
+
+    yield run
+
+
+def _undefined(kind: object) -> Array:
+    """Memory of a memref's type with values that nobody can mistake for a result."""
+    assert isinstance(kind, MemRefType)
+    floats = kind.element_type == f32
+    return np.full(kind.get_shape(), np.nan if floats else -(1 << 40), "f4" if floats else "i8")
+
+
+def _engine(code: CodeOp) -> binding.ExecutionEngine:
+    """Machine code of the region; its scratch memory becomes arguments."""
+    body = code.body.clone()
+    end = body.block.last_op
+    assert end is not None
+    body.block.erase_op(end)
+    body.block.add_op(func.ReturnOp())
+    types = [argument.type for argument in body.block.args]
+    module = ModuleOp([func.FuncOp("code", (types, []), Region(body.detach_block(0)))])
+    module.verify()
+    text = emit_llvm(lower(module, BASELINE), BASELINE)
+    machine = binding.Target.from_default_triple().create_target_machine()
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(emit_object(text, BASELINE)))
+    engine.finalize_object()
+    return engine

@@ -1,0 +1,120 @@
+"""Pooling: windows, tails, what a mean counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.dialects.ncnn.layer import LayerError
+
+Check = Callable[..., Any]
+
+
+@pytest.mark.layer("Pooling")
+def test_recorded(case: Any, check_layer: Check) -> None:
+    """Pooling is what ncnn recorded."""
+    check_layer(case)
+
+
+def ramp(*shape: int) -> np.ndarray[Any, Any]:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def array(*rows: object) -> list[np.ndarray[Any, Any]]:
+    return [np.array(rows, np.float32)]
+
+
+X = ramp(1, 3, 3)
+AVERAGE = {"pooling_type": 1, "kernel_w": 2, "stride_w": 2}
+
+
+def test_full_mode_counts_the_partial_window(check_layer: Check) -> None:
+    """In mode 0 a tail makes the last window whole; the largest ignores what it adds."""
+    params = {"kernel_w": 2, "stride_w": 2}
+    check_layer("Pooling", params, [X], expected=array([[4, 5], [7, 8]]))
+    check_layer("Pooling", {**params, "pad_mode": 1}, [X], expected=array([[4]]))
+
+
+def test_a_window_of_padding_only_has_the_lowest_number(check_layer: Check) -> None:
+    """Outside stands -FLT_MAX, so that negative values are kept."""
+    params = {"kernel_w": 1, "pad_left": 1, "pad_mode": 1}
+    lowest = np.finfo(np.float32).min
+    (expected,) = array([[lowest, lowest, lowest], [lowest, -5, lowest], [lowest, lowest, lowest]])
+    check_layer("Pooling", params, [np.full((1, 1, 1), -5, np.float32)], expected=[expected])
+
+
+def test_a_mean_counts_real_cells_or_the_window(check_layer: Check) -> None:
+    """The divisor is the number of cells inside, or always that of the window."""
+    inside = array([[2, 3.5], [6.5, 8]])
+    check_layer("Pooling", AVERAGE, [X], expected=inside)
+    window = array([[2, 7 / 4], [13 / 4, 2]])
+    check_layer("Pooling", {**AVERAGE, "avgpool_count_include_pad": 1}, [X], expected=window)
+
+
+def test_same_padding_counts_as_real(check_layer: Check) -> None:
+    """In modes 2 and 3 the padding that SAME adds is counted in a mean."""
+    upper = array([[2, 7 / 4], [13 / 4, 2]])
+    lower = array([[0, 3 / 4], [9 / 4, 6]])
+    check_layer("Pooling", {**AVERAGE, "pad_mode": 2}, [X], expected=upper)
+    check_layer("Pooling", {**AVERAGE, "pad_mode": 3}, [X], expected=lower)
+
+
+def test_a_mean_of_no_real_cell_is_nan(check_layer: Check) -> None:
+    """A window in the padding divides zero by zero."""
+    params = {"pooling_type": 1, "kernel_w": 1, "pad_left": 1, "pad_right": 0, "pad_top": 0}
+    expected = array([[np.nan, 7.0]])
+    check_layer("Pooling", {**params, "pad_mode": 1}, [np.full((1, 1, 1), 7.0)], expected=expected)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(0, [8.0]), (1, [4.0])])
+def test_global_pooling_makes_a_vector(
+    kind: int, expected: list[float], check_layer: Check
+) -> None:
+    """The space of each channel becomes one value."""
+    params = {"pooling_type": kind, "global_pooling": 1}
+    check_layer("Pooling", params, [X], expected=[np.array(expected, np.float32)])
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("size", [(1, 1), (2, 4), (5, 6), (3, -233), (7, 9)])
+def test_adaptive_pooling_divides_any_size(
+    kind: int, size: tuple[int, int], check_layer: Check
+) -> None:
+    """Parts that are equal, that overlap, and that are smaller than a cell; -233 keeps."""
+    params = {"pooling_type": kind, "adaptive_pooling": 1, "out_h": size[0], "out_w": size[1]}
+    check_layer("Pooling", params, [ramp(2, 5, 6)])
+
+
+def test_fewer_or_more_axes_than_three(check_layer: Check) -> None:
+    """A matrix is one channel; of (c, d, h, w) the first of d is read."""
+    params = {"kernel_w": 3, "pad_mode": 1}
+    check_layer("Pooling", params, [ramp(3, 3)], expected=array([[8]]))
+    check_layer("Pooling", params, [ramp(1, 2, 3, 3)], expected=array([[8]]))
+
+
+@pytest.mark.parametrize(
+    ("params", "param"),
+    [
+        ({"kernel_w": 0}, "kernel_w"),
+        ({"stride_h": 0}, "stride_h"),
+        ({"pad_left": -1}, "pad_left"),
+        ({"pad_mode": 4}, "pad_mode"),
+        ({"pooling_type": 2}, "pooling_type"),
+        ({"adaptive_pooling": 1, "out_w": 0}, "out_w"),
+    ],
+)
+def test_refuses_params(params: dict[str, int], param: str, check_layer: Check) -> None:
+    """Params that ncnn cannot run are refused by name."""
+    with pytest.raises(LayerError) as caught:
+        check_layer("Pooling", {"kernel_w": 2, **params}, [X])
+    assert caught.value.param == param
+
+
+def test_refuses_a_window_that_does_not_fit(check_layer: Check) -> None:
+    """In every mode but SAME."""
+    for mode in (0, 1):
+        with pytest.raises(LayerError, match="4x4 does not fit into 3x3"):
+            check_layer("Pooling", {"kernel_w": 4, "pad_mode": mode}, [X])

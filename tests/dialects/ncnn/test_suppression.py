@@ -1,0 +1,64 @@
+"""Sorting candidates and suppressing those that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import TensorType, f32, i64
+from xdsl.dialects.test import TestOp
+
+from ncc.dialects.comprehension import Tensor
+from ncc.dialects.imperative import Code
+from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
+
+RunCode = Callable[..., list[np.ndarray[Any, Any]]]
+
+
+def operand(*shape: int) -> Tensor:
+    return Tensor(TestOp(result_types=[TensorType(f32, shape)]).results[0], shape)
+
+
+def test_overlap_is_intersection_over_union() -> None:
+    """A third of two boxes is shared: kept at a threshold of 0.5, dropped at 0.3."""
+    boxes = np.array([[0, 0, 2, 1], [1, 0, 3, 1], [5, 5, 6, 6]], np.float32)
+    assert kept_of(boxes, 0.5).tolist() == [0, 1, 2]
+    assert kept_of(boxes, 0.3).tolist() == [0, 2]
+
+
+def test_what_was_dropped_drops_nothing() -> None:
+    """Only boxes that were kept suppress others."""
+    boxes = np.array([[0, 0, 4, 1], [1, 0, 5, 1], [3.5, 0, 7.5, 1]], np.float32)
+    assert kept_of(boxes, 0.2).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 33])
+def test_statements_sort_as_numpy_does(count: int, run_code: RunCode) -> None:
+    """By falling score, equal scores in their order, any number of candidates."""
+    scores = np.random.default_rng(count).integers(0, 9, 40).astype(np.float32)
+    code = Code([operand(40)], [((40,), i64)])
+    sorter = Sorter(code, 40)
+    sorter.sort(code.inputs[0], code.variable(count).value)
+    with code.range(count) as i:
+        code.results[0][i] = sorter.order[i]
+    (order,) = run_code(code.operation(), [scores])
+    assert order[:count].tolist() == by_score(scores[:count]).tolist()
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.7])
+def test_statements_suppress_as_numpy_does(threshold: float, run_code: RunCode) -> None:
+    """The same boxes are kept."""
+    generator = np.random.default_rng(5)
+    low = generator.random((30, 2))
+    boxes = np.concatenate([low, low + generator.random((30, 2))], 1).astype(np.float32)
+    code = Code([operand(30, 4)], [((30,), i64), ((1,), i64)])
+    order = code.scratch((30,), i64)
+    with code.range(30) as i:
+        order[i] = i
+    count = code.variable(30).value
+    kept = suppress(code, code.inputs[0], order, count, code.results[0], threshold)
+    code.results[1][0] = kept.value
+    picked, number = run_code(code.operation(), [boxes])
+    assert picked[: number[0]].tolist() == kept_of(boxes, threshold).tolist()

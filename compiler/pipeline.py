@@ -23,16 +23,17 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.place import Root
-from ncc.compiler.linalg.plan_memory import Plan, plan
+from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.options import Options
+from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import read
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Artifact, Binding
@@ -104,6 +105,8 @@ class _Compilation:
             self.param, self.bin, random_weights=options.random_weights, outputs=options.outputs
         ).module
         infer_shapes(module, options.input_shapes)
+        if options.opt_level >= 1:
+            canonicalize(module)
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:

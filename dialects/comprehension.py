@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -33,7 +33,8 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -54,8 +55,8 @@ from ncc.dialects.weight import ConstantOp, Shape, WeightAttr
 Index: TypeAlias = AffineExpr | int
 Indices: TypeAlias = Sequence[Index]
 
-PARALLEL = linalg.IteratorTypeAttr(linalg.IteratorType.PARALLEL)
-REDUCTION = linalg.IteratorTypeAttr(linalg.IteratorType.REDUCTION)
+PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
+REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
 _FASTMATH = arith.FastMathFlagsAttr("none")
 
 
@@ -155,53 +156,44 @@ class Builder:
         if not target:  # a scalar is a vector of one, so that every result has an axis
             target = [AffineDimExpr(len(extents))]
             extents.append(1)
-        reads, captured = _reads(of), _dims_of(of)
-        reduced = {_dim(loop) for loop in over}
-        used = sorted({d for e in target for d in e.used_dims()} | captured | reduced)
-        for read in reads:
-            _learn_extents(extents, read)
-        missing = [d for d in used if extents[d] is None]
-        if missing:
-            raise ValueError(f"loops {missing} of {self.doc!r} have no extent; write name:n")
-        sizes = {d: e for d, e in enumerate(extents) if e is not None}
-        rename: list[AffineExpr] = [AffineExpr.constant(0)] * len(extents)
-        for position, d in enumerate(used):
-            rename[d] = AffineDimExpr(position)
-
-        def to_map(exprs: Sequence[AffineExpr]) -> AffineMapAttr:
-            renamed = tuple(e.replace_dims_and_symbols(rename, []) for e in exprs)
-            return AffineMapAttr(AffineMap(len(used), 0, renamed))
-
-        shown = {e.position for r in reads for e in r.at if isinstance(e, AffineDimExpr)}
-        shown |= {e.position for e in target if isinstance(e, AffineDimExpr)}
-        hidden = [d for d in used if d not in shown]
-        outs = self._outs(target, sizes, combine, init)
+        reads, reduced = _reads(of), {_dim(loop) for loop in over}
+        used = {d for e in target for d in e.used_dims()} | _dims_of(of) | reduced
+        loops_used = _Loops.of(sorted(used), extents, reads, target, self.doc)
+        outs = self._outs(target, loops_used.sizes, combine, init)
         inputs = [r.tensor.value for r in reads]
-        maps = [to_map(r.at) for r in reads]
-        if hidden:
-            inputs.append(self.empty([sizes[d] for d in hidden]).value)
-            maps.append(to_map([AffineDimExpr(d) for d in hidden]))
-        maps.append(to_map(target))
+        maps = [loops_used.map(r.at) for r in reads]
+        if loops_used.hidden:
+            inputs.append(self.empty([loops_used.sizes[d] for d in loops_used.hidden]).value)
+            maps.append(loops_used.map([AffineDimExpr(d) for d in loops_used.hidden]))
+        maps.append(loops_used.map(target))
         body = Block(arg_types=[*(_element(v) for v in inputs), outs.element_type])
-        writer = _BodyWriter(body, reads, {d: p for p, d in enumerate(used)})
+        writer = _BodyWriter(body, reads, loops_used.position)
         result = writer.write(of)
         if combine is not None:
             result = writer.add(combine, [body.args[-1], result], (("fastmath", _FASTMATH),))
         body.add_op(LinalgYieldOp.create(operands=[result]))
-        op = GenericOp.create(
+        kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
+        return self._add(self._generic(inputs, outs, maps, kinds, body), outs.shape)
+
+    def _generic(
+        self,
+        inputs: Sequence[SSAValue],
+        outs: Tensor,
+        maps: Sequence[AffineMapAttr],
+        kinds: Sequence[IteratorTypeAttr],
+        body: Block,
+    ) -> GenericOp:
+        return GenericOp.create(
             operands=[*inputs, outs.value],
             result_types=[outs.value.type],
             properties={
                 "indexing_maps": ArrayAttr(maps),
-                "iterator_types": ArrayAttr(
-                    [REDUCTION if d in reduced else PARALLEL for d in used]
-                ),
+                "iterator_types": ArrayAttr(kinds),
                 "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
                 **({"doc": StringAttr(self.doc)} if self.doc else {}),
             },
             regions=[Region(body)],
         )
-        return self._add(op, outs.shape)
 
     def _outs(
         self,
@@ -244,7 +236,7 @@ class Builder:
             properties={"value": FloatAttr(value, f32)}, result_types=[f32]
         )
         self.block.add_op(constant)
-        op = linalg.ops.FillOp([constant.results[0]], [into.value], [into.value.type])
+        op = FillOp([constant.results[0]], [into.value], [into.value.type])
         return self._add(op, into.shape)
 
     def full(self, shape: Sequence[int], value: float) -> Tensor:
@@ -417,6 +409,45 @@ def _dims_of(root: Scalar) -> set[int]:
     return dims
 
 
+@dataclass(frozen=True)
+class _Loops:
+    """The loops of one computation: their extents, and their positions without gaps.
+
+    `hidden` loops index no axis alone; an empty operand of that shape says their extents.
+    """
+
+    position: dict[int, int]
+    sizes: dict[int, int]
+    hidden: list[int]
+    declared: int
+
+    @staticmethod
+    def of(
+        used: Sequence[int],
+        extents: list[int | None],
+        reads: Sequence[Read],
+        target: Sequence[AffineExpr],
+        doc: str,
+    ) -> _Loops:
+        for read in reads:
+            _learn_extents(extents, read)
+        missing = [d for d in used if extents[d] is None]
+        if missing:
+            raise ValueError(f"loops {missing} of {doc!r} have no extent; write name:n")
+        shown = {e.position for r in reads for e in r.at if isinstance(e, AffineDimExpr)}
+        shown |= {e.position for e in target if isinstance(e, AffineDimExpr)}
+        sizes = {d: e for d, e in enumerate(extents) if e is not None}
+        position = {d: i for i, d in enumerate(used)}
+        return _Loops(position, sizes, [d for d in used if d not in shown], len(extents))
+
+    def map(self, exprs: Sequence[AffineExpr]) -> AffineMapAttr:
+        rename: list[AffineExpr] = [AffineExpr.constant(0)] * self.declared
+        for d, position in self.position.items():
+            rename[d] = AffineDimExpr(position)
+        renamed = tuple(e.replace_dims_and_symbols(rename, []) for e in exprs)
+        return AffineMapAttr(AffineMap(len(self.position), 0, renamed))
+
+
 def _learn_extents(extents: list[int | None], read: Read) -> None:
     for expr, extent in zip(read.at, read.tensor.shape, strict=True):
         if isinstance(expr, AffineDimExpr):
@@ -462,7 +493,7 @@ class _BodyWriter:
                 return self.add(arith.ConstantOp, (), value, node.type)
             case LoopIndex():
                 dim = (("dim", IntegerAttr(self.loops[_dim(node.loop)], i64)),)
-                return self.add(linalg.ops.IndexOp, (), dim, index)
+                return self.add(IndexOp, (), dim, index)
             case Gather():
                 at = [self.written[id(i)] for i in node.at]
                 return self.add(tensor.ExtractOp, [node.tensor.value, *at], (), node.type)

@@ -227,7 +227,7 @@ class _Packer:
         """The access on the split loops."""
         results: list[AffineExpr] = []
         inner: list[int] = []
-        for axis, form in enumerate(access.index):
+        for form in access.index:
             in_blocks = constant or (packed and (form.bare in split or form.bare is None))
             terms: dict[int, int] = {}
             for loop, factor in form.terms:

@@ -14,8 +14,6 @@ a padded value) a copy is inserted and said: no value is ever in two places.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
 from math import prod
 
 from xdsl.dialects import arith, func, tensor
@@ -25,56 +23,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import ConstantOp
-
-
-class Kind(Enum):
-    """What memory a root is part of."""
-
-    ARENA = auto()
-    CONSTANT = auto()
-    INPUT = auto()
-    OUTPUT = auto()
-
-
-HEADER_BYTES = 64
-"""In front of an output whose number of rows only the run knows: the row count, an int64."""
-
-
-@dataclass(eq=False)
-class Root:
-    """Memory of its own: `elements` values of `element_bytes` bytes.
-
-    `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
-    root starts in the arena, the packed weights or the output.
-    """
-
-    kind: Kind
-    elements: int
-    element_bytes: int
-    number: int
-    value: SSAValue
-    byte_offset: int = 0
-
-    @property
-    def bytes(self) -> int:
-        return self.elements * self.element_bytes
-
-
-@dataclass(frozen=True)
-class Place:
-    """A strided window of a root; offset and strides count elements."""
-
-    root: Root
-    offset: int
-    strides: tuple[int, ...]
-
-    def moved(self, by: Sequence[int]) -> Place:
-        """The window that starts `by` cells further along each axis."""
-        distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
-        return Place(self.root, self.offset + distance, self.strides)
-
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)

@@ -10,51 +10,17 @@ Needs: an outlined network (`fuse-groups`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.place import Kind, Place, Placement, Root, callee_of
+from ncc.compiler.linalg.place import Placement, callee_of
 from ncc.compiler.linalg.view import pad_value, shape_of
+from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
 
 ALIGNMENT = 64
-
-
-@dataclass(frozen=True)
-class Call:
-    """A kernel on the places of its operands, then of its results."""
-
-    function: func.FuncOp
-    operands: tuple[Place, ...]
-    results: tuple[Place, ...]
-    layers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The cells of a padded tensor that are not the padded value's own, set to `value`."""
-
-    place: Place
-    shape: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    value: float
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What one inference does and where its values are."""
-
-    steps: tuple[Call | Frame, ...]
-    places: dict[SSAValue, Place]
-    constants: tuple[Root, ...]
-    arena_bytes: int
-    constant_bytes: int
-    outputs: tuple[Root, ...]
 
 
 def plan(module: ModuleOp) -> Plan:
@@ -122,13 +88,6 @@ def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call 
 
 def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
-
-
-def touched(step: Call | Frame) -> tuple[list[Root], list[Root]]:
-    """The roots that a step reads and those that it writes."""
-    if isinstance(step, Frame):
-        return [], [step.place.root]
-    return [p.root for p in step.operands], [p.root for p in step.results]
 
 
 def _lay_out(steps: Sequence[Call | Frame]) -> int:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 
-from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -126,8 +127,8 @@ class View:
         self.write = accesses[-1]
         self.body: Block = op.body.block
         kinds = [k.data for k in op.iterator_types.data]
-        self.reduced = [d for d, k in enumerate(kinds) if k is linalg.IteratorType.REDUCTION]
-        self.parallel = [d for d, k in enumerate(kinds) if k is linalg.IteratorType.PARALLEL]
+        self.reduced = [d for d, k in enumerate(kinds) if k is IteratorType.REDUCTION]
+        self.parallel = [d for d, k in enumerate(kinds) if k is IteratorType.PARALLEL]
         self.extents = self._extents(accesses, len(kinds))
 
     def _extents(self, accesses: Sequence[Access], count: int) -> tuple[int, ...]:
@@ -217,7 +218,7 @@ class View:
     @cached_property
     def indexed(self) -> set[int]:
         """Loops whose value the body reads (`linalg.index`)."""
-        return {op.dim.value.data for op in self.body.ops if isinstance(op, linalg.ops.IndexOp)}
+        return {op.dim.value.data for op in self.body.ops if isinstance(op, IndexOp)}
 
     @cached_property
     def captured(self) -> list[SSAValue]:

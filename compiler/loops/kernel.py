@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, func, linalg, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import FloatAttr, TensorType, f32
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.plan_memory import Call
 from ncc.compiler.linalg.view import Linear, View
+from ncc.compiler.plan import Call
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def constant_kernel(
     constant = arith.ConstantOp.create(
         properties={"value": FloatAttr(value, f32)}, result_types=[f32]
     )
-    body.add_ops([constant, linalg.ops.YieldOp.create(operands=[constant.results[0]])])
+    body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
     kernel = Kernel(
         extents=tuple(extents),
         reduced=frozenset(),
@@ -365,7 +365,7 @@ def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set
     if len(stage.body.args) > len(stage.inputs) and flight_varies:
         values.add(stage.body.args[-1])
     for op in stage.body.ops:
-        by_index = isinstance(op, linalg.ops.IndexOp) and kernel.index_of[op.dim.value.data] == lane
+        by_index = isinstance(op, IndexOp) and kernel.index_of[op.dim.value.data] == lane
         if by_index or any(operand in values for operand in op.operands):
             values.update(op.results)
     return values

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from xdsl.dialects import arith, func, linalg, tensor, vector
+from xdsl.dialects import arith, func, tensor, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, TensorType, VectorType
+from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -427,7 +428,7 @@ class Nest:
             return values[operand]
 
         for op in stage.body.ops:
-            if isinstance(op, linalg.ops.YieldOp):
+            if isinstance(op, YieldOp):
                 return value_of(op.operands[0])
             fused = self._multiply_add(op, value_of)
             if fused is not None:
@@ -449,7 +450,7 @@ class Nest:
                 if isinstance(data, FloatAttr | IntegerAttr):
                     return self.builder.constant(data.value.data, op.results[0].type)
                 raise CompilerBug(f"a body with the constant {data}")
-            case linalg.ops.IndexOp():
+            case IndexOp():
                 return self._loop_index(op.dim.value.data, point)
             case tensor.ExtractOp():
                 return self._extract(op, value_of, moving)

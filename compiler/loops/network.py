@@ -23,11 +23,10 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.place import Kind, Place, Root
-from ncc.compiler.linalg.plan_memory import Call, Frame, Plan, touched
 from ncc.compiler.loops import code, nest
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
 from ncc.compiler.loops.schedule import Schedule, choose
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 

@@ -1,0 +1,100 @@
+"""The memory plan: what one inference does, step by step, and where its values are.
+
+The structured level makes it (`linalg/plan_memory`), the loops level reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+
+class Kind(Enum):
+    """What memory a root is part of."""
+
+    ARENA = auto()
+    CONSTANT = auto()
+    INPUT = auto()
+    OUTPUT = auto()
+
+
+HEADER_BYTES = 64
+"""In front of an output whose number of rows only the run knows: the row count, an int64."""
+
+
+@dataclass(eq=False)
+class Root:
+    """Memory of its own: `elements` values of `element_bytes` bytes.
+
+    `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
+    root starts in the arena, the packed weights or the output.
+    """
+
+    kind: Kind
+    elements: int
+    element_bytes: int
+    number: int
+    value: SSAValue
+    byte_offset: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.element_bytes
+
+
+@dataclass(frozen=True)
+class Place:
+    """A strided window of a root; offset and strides count elements."""
+
+    root: Root
+    offset: int
+    strides: tuple[int, ...]
+
+    def moved(self, by: Sequence[int]) -> Place:
+        """The window that starts `by` cells further along each axis."""
+        distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
+        return Place(self.root, self.offset + distance, self.strides)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kernel on the places of its operands, then of its results."""
+
+    function: func.FuncOp
+    operands: tuple[Place, ...]
+    results: tuple[Place, ...]
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The cells of a padded tensor that are not the padded value's own, set to `value`."""
+
+    place: Place
+    shape: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    value: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one inference does and where its values are."""
+
+    steps: tuple[Call | Frame, ...]
+    places: dict[SSAValue, Place]
+    constants: tuple[Root, ...]
+    arena_bytes: int
+    constant_bytes: int
+    outputs: tuple[Root, ...]
+
+
+def touched(step: Call | Frame) -> tuple[list[Root], list[Root]]:
+    """The roots that a step reads and those that it writes."""
+    if isinstance(step, Frame):
+        return [], [step.place.root]
+    return [p.root for p in step.operands], [p.root for p in step.results]

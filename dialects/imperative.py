@@ -171,6 +171,7 @@ class Code:
         self._operands = list(inputs)
         self._results = list(results)
         self._scratch: list[MemRefType[Attribute]] = []
+        self._constants: dict[tuple[Block, Attribute], Value] = {}
         self._body = Block()
         self.block = self._body
         self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
@@ -251,9 +252,12 @@ class Code:
         constant = (
             FloatAttr(float(operand), f32) if like == f32 else IntegerAttr(int(operand), index)
         )
-        return self.emit(
-            arith.ConstantOp.create(properties={"value": constant}, result_types=[like])
-        )
+        key = (self.block, constant)
+        if key not in self._constants:
+            properties = {"value": constant}
+            op = arith.ConstantOp.create(properties=properties, result_types=[constant.type])
+            self._constants[key] = self.emit(op)
+        return self._constants[key]
 
     def emit(self, op: Operation) -> Value:
         """Add an operation of one result."""

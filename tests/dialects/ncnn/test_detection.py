@@ -1,0 +1,131 @@
+"""Detections: the references against ncnn, the compiled statements against ncnn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.rt import CodeOp
+
+Array = np.ndarray[Any, Any]
+Check = Callable[..., Any]
+Detect = Callable[..., Array]
+
+
+@pytest.fixture(scope="session")
+def detect(expand: Callable[..., Any], run_code: Callable[..., list[Array]]) -> Detect:
+    """detect(type, params, inputs): the rows that the compiled expansion finds."""
+
+    def run(type: str, params: Mapping[str, Any], inputs: Sequence[Array]) -> Array:
+        ops = expand(type, params, [x.shape for x in inputs])
+        code = next(op for op in ops if isinstance(op, CodeOp))
+        rows, count = run_code(code, inputs)
+        return rows[: count[0]]
+
+    return run
+
+
+@pytest.mark.layer("DetectionOutput", "YoloDetectionOutput", "Yolov3DetectionOutput")
+def test_recorded(case: Any, check_layer: Check, detect: Detect) -> None:
+    """Reference and compiled expansion find what ncnn recorded; its empty blob has no rows."""
+    (expected,) = case.outputs
+    expected = expected.reshape(-1, 6)
+    params = case.params
+    check_layer(case.type, params, case.inputs, expected=[expected], eps=case.eps)
+    found = detect(case.type, params, case.inputs)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=case.eps, atol=case.eps)
+
+
+PRIORS = np.array([[0, 0, 2, 2], [0, 0, 2, 2.5], [4, 4, 6, 6]], np.float32)
+VARIANCES = np.full((3, 4), 0.5, np.float32)
+SSD = {"num_class": 3, "nms_threshold": 0.5, "confidence_threshold": 0.25}
+
+
+def ssd_inputs(scores: Sequence[Sequence[float]]) -> list[Array]:
+    both = np.stack([PRIORS.reshape(-1), VARIANCES.reshape(-1)])
+    return [np.zeros(12, np.float32), np.array(scores, np.float32).reshape(-1), both]
+
+
+def test_ssd_suppresses_each_class_by_itself(check_layer: Check, detect: Detect) -> None:
+    """Two boxes overlap: of one class the worse is dropped, of two classes both stay."""
+    inputs = ssd_inputs([[0, 0.9, 0.3], [0, 0.8, 0.1], [0, 0.2, 0.5]])
+    expected = np.array(
+        [[1, 0.9, 0, 0, 2, 2], [2, 0.5, 4, 4, 6, 6], [2, 0.3, 0, 0, 2, 2]], np.float32
+    )
+    check_layer("DetectionOutput", SSD, inputs, expected=[expected])
+    np.testing.assert_allclose(detect("DetectionOutput", SSD, inputs), expected, rtol=1e-6)
+
+
+def test_ssd_moves_and_scales_its_priors(check_layer: Check) -> None:
+    """Centres move by variance * location * size, sizes grow by exp(variance * location)."""
+    location, confidence, priors = ssd_inputs([[0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    location[8:] = [1, 0, 2 * np.log(2), 0]
+    expected = np.array([[2, 1, 4, 4, 8, 6]], np.float32)
+    check_layer("DetectionOutput", SSD, [location, confidence, priors], expected=[expected])
+
+
+def test_ssd_keeps_the_best(check_layer: Check, detect: Detect) -> None:
+    """nms_top_k counts in each class before suppression, keep_top_k what all classes gave."""
+    inputs = ssd_inputs([[0, 0.9, 0.3], [0, 0.95, 0.4], [0, 0.5, 0.6]])
+    params = {**SSD, "nms_top_k": 2, "keep_top_k": 2}
+    found = detect("DetectionOutput", params, inputs)
+    np.testing.assert_allclose(found[:, :2], [[1, 0.95], [2, 0.6]], rtol=1e-6)
+    check_layer("DetectionOutput", params, inputs, expected=[found])
+
+
+def test_nothing_found_has_no_rows(check_layer: Check, detect: Detect) -> None:
+    """The result is (0, 6)."""
+    inputs = ssd_inputs([[1, 0, 0]] * 3)
+    check_layer("DetectionOutput", SSD, inputs, expected=[np.zeros((0, 6))])
+    assert detect("DetectionOutput", SSD, inputs).shape == (0, 6)
+    empty = np.full((6, 2, 2), -9, np.float32)
+    params = {"num_class": 1, "num_box": 1, "biases": (1.0, 1.0)}
+    check_layer("YoloDetectionOutput", params, [empty], expected=[np.zeros((0, 6))])
+    assert detect("YoloDetectionOutput", params, [empty]).shape == (0, 6)
+
+
+def test_yolo_3_is_surer_than_the_product(check_layer: Check) -> None:
+    """The confidence is 1 / (1 + e^-b (1 + e^-c)): 1/3 of two logits of 0, not 1/4."""
+    params = {
+        "num_class": 1, "num_box": 1, "biases": (8.0, 4.0), "mask": (0.0,), "anchors_scale": (8.0,),
+    }  # fmt: skip
+    expected = np.array([[1, 1 / 3, 0, 0.25, 1, 0.75]], np.float32)
+    zeros = np.zeros((6, 1, 1), np.float32)
+    check_layer("Yolov3DetectionOutput", params, [zeros], expected=[expected])
+
+
+YOLO = {"num_class": 1, "num_box": 1, "biases": (1.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("type", "params", "shapes", "param"),
+    [
+        ("YoloDetectionOutput", {"num_class": 0}, [(6, 1, 1)], "num_class"),
+        ("YoloDetectionOutput", {"biases": (1.0,)}, [(6, 1, 1)], "biases"),
+        ("YoloDetectionOutput", {}, [(7, 1, 1)], None),
+        ("Yolov3DetectionOutput", {}, [(6, 1, 1)], "mask"),
+        ("Yolov3DetectionOutput", {"mask": (3.0,)}, [(6, 1, 1)], "mask"),
+        ("Yolov3DetectionOutput", {"mask": (0.0,)}, [(6, 1, 1)], "anchors_scale"),
+    ],
+)
+def test_yolo_refuses(
+    type: str, params: dict[str, Any], shapes: Any, param: str | None, check_layer: Check
+) -> None:
+    """Missing anchors, masks and scales; channels that do not fit."""
+    with pytest.raises(LayerError) as caught:
+        check_layer(type, {**YOLO, **params}, [np.zeros(shape, np.float32) for shape in shapes])
+    assert caught.value.param == param
+
+
+def test_ssd_refuses(check_layer: Check) -> None:
+    """Inputs of different numbers of priors, and a top k of nothing."""
+    inputs = ssd_inputs([[0, 0, 0]] * 3)
+    with pytest.raises(LayerError, match="do not fit 3 priors of 3 classes"):
+        check_layer("DetectionOutput", SSD, [inputs[0][4:], *inputs[1:]])
+    with pytest.raises(LayerError, match="keep_top_k is 0"):
+        check_layer("DetectionOutput", {**SSD, "keep_top_k": 0}, inputs)

@@ -220,7 +220,7 @@ class GemmOp(Layer):
         other, n = b[::-1] if self.transB else b
         if k != other:
             raise LayerError(
-                f"A {a} and B {b} do not fit: K is {k} in one and {other} in the other"
+                f"A {a} and B {b} do not fit: K is {k} in A and {other} in B"
             )
         if self.constantC:
             c = self.constant_broadcast_type_C

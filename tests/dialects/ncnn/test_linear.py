@@ -1,0 +1,165 @@
+"""Matrix products: InnerProduct, Gemm, MatMul."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.dialects.ncnn.layer import LayerError, shape_of
+
+Array = np.ndarray[Any, Any]
+Check = Callable[..., Any]
+
+
+@pytest.mark.layer("InnerProduct", "Gemm", "MatMul", without=["int8", "block_quant"])
+def test_recorded(case: Any, check_layer: Check) -> None:
+    """Each is what ncnn recorded."""
+    check_layer(case)
+
+
+def ramp(*shape: int) -> Array:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+INNER = {"num_output": 2, "weight_data_size": 12, "bias_term": 1}
+BIAS = np.array([0.5, -100])
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 2, 3), (3, 2, 1, 1), (3, 2)])
+def test_inner_product_takes_all_elements(shape: tuple[int, ...], check_layer: Check) -> None:
+    """Whatever the shape, in order; the activation comes last."""
+    expected = np.array([55.5, 45], np.float32)
+    params = {**INNER, "activation_type": 1}
+    check_layer("InnerProduct", params, [ramp(*shape)], [ramp(12), BIAS], expected=[expected])
+
+
+def test_inner_product_of_rows(check_layer: Check) -> None:
+    """A matrix whose rows fit the weights: each row by itself."""
+    x = np.stack([np.ones(6), ramp(6)]).astype(np.float32)
+    expected = np.array([[15.5, -49], [55.5, 45]], np.float32)
+    check_layer("InnerProduct", INNER, [x], [ramp(12), BIAS], expected=[expected])
+
+
+def test_inner_product_leaves_its_input_as_it_is(expand: Callable[..., Any]) -> None:
+    """No view of the input: the weights take its shape."""
+    params = {"num_output": 2, "weight_data_size": 12}
+    generic = expand("InnerProduct", params, [(1, 2, 3)], [ramp(12)])[-1]
+    assert isinstance(generic, GenericOp)
+    assert [shape_of(value) for value in generic.inputs] == [(1, 2, 3), (2, 1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("params", "param"),
+    [
+        ({"num_output": 0}, "num_output"),
+        ({"weight_data_size": -2}, "weight_data_size"),
+        ({"weight_data_size": 13}, "weight_data_size"),
+        ({"int8_scale_term": 2}, "int8_scale_term"),
+        ({"activation_type": 2}, "activation_params"),
+    ],
+)
+def test_inner_product_refuses(params: dict[str, int], param: str, check_layer: Check) -> None:
+    """Sizes that do not fit, and what is not there yet."""
+    with pytest.raises(LayerError) as caught:
+        check_layer("InnerProduct", {**INNER, **params}, [ramp(6)], [ramp(12), BIAS])
+    assert caught.value.param == param
+
+
+def test_inner_product_refuses_other_sizes(check_layer: Check) -> None:
+    """The number of elements must be that of a row of the weights."""
+    with pytest.raises(LayerError, match="has 7 elements, but the weights take 6"):
+        check_layer("InnerProduct", INNER, [ramp(7)], [ramp(12), BIAS])
+
+
+M, N, K = 3, 4, 2
+A, B = ramp(M, K) - 2, ramp(K, N) - 3
+SIZES = {"constantM": M, "constantN": N, "constantK": K}
+
+
+@pytest.mark.parametrize("constants", list(product((0, 1), repeat=2)))
+@pytest.mark.parametrize("transposed", list(product((0, 1), repeat=3)))
+def test_gemm_forms(
+    constants: tuple[int, int], transposed: tuple[int, int, int], check_layer: Check
+) -> None:
+    """A and B constant or not, transposed or not, and the result transposed or not."""
+    a, b = (A.T if transposed[0] else A), (B.T if transposed[1] else B)
+    params = {
+        **SIZES, "transA": transposed[0], "transB": transposed[1],
+        "output_transpose": transposed[2], "constantA": constants[0], "constantB": constants[1],
+    }  # fmt: skip
+    inputs = [x for x, constant in zip((a, b), constants, strict=True) if not constant]
+    weights = [x for x, constant in zip((a, b), constants, strict=True) if constant]
+    expected = (A @ B).T if transposed[2] else A @ B
+    check_layer("Gemm", params, inputs, weights, expected=[expected])
+
+
+C = [(0, (1,)), (1, (M,)), (2, (M, 1)), (3, (M, N)), (4, (N,))]
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+@pytest.mark.parametrize(("form", "shape"), C)
+def test_gemm_adds_c(form: int, shape: tuple[int, ...], constant: int, check_layer: Check) -> None:
+    """alpha (A B + beta C), C a number, a value a row or column, or a matrix."""
+    c = ramp(*shape) + 1
+    spread = c[:, None] if form == 1 else c
+    params = {
+        **SIZES, "alpha": 2.0, "beta": 0.5, "constantC": constant,
+        "constant_broadcast_type_C": form, "output_N1M": 1,
+    }  # fmt: skip
+    expected = (2 * (A @ B + 0.5 * spread))[:, None, :].astype(np.float32)
+    given, held = ([A, B], [c]) if constant else ([A, B, c], [])
+    check_layer("Gemm", params, given, held, expected=[expected])
+
+
+def test_gemm_takes_a_vector_of_a_square_as_a_row(check_layer: Check) -> None:
+    """Where M equals N, C of that length is added to each row."""
+    expected = np.array([[1, 2], [1, 2]], np.float32)
+    zeros = np.zeros((2, 2), np.float32)
+    check_layer("Gemm", {}, [zeros, zeros, np.array([1, 2], np.float32)], expected=[expected])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"constantA": 1}, "constantM is 0"),
+        ({"quantize_term": 2}, "quantized Gemm"),
+        ({"constant_broadcast_type_C": 5}, "none of -1 to 4"),
+        ({"transB": 1}, "do not fit: K is 2 in A and 4 in B"),
+        ({"output_elemtype": 2}, "results are fp32"),
+    ],
+)
+def test_gemm_refuses(params: dict[str, int], message: str, check_layer: Check) -> None:
+    """Constants without sizes, unknown forms, matrices that do not fit."""
+    with pytest.raises(LayerError, match=message):
+        check_layer("Gemm", params, [A, B])
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+        ((2, 3), (5, 3, 4)), ((5, 2, 3), (6, 1, 3, 4)), ((6, 5, 2, 3), (3,)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_matmul_is_that_of_numpy(
+    a: tuple[int, ...], b: tuple[int, ...], transposed: int, check_layer: Check
+) -> None:
+    """Vectors, matrices and stacks of matrices; of two vectors, [1] is left."""
+    x, w = ramp(*a) - 3, ramp(*b) - 5
+    expected = np.asarray(x @ w)
+    given = np.ascontiguousarray(np.swapaxes(w, -1, -2)) if transposed and w.ndim > 1 else w
+    expected = expected.reshape(expected.shape or (1,))
+    check_layer("MatMul", {"transB": transposed}, [x, given], expected=[expected])
+
+
+def test_matmul_refuses(check_layer: Check) -> None:
+    """Inner extents or stacks that differ."""
+    for a, b in (((2, 3), (4, 5)), ((2, 2, 3), (3, 3, 4))):
+        with pytest.raises(LayerError, match="do not fit"):
+            check_layer("MatMul", {}, [ramp(*a), ramp(*b)])

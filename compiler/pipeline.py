@@ -106,7 +106,7 @@ class _Compilation:
         ).module
         infer_shapes(module, options.input_shapes)
         if options.opt_level >= 1:
-            canonicalize(module)
+            canonicalize(module, exact=options.opt_level == 1)
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:

@@ -59,23 +59,29 @@ class CanonicalizeNcnn(ModulePass):
                 self.record(rewrite)
 
 
-def canonicalize(module: ModuleOp) -> list[Rewrite]:
-    """Rewrite a network to the fixpoint of all patterns; every rewrite in order."""
+def canonicalize(module: ModuleOp, *, exact: bool = False) -> list[Rewrite]:
+    """Rewrite a network to the fixpoint of all patterns; every rewrite in order.
+
+    exact: only by patterns that change no bit of a result.
+    """
     network = Network.of(module)
     rewrites: list[Rewrite] = []
     before = -1
     while before != len(rewrites):
         before = len(rewrites)
         for layer in network.layers:
-            if layer.parent is not None and (rewrite := _rewrite(layer)) is not None:
+            rewrite = _rewrite(layer, exact) if layer.parent is not None else None
+            if rewrite is not None:
                 rewrites.append(rewrite)
     network.function.update_function_type()
     return rewrites
 
 
-def _rewrite(layer: Layer) -> Rewrite | None:
+def _rewrite(layer: Layer, exact: bool) -> Rewrite | None:
     """Let the first pattern that holds for a layer fire."""
     for pattern, layers in _candidates(layer):
+        if exact and not pattern.exact:
+            continue
         if pattern.legal(*layers) is None:
             rewrite = Rewrite(
                 pattern.name,

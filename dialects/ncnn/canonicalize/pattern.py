@@ -32,6 +32,8 @@ class LayerPattern(RewritePattern):
     """One equation between layers."""
 
     name: ClassVar[str]
+    exact: ClassVar[bool] = True
+    """Whether both sides are equal bit by bit, not only in exact arithmetic."""
 
     @abstractmethod
     def look(self, op: Layer) -> Match | None:

@@ -27,6 +27,7 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
     """
 
     name = "replace_reduction_with_global_pooling"
+    exact = False
 
     def look(self, op: Layer) -> Match | None:
         if not isinstance(op, ReductionOp):

@@ -84,15 +84,15 @@ class Placement:
                 self._protect_chained(op, self.chained[callee_of(op)])
         if self._copies != before:
             return False
-        for value in self._values():
+        for value in self.block.args:
             self._place(value)
         for op in list(self.block.ops):
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 self._copy(op, 0)
-        return self._copies == before
-
-    def _values(self) -> list[SSAValue]:
-        return [*self.block.args, *(result for op in self.block.ops for result in op.results)]
+                return False
+            for value in op.results:
+                self._place(value)
+        return True
 
     # --- ownership --------------------------------------------------------------------------
 
@@ -166,7 +166,10 @@ class Placement:
             begin = [int(n) for n in op.static_offsets.get_values()]
             return self._place(op.source).moved(begin)
         if isinstance(op, RESHAPES):
-            return self._forward(op) or Place(self._place(op.src).root, 0, ())
+            place = self._forward(op)
+            if place is None:
+                raise CompilerBug("a reshape that needs a copy was placed before it had one")
+            return place
         if isinstance(op, func.CallOp) and callee_of(op) in self.chained:
             return self._place(op.operands[self.chained[callee_of(op)]])
         if isinstance(op, func.CallOp) and len(op.results) == 2:

@@ -343,10 +343,14 @@ class ConvolutionLayer(Filtering):
         _refuse_unsupported(self, "int8_scale_term", "dynamic_weight")
         super().check()
 
+    def borders(self, sizes: Sequence[int]) -> list[Pad]:
+        """The padding of each axis, codes resolved."""
+        return convolution_pads(self.pads, self.windows, sizes)
+
     def padded(self, x: Shape) -> tuple[Shape, list[Pad]]:
         """The input with its padding, as (channels, *space), and the padding of the space."""
         shape = self.planes_of(x)
-        pads = convolution_pads(self.pads, self.windows, shape[1:])
+        pads = self.borders(shape[1:])
         return (shape[0], *padded_shape(shape[1:], pads)), pads
 
     def infer(self, x: Shape) -> Shape:

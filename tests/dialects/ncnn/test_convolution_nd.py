@@ -1,0 +1,71 @@
+"""Convolutions and their transposes of sequences and of volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.dialects.ncnn.layer import LayerError
+
+Check = Callable[..., Any]
+TYPES = [
+    "Convolution1D", "Convolution3D", "ConvolutionDepthWise3D", "Deconvolution1D",
+    "DeconvolutionDepthWise1D", "Deconvolution3D", "DeconvolutionDepthWise3D",
+]  # fmt: skip
+
+
+@pytest.mark.layer(*TYPES)
+def test_recorded(case: Any, check_layer: Check) -> None:
+    """Each is what ncnn recorded; weights that are inputs are refused for now."""
+    if case.params.get("dynamic_weight"):
+        with pytest.raises(LayerError, match="dynamic_weight 1 is not supported"):
+            check_layer(case)
+    else:
+        check_layer(case)
+
+
+@pytest.mark.layer("ConvolutionDepthWise1D")
+def test_recorded_with_surplus_weights(case: Any, check_layer: Check) -> None:
+    """ncnn's tests of this layer say k times too many weights, which ncnn ignores: refused here."""
+    if case.params.get("dynamic_weight") or case.params["kernel_w"] > 1:
+        with pytest.raises(LayerError, match="not supported|has not .* channels"):
+            check_layer(case)
+    else:
+        check_layer(case)
+
+
+def ramp(*shape: int) -> np.ndarray[Any, Any]:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def test_a_line_slides_along_one_axis(check_layer: Check) -> None:
+    """Two taps of one: sums of neighbours; in groups, of each channel."""
+    params = {"num_output": 1, "kernel_w": 2, "weight_data_size": 2}
+    expected = np.array([[1, 3, 5]], np.float32)
+    check_layer("Convolution1D", params, [ramp(1, 4)], [np.ones(2)], expected=[expected])
+    params = {"num_output": 2, "kernel_w": 2, "weight_data_size": 4, "group": 2}
+    expected = np.array([[1, 3], [7, 9]], np.float32)
+    check_layer("ConvolutionDepthWise1D", params, [ramp(2, 3)], [np.ones(4)], expected=[expected])
+
+
+def test_a_volume_has_its_odd_cell_of_depth_behind(check_layer: Check) -> None:
+    """SAME_LOWER puts the odd cell before in the plane, but not in depth."""
+    x = np.zeros((1, 2, 2, 2), np.float32)
+    x[0, 1] = 1
+    params = {"num_output": 1, "kernel_w": 2, "weight_data_size": 8, "pad_left": -234}
+    plane = np.array([[1, 2], [2, 4]], np.float32)
+    check_layer(
+        "Convolution3D", params, [x], [np.ones(8)], expected=[np.stack([plane, plane])[None]]
+    )
+
+
+def test_a_transposed_line_is_cropped_to_its_output_size(check_layer: Check) -> None:
+    """output_w with a code drops the excess."""
+    params = {
+        "num_output": 1, "kernel_w": 2, "weight_data_size": 2, "pad_left": -233, "output_w": 2,
+    }  # fmt: skip
+    expected = np.array([[1, 3]], np.float32)
+    check_layer("Deconvolution1D", params, [ramp(1, 2) + 1], [np.ones(2)], expected=[expected])

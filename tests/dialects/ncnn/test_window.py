@@ -1,0 +1,61 @@
+"""The arithmetic of sliding windows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.window import (
+    SAME_LOWER,
+    SAME_UPPER,
+    Adaptive,
+    Window,
+    convolution_pads,
+    output_sizes,
+    windows_of,
+)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
+@pytest.mark.parametrize("size", [5, 6, 7])
+def test_same_gives_a_window_every_stride(size: int, kernel: int, stride: int) -> None:
+    """With either code the output is ceil(size / stride), and the halves differ by one at most."""
+    window = Window(kernel, stride)
+    for code in (SAME_UPPER, SAME_LOWER):
+        before, behind = window.same(size, code)
+        assert window.output(before + size + behind) == -(-size // stride)
+        assert (behind - before if code == SAME_UPPER else before - behind) in (0, 1)
+
+
+def test_a_tail_completes_the_last_window() -> None:
+    """Cells are added until the last window is whole; none where it is."""
+    assert [Window(3, 2).tail(n) for n in (3, 4, 5, 6)] == [0, 1, 0, 1]
+    assert [Window(2, 3).tail(n) for n in (2, 3, 4, 5)] == [0, 2, 1, 0]
+
+
+def test_pads_are_explicit_or_a_code_or_none() -> None:
+    """A code holds only where all pads are that code; one positive pad makes all explicit."""
+    windows, sizes = [Window(3), Window(3)], [4, 4]
+    assert convolution_pads([(0, 1), (0, 0)], windows, sizes) == [(0, 1), (0, 0)]
+    assert convolution_pads([(-233, -233)] * 2, windows, sizes) == [(1, 1), (1, 1)]
+    assert convolution_pads([(-233, -233), (0, 0)], windows, sizes) == [(0, 0), (0, 0)]
+
+
+def test_windows_are_views_with_stride_and_dilation() -> None:
+    """Every other cell, in windows that start two apart."""
+    windows = windows_of(np.arange(7), [Window(2, 2, 2)])
+    assert windows.tolist() == [[0, 2], [2, 4], [4, 6]]
+    with pytest.raises(LayerError, match="a kernel of 3 does not fit into 2"):
+        output_sizes([Window(2, 1, 2)], [2], "kernel")
+
+
+def test_adaptive_parts_cover_everything() -> None:
+    """Parts overlap where the sizes do not divide; the shares of each add up to one."""
+    parts = Adaptive(5, 3)
+    assert parts.bounds == [(0, 2), (1, 4), (3, 5)]
+    assert parts.cells().tolist() == [[0, 1, 1], [1, 2, 3], [3, 4, 4]]
+    np.testing.assert_allclose(parts.shares().sum(1), 1, rtol=1e-6)
+    assert parts.regular is None
+    assert Adaptive(6, 3).regular == Window(2, 2)

@@ -115,7 +115,9 @@ def _is_initial(op: Operation) -> bool:
         return False
     view = View(op)
     user = next(iter(op.results[0].uses)).operation
-    if not view.is_pointwise or view.indexed or not _accumulates_whole(user):
+    if not view.is_pointwise or view.indexed or not _writes_whole(view):
+        return False
+    if not _accumulates_whole(user):
         return False
     return isinstance(user, GenericOp) and user.outputs[0] is op.results[0]
 
@@ -125,7 +127,12 @@ def _accumulates_whole(user: Operation) -> bool:
     if not isinstance(user, GenericOp):
         return False
     view = View(user)
-    return view.reads_outs and all(form.bare is not None for form in view.write.index)
+    return view.reads_outs and _writes_whole(view)
+
+
+def _writes_whole(view: View) -> bool:
+    """Whether each point of the result is written by one point of the parallel loops."""
+    return all(form.bare is not None for form in view.write.index)
 
 
 def _initial_of(op: Operation) -> list[Operation]:
@@ -148,7 +155,7 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
         if position not in view.live or not isinstance(group.anchor, GenericOp):
             continue
         anchor = View(group.anchor)
-        whole = all(form.bare is not None for form in anchor.write.index)
+        whole = _writes_whole(anchor)
         same = access.index == view.write.index and len(view.extents) == len(access.index)
         if whole and same and all(form.bare is not None for form in access.index):
             found = group if found is None or found.last.is_before_in_block(group.last) else found

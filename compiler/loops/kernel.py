@@ -201,12 +201,10 @@ class _Reader:
         if not isinstance(op, GenericOp):
             raise CompilerBug("an accumulation without initial values")
         init = View(op)
-        if [form.bare for form in init.write.index] != list(range(len(init.extents))):
-            raise CompilerBug("initial values in another order than their loops")
-        return self._stage(init, {i: _known(axis) for i, axis in enumerate(axes)}, None)
+        return self._stage(init, self._renamed(init, axes), None)
 
     def _renamed(self, view: View, axes: Sequence[int | None]) -> dict[int, int]:
-        """The loops of an epilogue as loops of the anchor, axis by axis of the result."""
+        """The loops of initial values or an epilogue as those of the anchor, by axes of the result."""
         return {
             _known(form.bare): _known(axis)
             for form, axis in zip(view.write.index, axes, strict=True)

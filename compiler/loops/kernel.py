@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, TensorType, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -204,7 +205,7 @@ class _Reader:
         return self._stage(init, self._renamed(init, axes), None)
 
     def _renamed(self, view: View, axes: Sequence[int | None]) -> dict[int, int]:
-        """The loops of initial values or an epilogue as those of the anchor, by axes of the result."""
+        """The loops of initial values or an epilogue as those of the anchor, axis by axis."""
         return {
             _known(form.bare): _known(axis)
             for form, axis in zip(view.write.index, axes, strict=True)
@@ -369,9 +370,9 @@ def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set
     return values
 
 
-def extracts(stage: Stage) -> list[tensor.ExtractOp]:
+def extracts(stage: Stage) -> list[ExtractOp]:
     """The reads at computed coordinates of a body."""
-    return [op for op in stage.body.ops if isinstance(op, tensor.ExtractOp)]
+    return [op for op in stage.body.ops if isinstance(op, ExtractOp)]
 
 
 def is_argument(value: SSAValue, body: Block) -> int | None:
@@ -379,3 +380,33 @@ def is_argument(value: SSAValue, body: Block) -> int | None:
     if isinstance(value, BlockArgument) and value.owner is body:
         return value.index
     return None
+
+
+def can_be_lane(kernel: Kernel, lane: int) -> bool:
+    """Whether a parallel loop's neighbours can share a vector: contiguous or uniform accesses."""
+    if kernel.store.coefficients[lane] != 1:
+        return False
+    if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses()):
+        return False
+    return all(_extracts_allow(kernel, lane, i) for i in range(len(kernel.stages)))
+
+
+def _extracts_allow(kernel: Kernel, lane: int, position: int) -> bool:
+    """Computed coordinates may vary along the lane only as the last index by itself."""
+    stage = kernel.stages[position]
+    values = varying(stage, lane, kernel, flight_varies=True)
+    for op in stage.body.ops:
+        if isinstance(op, IndexOp) and op.results[0] in values:
+            if any(not isinstance(use.operation, ExtractOp) for use in op.results[0].uses):
+                return False
+    for op in extracts(stage):
+        moving = [i for i, at in enumerate(op.indices) if at in values]
+        if not moving:
+            continue
+        last = op.indices[-1]
+        alone = (
+            moving == [len(op.indices) - 1] and getattr(last.owner, "name", "") == "linalg.index"
+        )
+        if not alone or kernel.captured[op.tensor].strides[-1] != 1:
+            return False
+    return True

@@ -25,7 +25,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops import code, nest
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
-from ncc.compiler.loops.schedule import Schedule, choose
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies import choose
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
 from ncc.dialects import rt

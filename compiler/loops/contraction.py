@@ -1,0 +1,187 @@
+"""Register tiles for contractions: P points x Q vectors, the cheapest by a count of cycles.
+
+A step of the reduction multiplies P broadcast elements of one operand (`still` along the lane)
+with Q vectors of the other (`stream`): P*Q multiply-adds, P + Q reads. What the reads cost depends
+on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.dialects import arith
+
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.target import Target
+
+L1_SHARE = 24 * 1024
+L2_SHARE = 640 * 1024
+"""Bytes of a tile's vectors that stay in a cache beside everything else."""
+
+LATENCY = 8
+"""Accumulators in flight that keep the multiply-adders busy."""
+
+
+def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
+    """The two accesses of acc + a * b, if that is the anchor."""
+    if not kernel.accumulates or not kernel.reduced:
+        return None
+    op = kernel.anchor.yielded.owner
+    if not isinstance(op, arith.AddfOp):
+        return None
+    accumulator = kernel.anchor.body.args[-1]
+    others = [o for o in op.operands if o is not accumulator]
+    factor = others[0].owner if len(others) == 1 else None
+    if not isinstance(factor, arith.MulfOp):
+        return None
+    numbers = [is_argument(o, kernel.anchor.body) for o in factor.operands]
+    if numbers[0] is None or numbers[1] is None:
+        return None
+    a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]
+    return None if a is None or b is None else (a, b)
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """One choice of the lane: the operand that moves along it, the one that does not.
+
+    `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
+    besides the lane.
+    """
+
+    kernel: Kernel
+    lane: int
+    vector: int
+    stream: Access
+    still: Access
+    points: tuple[int, ...]
+    vectors: tuple[int, ...]
+
+    @property
+    def steps(self) -> int:
+        return prod(self.kernel.extents[d] for d in self.kernel.reduced)
+
+
+def contraction(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of acc + a * b with a lane in one of the two; None for anything else."""
+    pair = product_of(kernel)
+    if pair is None:
+        return None
+    best: tuple[float, Schedule] | None = None
+    for lane in kernel.parallel:
+        streams = [a for a in pair if a.coefficients[lane] == 1]
+        if len(streams) == 1 and can_be_lane(kernel, lane):
+            still = pair[1] if streams[0] is pair[0] else pair[0]
+            found = _scheduled(_operands(kernel, target, lane, streams[0], still), target)
+            if best is None or found[0] < best[0]:
+                best = found
+    return best[1] if best is not None else None
+
+
+def _operands(
+    kernel: Kernel, target: Target, lane: int, stream: Access, still: Access
+) -> _Operands:
+    def alone(a: Access, b: Access) -> tuple[int, ...]:
+        own = [d for d in kernel.parallel if a.coefficients[d] and not b.coefficients[d]]
+        return tuple(sorted(own, key=lambda d: abs(a.coefficients[d])))
+
+    vectors = tuple(d for d in alone(stream, still) if d != lane)
+    vector = vector_of(kernel.extents[lane], target)
+    return _Operands(kernel, lane, vector, stream, still, alone(still, stream), vectors)
+
+
+def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
+    kernel = operands.kernel
+    best: tuple[float, tuple[tuple[int, int], ...]] = (float("inf"), ())
+    for tile in _tiles(operands, target):
+        cost = _cost(operands, dict(tile))
+        if cost < best[0]:
+            best = (cost, tile)
+    sizes = dict(best[1])
+    order = _order(operands, sizes)
+    reduced = sorted(
+        kernel.reduced,
+        key=lambda d: (-abs(operands.stream.coefficients[d]), -abs(operands.still.coefficients[d])),
+    )
+    chunks = chunks_of(kernel, order, sizes)
+    schedule = Schedule(
+        operands.lane, operands.vector, best[1], order, tuple(reduced), chunks=chunks
+    )
+    return best[0], schedule
+
+
+def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Candidate tiles that fit the registers, points outermost."""
+    extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
+    in_lane = -(-extents[operands.lane] // operands.vector)
+    columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
+    rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
+    others = range(1, min(extents[vectors[0]], 8) + 1) if vectors else range(1, 2)
+    for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
+        p, q = row * column, other * lane
+        if lane > in_lane or p * q + min(p, q) + 1 > target.registers:
+            continue
+        if row > 1 and column < extents[points[0]]:
+            continue  # rows join a tile only when it spans the whole row
+        named = [(points[1], row)] if len(points) > 1 else []
+        named += [(points[0], column)] if points else []
+        named += [(vectors[0], other)] if vectors else []
+        yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
+
+
+def _cost(operands: _Operands, sizes: dict[int, int]) -> float:
+    """Cycles of the whole parallel space, remainders of the tile included."""
+    kernel = operands.kernel
+    tiled = [*operands.points[:2], *operands.vectors[:1], operands.lane]
+    trips = prod(kernel.extents[d] for d in kernel.parallel if d not in tiled)
+    segments: list[list[tuple[int, int]]] = []
+    for d in tiled:
+        extent, size = kernel.extents[d], sizes.get(d, 1)
+        if d == operands.lane:
+            extent = -(-extent // operands.vector)
+        whole, rest = divmod(extent, size)
+        segments.append([(whole, size)] * (whole > 0) + [(1, rest)] * (rest > 0))
+    count = len(operands.points[:2])
+    total = 0.0
+    for segment in product(*segments):
+        p = prod(size for _, size in segment[:count])
+        q = prod(size for _, size in segment[count:])
+        total += prod(n for n, _ in segment) * _tile_cycles(operands, p, q)
+    return trips * total
+
+
+def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
+    """Cycles of one tile: its steps, then the stores."""
+    held = 4 * q * operands.vector * operands.steps
+    vector_read = 1.0 if held <= L1_SHARE else 2.0 if held <= L2_SHARE else 4.5
+    reads = 0.5 * p + vector_read * q
+    step = max(p * q, reads, LATENCY) + 0.1 * (p + q) + 0.5
+    return operands.steps * step + 2.0 * p * q + 10.0
+
+
+def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
+    """The operand whose second pass is cheaper is walked in the inner loops."""
+    kernel, lane = operands.kernel, operands.lane
+    inner = {lane, *operands.points, *operands.vectors}
+    batch = in_store_order(kernel, [d for d in kernel.parallel if d not in inner])
+    rows = tuple(reversed(operands.points))
+    if not rows:
+        return (*batch, *operands.vectors, lane)
+
+    def tiles(d: int) -> int:
+        return -(-kernel.extents[d] // sizes.get(d, 1))
+
+    stream_bytes = 4 * operands.steps * prod(kernel.extents[d] for d in (*operands.vectors, lane))
+    still_bytes = 4 * prod(
+        kernel.extents[d] for d in range(len(kernel.extents)) if operands.still.coefficients[d]
+    )
+    again = prod(tiles(d) for d in operands.vectors)
+    rows_outer = stream_bytes * (kernel.extents[rows[0]] if stream_bytes > L2_SHARE else 1)
+    vectors_outer = still_bytes * (again if still_bytes > L2_SHARE else 1)
+    if rows_outer <= vectors_outer or stream_bytes <= L2_SHARE:
+        return (*batch, *rows[:-1], *operands.vectors, *rows[-1:], lane)
+    return (*batch, *operands.vectors, *rows, lane)

@@ -1,0 +1,110 @@
+"""Which strategy writes a kernel.
+
+A strategy looks at the kernel's coefficients only. The first whose condition holds fills the
+schedule; the last always does.
+
+    contraction   the lane is an output or image loop; a register tile of P points x Q vectors
+    window        the lane is a batch loop (depthwise, pooling); a tile along the image
+    rows          the lane is a reduced loop: a vector of partial results, folded at the end
+    pointwise     the lane is the contiguous loop of the store
+    scalar        no lane: always right, slow
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ncc.compiler.loops.contraction import contraction
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
+from ncc.compiler.target import Target
+
+MAX_UNROLLED = 9
+"""Cells of a window that are written out, so that neighbouring points share their reads."""
+
+
+def choose(kernel: Kernel, target: Target) -> Schedule:
+    """The schedule of the first strategy that fits."""
+    for strategy in (contraction, _window, _rows, _pointwise):
+        schedule = strategy(kernel, target)
+        if schedule is not None:
+            return schedule
+    return scalar(kernel)
+
+
+def scalar(kernel: Kernel) -> Schedule:
+    """Plain loops in the order of the store: right for every kernel."""
+    order = in_store_order(kernel, kernel.parallel)
+    return Schedule(
+        None, 1, (), order, tuple(sorted(kernel.reduced)), chunks=chunks_of(kernel, order, {})
+    )
+
+
+def _window(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction whose lane moves every operand: depthwise convolution, pooling, means."""
+    if not kernel.accumulates or not kernel.reduced:
+        return None
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    reads = [a for a in kernel.anchor.inputs if a is not None and any(a.coefficients)]
+    lanes = [d for d in lanes if any(a.coefficients[d] for a in reads)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
+    vector = vector_of(kernel.extents[lane], target)
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
+    window = prod(kernel.extents[d] for d in kernel.reduced)
+    unroll = frozenset(kernel.reduced) if window <= MAX_UNROLLED else _innermost(kernel)
+    tile: list[tuple[int, int]] = []
+    if others:
+        most = 7 if target.registers >= 32 else 4
+        loop = others[-1]
+        if not unroll and len(others) == 1:
+            most = 4
+        tile.append((loop, tile_of(kernel.extents[loop], most)))
+    tile = [(loop, n) for loop, n in tile if n > 1]
+    order = (*others, lane)
+    reduced = tuple(sorted(kernel.reduced))
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks)
+
+
+def _innermost(kernel: Kernel) -> frozenset[int]:
+    last = max(kernel.reduced)
+    return frozenset({last}) if kernel.extents[last] <= 7 else frozenset()
+
+
+def _rows(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous reduced loop: one vector of partial results a row."""
+    if not kernel.accumulates or not kernel.reduced or kernel.tails:
+        return None
+    if any(d in kernel.reduced for d in kernel.index_of.values() if d is not None):
+        return None
+    reads = [a for a in kernel.anchor.inputs if a is not None]
+    lanes = [
+        d
+        for d in kernel.reduced
+        if all(a.coefficients[d] in (0, 1) for a in reads)
+        and any(a.coefficients[d] == 1 for a in reads)
+        and kernel.extents[d] >= target.lanes
+    ]
+    if not lanes or extracts(kernel.anchor) or kernel.anchor.yielded.owner is kernel.anchor.body:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = in_store_order(kernel, kernel.parallel)
+    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], 4)) > 1)
+    reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
+
+
+def _pointwise(kernel: Kernel, target: Target) -> Schedule | None:
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    vector = vector_of(kernel.extents[lane], target)
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    wide = kernel.extents[lane] >= 4 * vector
+    tile = ((lane, 2),) if wide and not kernel.accumulates else ()
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)

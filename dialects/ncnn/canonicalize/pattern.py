@@ -35,6 +35,14 @@ class LayerPattern(RewritePattern):
     exact: ClassVar[bool] = True
     """Whether both sides are equal bit by bit, not only in exact arithmetic."""
 
+    bound: ClassVar[float] = 1e-4
+    """How far the sides may be apart where they are not `exact`: a part of the largest value."""
+
+    differs_on: ClassVar[tuple[str, ...]] = ()
+    """Values on which the sides may differ, as the docstring tells: of zeros, denormals, large,
+    infinities and nan. `compiler/ncnn/check_rewrites.py` tries each pattern on all others.
+    """
+
     @abstractmethod
     def look(self, op: Layer) -> Match | None:
         """The layers that the left side of the equation names, where `op` is the last of them."""

@@ -219,9 +219,7 @@ class GemmOp(Layer):
         m, k = a[::-1] if self.transA else a
         other, n = b[::-1] if self.transB else b
         if k != other:
-            raise LayerError(
-                f"A {a} and B {b} do not fit: K is {k} in A and {other} in B"
-            )
+            raise LayerError(f"A {a} and B {b} do not fit: K is {k} in A and {other} in B")
         if self.constantC:
             c = self.constant_broadcast_type_C
             held = self.shape_of_c

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from math import prod
 
+from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -75,7 +76,9 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
     for value in sources:
         source = value.owner
         if not isinstance(source, Operation) or source not in packings:
-            if op in packings and _wants_packed(op, packing, value):
+            if op in packings and _goes_on_from(op, value):
+                problem.pay_if_packed(op, NEVER)
+            elif op in packings and _wants_packed(op, packing, value):
                 problem.pay_if_packed(op, _conversion(value))
             continue
         if op not in packings:
@@ -89,6 +92,13 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
             problem.connect(source, op, _conversion(value), _conversion(value) / 4)
         else:
             problem.pay_if_packed(source, _conversion(value))
+
+
+def _goes_on_from(op: Operation, value: SSAValue) -> bool:
+    """Whether op accumulates into what another computation left in a plain value."""
+    if not isinstance(op, GenericOp) or value is not op.outputs[0]:
+        return False
+    return not isinstance(value.owner, FillOp | tensor.EmptyOp)
 
 
 def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bool:

@@ -308,10 +308,11 @@ class _Packer:
     def _body(self, op: GenericOp, split: dict[int, int], packing: Packing) -> None:
         """Loop values and computed coordinates in terms of the split loops."""
         block = op.body.block
-        for inner in list(block.ops):
+        before = list(block.ops)
+        for inner in before:
             if isinstance(inner, ExtractOp):
                 self._extract(op, inner, split, packing)
-        for inner in list(block.ops):
+        for inner in before:
             if isinstance(inner, IndexOp) and inner.dim.value.data in split and inner.result.uses:
                 loop = inner.dim.value.data
                 rest = _index(split[loop])

@@ -124,7 +124,7 @@ def packing_of(op: GenericOp) -> Packing | None:
             if not _splits(access, lane):
                 return None
             continue
-        how = _read(view, access, lane, whole)
+        how = _read(view, access, lane)
         if how is None:
             return None
         if how is not Read.PLAIN and not access.uses(lane):
@@ -149,15 +149,14 @@ def _splits(access: Access, lane: int) -> bool:
     return all(form.bare == lane or not form.coefficient(lane) for form in access.index)
 
 
-def _read(view: View, access: Access, lane: int, whole: bool) -> Read | None:
+def _read(view: View, access: Access, lane: int) -> Read | None:
     """How a data operand can be read; None where the computation cannot be packed then."""
     rank = len(access.index)
     uses = [k for k, form in enumerate(access.index) if form.coefficient(lane)]
     if uses:
         axis = packed_axis(access.value)
-        if uses == [axis] and axis is not None and access.index[axis].bare == lane:
-            return Read.PACKED
-        return Read.PLAIN if whole else None
+        alone = axis is not None and uses == [axis] and access.index[axis].bare == lane
+        return Read.PACKED if alone else None
     if rank < 3 or packed_axis(access.value) != 0:
         return Read.PLAIN
     form = access.index[0]

@@ -19,7 +19,7 @@ from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vec
 from ncc.compiler.target import Target
 
 L1_SHARE = 24 * 1024
-L2_SHARE = 640 * 1024
+L2_SHARE = 512 * 1024
 """Bytes of a tile's vectors that stay in a cache beside everything else."""
 
 LATENCY = 8
@@ -157,7 +157,7 @@ def _cost(operands: _Operands, sizes: dict[int, int]) -> float:
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     """Cycles of one tile: its steps, then the stores."""
     held = 4 * q * operands.vector * operands.steps
-    vector_read = 1.0 if held <= L1_SHARE else 2.0 if held <= L2_SHARE else 4.5
+    vector_read = 1.0 if held <= L1_SHARE else 3.0 if held <= L2_SHARE else 5.0
     reads = 0.5 * p + vector_read * q
     step = max(p * q, reads, LATENCY) + 0.1 * (p + q) + 0.5
     return operands.steps * step + 2.0 * p * q + 10.0

@@ -214,8 +214,8 @@ def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
 def _external_values(operations: Iterable[Operation], inside: set[Operation]) -> list[SSAValue]:
     found: dict[SSAValue, None] = {}
     for op in operations:
-        nested = {inner for inner in op.walk()}
-        blocks = {block for region in op.regions for block in region.blocks}
+        nested = set(op.walk())
+        blocks = {block for inner in nested for r in inner.regions for block in r.blocks}
         for inner in op.walk():
             for operand in inner.operands:
                 owner = operand.owner

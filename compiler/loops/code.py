@@ -9,7 +9,7 @@ One thread runs all of it: the kernel is one chunk.
 from __future__ import annotations
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -69,7 +69,11 @@ def outlined(function: func.FuncOp, name: str) -> func.FuncOp:
 
 def _alloca(entry: Block, kind: Attribute) -> SSAValue:
     op: Operation = memref.AllocaOp.create(
-        result_types=[kind], properties={"alignment": IntegerAttr(64, i64)}
+        result_types=[kind],
+        properties={
+            "alignment": IntegerAttr(64, i64),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
+        },
     )
     entry.add_op(op)
     return op.results[0]

@@ -63,8 +63,8 @@ def packed_axis(value: SSAValue) -> int | None:
     if not isinstance(kind, TensorType) or kind.element_type != f32:
         return None
     owner = value.owner
-    if isinstance(owner, GenericOp):
-        return _lane_axis(View(owner))
+    if isinstance(owner, GenericOp) and (axis := _lane_axis(View(owner))) is not None:
+        return axis
     return default_axis(len(kind.get_shape()))
 
 

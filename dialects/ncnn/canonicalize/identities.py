@@ -48,10 +48,11 @@ class EliminatePooling1x1(Identity):
     """Pooling(x, kernel 1x1, stride 1x1, no pads) = x where x has rank 3.
 
     Of any other rank the result has another shape: a matrix becomes one channel, and only the
-    first of the depth of a volume is read.
+    first of the depth of a volume is read. The average of -0 is 0.
     """
 
     name = "eliminate_pooling1x1"
+    differs_on = ("zeros",)
 
     def look(self, op: Layer) -> Match | None:
         if not isinstance(op, PoolingOp) or op.global_pooling:

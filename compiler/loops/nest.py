@@ -24,6 +24,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder, index
 from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.transpose import transposed
 
 Point = dict[int, int]
 """Offsets of one point of the register tile, by loop."""
@@ -147,6 +148,9 @@ class Nest:
         extent, position = self.kernel.extents[loop], 0
         full, points = self.state.lanes, self.state.sizes[loop]
         lanes = full
+        turn = self.schedule.turn
+        if turn is not None and self.state.sizes[turn] != full:
+            lanes = 1  # no square left to turn
         while position < extent:
             step = lanes * points
             trips = (extent - position) // step
@@ -157,7 +161,7 @@ class Nest:
             elif points > 1:
                 points = 1
             else:
-                lanes //= 2
+                lanes = lanes // 2 if turn is None else 1
         self.state.lanes, self.state.sizes[loop] = full, self.schedule.points(loop)
 
     def _run(
@@ -229,6 +233,9 @@ class Nest:
 
     def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
         """The element or vector of an access at a point, read once a tile step."""
+        lane = self.schedule.lane
+        if lane_moves and lane is not None and access.coefficients[lane] != 1:
+            return self._read_turned(access, point, lane)
         distance, symbols = access.offset, []
         for d, coefficient in enumerate(access.coefficients):
             base = self.state.bases.get(d, 0)
@@ -242,6 +249,23 @@ class Nest:
             lanes = self.state.lanes if lane_moves else 1
             self.cache[key] = self.builder.load(source, self._address(access, point), lanes)
         return self.cache[key]
+
+    def _read_turned(self, access: Access, point: Point, lane: int) -> SSAValue:
+        """One column of a square that was read by rows, along the loop that the schedule turns."""
+        turn, lanes = self.schedule.turn, self.state.lanes
+        if turn is None or self.state.sizes[turn] != lanes:
+            raise CompilerBug("a strided vector without a square around it")
+        rest = tuple((d, o) for d, o in sorted(point.items()) if d != turn)
+        key = ("turned", access, rest)
+        if (*key, 0) not in self.cache:
+            source = self.entry.args[access.argument]
+            rows = [
+                self.builder.load(source, self._address(access, {**point, turn: 0, lane: i}), lanes)
+                for i in range(lanes)
+            ]
+            for i, column in enumerate(transposed(self.builder, rows)):
+                self.cache[*key, i] = column
+        return self.cache[*key, point[turn]]
 
     # --- reductions -------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ class Schedule:
     order    parallel loops, outermost first
     reduced  reduced loops, outermost first
     unroll   reduced loops without a loop: their window's reads are shared
+    turn     a loop along which operands lie whose lane does not: squares of lane x turn are read
+             along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
     """
 
@@ -32,6 +34,7 @@ class Schedule:
     order: tuple[int, ...]
     reduced: tuple[int, ...]
     unroll: frozenset[int] = frozenset()
+    turn: int | None = None
     chunks: int = 1
 
     def points(self, loop: int) -> int:

@@ -7,6 +7,7 @@ schedule; the last always does.
     window        the lane is a batch loop (depthwise, pooling); a tile along the image
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
     pointwise     the lane is the contiguous loop of the store
+    turned        as pointwise, some operands contiguous along another loop
     scalar        no lane: always right, slow
 """
 
@@ -25,7 +26,7 @@ MAX_UNROLLED = 9
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    for strategy in (contraction, _window, _rows, _pointwise):
+    for strategy in (contraction, _window, _rows, _pointwise, _turned):
         schedule = strategy(kernel, target)
         if schedule is not None:
             return schedule
@@ -65,7 +66,7 @@ def _window(kernel: Kernel, target: Target) -> Schedule | None:
     order = (*others, lane)
     reduced = tuple(sorted(kernel.reduced))
     chunks = chunks_of(kernel, order, dict(tile))
-    return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks)
+    return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks=chunks)
 
 
 def _innermost(kernel: Kernel) -> frozenset[int]:
@@ -108,3 +109,24 @@ def _pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
     chunks = chunks_of(kernel, order, dict(tile))
     return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+
+
+def _turned(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, what it does not read along lies turned."""
+    if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
+        return None
+    lanes = target.lanes
+    long = [d for d in kernel.parallel if kernel.extents[d] >= lanes]
+    used = {d for d in kernel.index_of.values() if d is not None}
+    for lane in long:
+        if kernel.store.coefficients[lane] != 1 or lane in used:
+            continue
+        across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
+        for turn in long:
+            if turn != lane and all(a.coefficients[turn] == 1 for a in across):
+                others = [d for d in kernel.parallel if d not in (lane, turn)]
+                order = (*in_store_order(kernel, others), turn, lane)
+                tile = ((turn, lanes),)
+                chunks = chunks_of(kernel, order, dict(tile))
+                return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
+    return None

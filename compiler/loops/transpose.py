@@ -1,0 +1,37 @@
+"""Turning a square of elements in registers: rows that were read become columns to store.
+
+The square is cut in halves: the off-diagonal quarters change places, then every quarter is turned
+the same way. L vectors of L lanes take log2(L) rounds of L shuffles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import SSAValue
+
+from ncc.compiler.loops.build import LoopBuilder
+
+
+def transposed(builder: LoopBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
+    """Vectors c with c[i][j] = rows[j][i]; as many rows as lanes, a power of two."""
+    vectors = list(rows)
+    lanes = len(vectors)
+    half = lanes // 2
+    while half:
+        lower = [j if not j & half else lanes + j - half for j in range(lanes)]
+        upper = [j + half if not j & half else lanes + j for j in range(lanes)]
+        for i in range(lanes):
+            if not i & half:
+                a, b = vectors[i], vectors[i + half]
+                vectors[i] = _shuffle(builder, a, b, lower)
+                vectors[i + half] = _shuffle(builder, a, b, upper)
+        half //= 2
+    return vectors
+
+
+def _shuffle(builder: LoopBuilder, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+    properties = {"mask": DenseArrayBase.from_list(i64, list(mask))}
+    return builder.add(vector.ShuffleOp, [a, b], a.type, dict(properties))

@@ -13,7 +13,7 @@ OPT_LEVELS = {
     0: "no rewrite at all, every layer a kernel of its own",
     1: "only rewrites that change no value",
     2: "fp32 arithmetic in another order: folding, fusion, Winograd",
-    3: "as 2, and bf16x3 matrix units where the CPU has them",
+    3: "as 2 today: the level that bf16x3 on matrix units will have",
 }
 """What each optimization level promises."""
 

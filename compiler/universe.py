@@ -1,6 +1,6 @@
 """What ncc adds to xDSL's tools: `xdsl-opt` and `xdsl-gui` find its dialects and passes here.
 
-xdsl-opt net.mlir -p infer-shapes,canonicalize-ncnn,expand-layers
+xdsl-opt net.mlir -p infer-shapes,canonicalize-ncnn,expand-layers,pack-channels,fuse-groups
 """
 
 from __future__ import annotations
@@ -40,6 +40,18 @@ def _expand_layers() -> type[ModulePass]:
     return ExpandLayers
 
 
+def _pack_channels() -> type[ModulePass]:
+    from ncc.compiler.linalg.pack import Pack
+
+    return Pack
+
+
+def _fuse_groups() -> type[ModulePass]:
+    from ncc.compiler.linalg.fuse import Fuse
+
+    return Fuse
+
+
 # By functions, so that a tool that wants one pass does not load the others.
 UNIVERSE = Universe(
     all_dialects={"ncnn": _ncnn, "rt": _rt},
@@ -47,5 +59,7 @@ UNIVERSE = Universe(
         "infer-shapes": _infer_shapes,
         "canonicalize-ncnn": _canonicalize_ncnn,
         "expand-layers": _expand_layers,
+        "pack-channels": _pack_channels,
+        "fuse-groups": _fuse_groups,
     },
 )

@@ -23,7 +23,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.interpret import run_layers
 from ncc.compiler.read.network import default_bin_path, read
-from ncc.compiler.write_bin import write_bin
+from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 
@@ -159,7 +159,8 @@ def _ask_ncnn(
             return oracle.run(param, bin, inputs), None
         with tempfile.TemporaryDirectory(prefix="ncc-verify-") as folder:
             written = Path(folder, "weights.bin")
-            write_bin(module, written)
+            with written.open("wb") as file:
+                write_weights(Network.of(module).layers, file)
             return oracle.run(param, written, inputs), None
     except (Unsupported, oracle.OracleError) as error:
         return None, str(error)

@@ -2,7 +2,7 @@
 
     5  compiler/cli.py, ncc/                  the doors
     4  compiler/*.py                          the whole: pipeline, interpreter, verification
-    3  compiler/{read,ncnn,linalg,loops,llvm}  the stages; they meet only in the IR
+    3  compiler/{read,ncnn,linalg,loops,llvm,write}  the stages; they meet only in the IR
     2  compiler/{diagnostics,options,plan,target}.py  the notions they share
     1  dialects/                              what is true
     0  runtime/                               what happens
@@ -20,7 +20,9 @@ from typing import Any
 
 NOTIONS = tuple(f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "target"))
 DOORS = ("ncc", "ncc.__main__", "ncc.compiler.cli")
-STAGES = tuple(f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm"))
+STAGES = tuple(
+    f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm", "write")
+)
 
 SHARED = {
     # The view is how the structured level is read; writing loops is reading it.

@@ -13,7 +13,7 @@ from ncc.compiler import oracle
 from ncc.compiler.read.network import read
 from ncc.compiler.target import Target
 from ncc.compiler.verify import computed_blobs, difference
-from ncc.compiler.write_bin import write_bin
+from ncc.compiler.write.network import write
 from ncc.runtime import cpu
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
@@ -61,5 +61,5 @@ def test_every_blob_can_be_asked_for(level: int, image: Any, expected: dict[str,
 
 def test_weights_are_written_as_they_were_read(tmp_path: Path) -> None:
     """Reading a .bin and writing it gives the same bytes."""
-    write_bin(read(PARAM).module, tmp_path / "again.bin")
+    write(read(PARAM).module, tmp_path / "again.param", tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == BIN.read_bytes()

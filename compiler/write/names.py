@@ -1,0 +1,67 @@
+"""Names for a file: each once, those of the caller untouched, new ones where there is none.
+
+Layers and blobs have separate names. A name is claimed by the first who asks; a later one gets
+`name_1`, `name_2`, ... and what is unnamed a name of its own. Inputs and outputs of the network are
+claimed before all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ncc.compiler.diagnostics import Unsupported
+
+LONGEST = 255
+"""ncnn's limit in bytes for a name."""
+
+_KEY = re.compile(r"[+-]?[0-9]+=")
+
+
+class Names:
+    """The names of one kind in one file.
+
+    `reserved`: those that only `claim_reserved` hands out. `wished`: those that somebody will
+    claim, so that none is invented like them.
+    """
+
+    def __init__(self, wished: Iterable[str], reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+        self._wished = {*wished, *self._taken}
+
+    def claim(self, name: str, otherwise: str) -> str:
+        """The name itself if it is free, else a new one made of it; of `otherwise` if it is empty.
+
+        Raises `Unsupported` for a name that no file can hold.
+        """
+        if not name:
+            return self.invent(otherwise)
+        check_name(name)
+        if name in self._taken:
+            return self.invent(name)
+        self._taken.add(name)
+        return name
+
+    def invent(self, stem: str, number: int = 0) -> str:
+        """A name that is nobody's and nobody's wish: `stem`, else `stem_1`, `stem_2`, ..."""
+        candidate = _shortened(stem, "")
+        while candidate in self._taken or candidate in self._wished:
+            number += 1
+            candidate = _shortened(stem, f"_{number}")
+        self._taken.add(candidate)
+        return candidate
+
+
+def _shortened(stem: str, tail: str) -> str:
+    """The stem, as much of it as leaves room for the tail, and the tail."""
+    room = LONGEST - len(tail.encode())
+    return stem.encode()[:room].decode(errors="ignore") + tail
+
+
+def check_name(name: str) -> None:
+    """Raise `Unsupported` for what would not be read back as one name."""
+    if not name.isprintable() or " " in name or len(name.encode()) > LONGEST or _KEY.match(name):
+        raise Unsupported(
+            f"{name!r} as a name in a .param file",
+            nearest=f"printable characters without a blank, at most {LONGEST} bytes",
+        )

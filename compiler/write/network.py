@@ -1,0 +1,99 @@
+"""A network -> its files: the back door of this room.
+
+    write(module, "net.param", "net.bin")
+    write(module, "net.param", "net.bin", fp16=True)
+
+Both files appear together and whole: they are written under other names and renamed at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.write.param import param_text
+from ncc.compiler.write.weights import KeptWide, write_weights
+from ncc.compiler.write.wiring import Line, wire
+from ncc.dialects.ncnn.layer import Layer, LayerError
+from ncc.dialects.ncnn.network import Network
+from ncc.runtime.errors import InputError
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: layers and blobs of the file, its bytes, and weights that stayed fp32."""
+
+    layers: int
+    blobs: int
+    param_bytes: int
+    bin_bytes: int
+    kept_wide: tuple[KeptWide, ...]
+
+
+def write(
+    module: ModuleOp, param_path: AnyPath, bin_path: AnyPath, *, fp16: bool = False
+) -> Written:
+    """Write a network as a text .param and its .bin, which ncnn loads.
+
+    fp16: store the weights that can be as halves. The files that the weights come from may be
+    written over.
+
+    Raises `Unsupported` for what the format cannot say, `InputError` for paths that cannot be
+    written to; then nothing is written.
+    """
+    lines, text = _text(module)
+    with _together(Path(param_path), Path(bin_path)) as (param, bin):
+        param.write_bytes(text.encode())
+        with bin.open("wb") as file:
+            kept = write_weights(_layers(lines), file, fp16=fp16)
+        sizes = param.stat().st_size, bin.stat().st_size
+    blobs = sum(len(line.outputs) for line in lines)
+    return Written(len(lines), blobs, *sizes, tuple(kept))
+
+
+def network_text(module: ModuleOp) -> str:
+    """The .param text of a network. Raises `Unsupported` for what the format cannot say."""
+    return _text(module)[1]
+
+
+def _text(module: ModuleOp) -> tuple[list[Line], str]:
+    lines = wire(Network.of(module))
+    for op in _layers(lines):
+        try:
+            op.verify_()
+        except LayerError as error:
+            raise CompilerBug(f"layer {op.layer_name!r} is not as ncnn has it: {error}") from error
+    return lines, param_text(lines)
+
+
+def _layers(lines: Sequence[Line]) -> list[Layer]:
+    return [line.op for line in lines if line.op is not None]
+
+
+@contextmanager
+def _together(*paths: Path) -> Iterator[list[Path]]:
+    """Drafts beside the paths, which become the paths if all goes well, and vanish if not."""
+    if len({path.resolve() for path in paths}) != len(paths):
+        raise InputError(f"{paths[0]} cannot hold two files at once")
+    for path in paths:
+        if path.is_dir() or not path.parent.is_dir():
+            what = "is a folder" if path.is_dir() else f"is in no folder: there is no {path.parent}"
+            raise InputError(f"{path} cannot be written: it {what}")
+    drafts = [path.with_name(f".{secrets.token_hex(8)}.draft") for path in paths]
+    try:
+        yield drafts
+        for draft, path in zip(drafts, paths, strict=True):
+            draft.replace(path)
+    finally:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)

@@ -1,0 +1,37 @@
+"""A network -> the text of its .param file.
+
+    7767517
+    2 2
+    Input                    data                     0 1 data -23330=5,3,8,8,1,3 0=8 1=8 2=3
+    ReLU                     relu                     1 1 data out -23330=5,3,8,8,1,3 0=0.1
+
+Columns are for people; the words are what `read/param.py` reads back to the same layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncc.compiler.write.params import shape_hints, type_and_params
+from ncc.compiler.write.wiring import Line
+
+MAGIC = 7767517
+"""The number that starts a .param file."""
+
+WIDTH = 24
+"""Columns for the type and for the name, as ncnn's own tools have them."""
+
+
+def param_text(lines: Sequence[Line]) -> str:
+    """The text for the layers of a network with their names.
+
+    Raises `Unsupported` where the format cannot say what a layer is.
+    """
+    blobs = sum(len(line.outputs) for line in lines)
+    return "\n".join([str(MAGIC), f"{len(lines)} {blobs}", *map(_line, lines), ""])
+
+
+def _line(line: Line) -> str:
+    type, params = ("Split", []) if line.op is None else type_and_params(line.op)
+    head = f"{type:<{WIDTH}} {line.name:<{WIDTH}} {len(line.inputs)} {len(line.outputs)}"
+    return " ".join([head, *line.inputs, *line.outputs, *shape_hints(line.shapes), *params])

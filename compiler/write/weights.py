@@ -1,0 +1,94 @@
+"""The weights of a network -> its .bin file: the inverse of `read/weights.py`.
+
+Layer by layer in the order of the module, the weights of a layer in the order it declares them. A
+tag of four bytes stands before those that ncnn expects one for; these alone can be fp16. Every
+buffer goes up to a multiple of four bytes.
+
+Values are taken from their source a piece at a time: a network larger than memory can be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.ncnn.layer import Layer, Weight, WeightAttr
+
+FP32_TAG = bytes(4)
+FP16_TAG = (0x01306B47).to_bytes(4, "little")
+INT8_TAG = (0x000D4B38).to_bytes(4, "little")
+
+LARGEST_HALF = float(np.finfo(np.float16).max)
+
+PIECE = 1 << 20
+"""Values that are converted at a time."""
+
+
+@dataclass(frozen=True)
+class KeptWide:
+    """A weight that was to be fp16 and is fp32, since one of its values is too large."""
+
+    layer: str
+    weight: str
+    largest: float
+
+    def __str__(self) -> str:
+        return (
+            f"weight {self.weight!r} of layer {self.layer!r} stays fp32: "
+            f"{self.largest:g} is beyond fp16"
+        )
+
+
+def write_weights(layers: Iterable[Layer], file: BinaryIO, *, fp16: bool = False) -> list[KeptWide]:
+    """Write every weight of the layers; what could not be fp16 is told.
+
+    int8 stays int8; fp16 and codebook weights are widened to fp32 unless `fp16` asks for halves.
+    """
+    kept: list[KeptWide] = []
+    for op in layers:
+        for name, weight, held in weights_of(op):
+            values = held.array().reshape(-1)
+            narrow = fp16 and weight.tagged and values.dtype != np.int8
+            if narrow and (largest := _largest(values)) > LARGEST_HALF:
+                kept.append(KeptWide(op.layer_name, name, largest))
+                narrow = False
+            _write(file, values, weight.tagged, narrow)
+    return kept
+
+
+def weights_of(op: Layer) -> Iterator[tuple[str, Weight, WeightAttr]]:
+    """The weights that a layer has, in the order of the file."""
+    for name, weight in op.LAYER.weights.items():
+        held = op.properties.get(name)
+        if isinstance(held, WeightAttr):
+            yield name, weight, held
+
+
+def _write(file: BinaryIO, values: NDArray[np.generic], tagged: bool, narrow: bool) -> None:
+    if values.dtype == np.int8:
+        tag, dtype = INT8_TAG, "i1"
+    elif narrow:
+        tag, dtype = FP16_TAG, "<f2"
+    else:
+        tag, dtype = FP32_TAG, "<f4"
+    file.write(tag if tagged else b"")
+    for piece in _pieces(values):
+        file.write(np.ascontiguousarray(piece, dtype).data)
+    file.write(bytes(-len(values) * np.dtype(dtype).itemsize % 4))
+
+
+def _largest(values: NDArray[np.generic]) -> float:
+    """The largest finite magnitude; infinities and NaNs are the same in fp16."""
+    largest = 0.0
+    for piece in _pieces(values):
+        single = np.abs(piece.astype(np.float32))
+        largest = max(largest, float(single[np.isfinite(single)].max(initial=0.0)))
+    return largest
+
+
+def _pieces(values: NDArray[np.generic]) -> Sequence[NDArray[np.generic]]:
+    return [values[at : at + PIECE] for at in range(0, len(values), PIECE)]

@@ -34,6 +34,12 @@ def _canonicalize_ncnn() -> type[ModulePass]:
     return CanonicalizeNcnn
 
 
+def _optimize_ncnn() -> type[ModulePass]:
+    from ncc.compiler.ncnn.optimize import OptimizeNcnn
+
+    return OptimizeNcnn
+
+
 def _expand_layers() -> type[ModulePass]:
     from ncc.compiler.ncnn.expand import ExpandLayers
 
@@ -58,6 +64,7 @@ UNIVERSE = Universe(
     all_passes={
         "infer-shapes": _infer_shapes,
         "canonicalize-ncnn": _canonicalize_ncnn,
+        "optimize-ncnn": _optimize_ncnn,
         "expand-layers": _expand_layers,
         "pack-channels": _pack_channels,
         "fuse-groups": _fuse_groups,

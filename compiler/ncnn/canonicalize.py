@@ -15,32 +15,19 @@ Needs: shapes, where a pattern asks for them; without them it does not fire.  Br
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter
 
+from ncc.compiler.ncnn.rewrite import Rewrite, drive, reasons, refuse_illegal
 from ncc.dialects.ncnn import dialect as dialect
-from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern
 from ncc.dialects.ncnn.layer import PATTERNS, Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """One firing of a pattern: its name, and the layers it took with their lines in the file."""
-
-    pattern: str
-    layers: tuple[str, ...]
-    lines: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.pattern} {' '.join(layer or '(unnamed)' for layer in self.layers)}"
-
 
 Record = Callable[[Rewrite], None]
 
@@ -64,39 +51,17 @@ def canonicalize(module: ModuleOp, *, exact: bool = False) -> list[Rewrite]:
 
     exact: only by patterns that change no bit of a result.
     """
-    network = Network.of(module)
-    rewrites: list[Rewrite] = []
-    before = -1
-    while before != len(rewrites):
-        before = len(rewrites)
-        for layer in network.layers:
-            rewrite = _rewrite(layer, exact) if layer.parent is not None else None
-            if rewrite is not None:
-                rewrites.append(rewrite)
-    network.function.update_function_type()
-    return rewrites
+
+    def patterns(layer: Layer) -> list[LayerPattern]:
+        return [pattern for pattern in truths(layer) if pattern.exact or not exact]
+
+    return drive(Network.of(module), patterns, refuse_illegal)
 
 
-def _rewrite(layer: Layer, exact: bool) -> Rewrite | None:
-    """Let the first pattern that holds for a layer fire."""
-    for pattern, layers in _candidates(layer):
-        if exact and not pattern.exact:
-            continue
-        if pattern.legal(*layers) is None:
-            rewrite = Rewrite(
-                pattern.name,
-                tuple(op.layer_name for op in layers),
-                tuple(op.line for op in layers),
-            )
-            pattern.become(PatternRewriter(layer), *layers)
-            return rewrite
-    return None
-
-
-def _candidates(layer: Layer) -> Iterator[tuple[LayerPattern, Match]]:
-    for pattern in layer.get_canonicalization_patterns():
-        if isinstance(pattern, LayerPattern) and (layers := pattern.look(layer)) is not None:
-            yield pattern, layers
+def truths(layer: Layer) -> list[LayerPattern]:
+    """The patterns that a layer canonicalizes by."""
+    patterns = layer.get_canonicalization_patterns()
+    return [pattern for pattern in patterns if isinstance(pattern, LayerPattern)]
 
 
 def pattern_names() -> list[str]:
@@ -112,9 +77,4 @@ def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
     """
     if pattern not in pattern_names():
         raise InputError.unknown_name("pattern", pattern, pattern_names())
-    return [
-        (layer.layer_name, reason)
-        for layer in Network.of(module).layers
-        for candidate, layers in _candidates(layer)
-        if candidate.name == pattern and (reason := candidate.legal(*layers)) is not None
-    ]
+    return reasons(Network.of(module), truths, refuse_illegal, pattern)

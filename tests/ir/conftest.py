@@ -25,7 +25,7 @@ from xdsl.passes import PassPipeline
 from xdsl.printer import Printer
 from xdsl.universe import Universe
 
-from ncc.compiler.ncnn.canonicalize import explain
+from ncc.compiler.ncnn.optimize import explain
 
 PASSES = "// passes:"
 REFUSED = "// refused:"

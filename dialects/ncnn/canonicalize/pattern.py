@@ -31,7 +31,7 @@ Match = tuple[Layer, ...]
 class LayerPattern(RewritePattern):
     """One equation between layers."""
 
-    name: ClassVar[str]
+    name: str
     exact: ClassVar[bool] = True
     """Whether both sides are equal bit by bit, not only in exact arithmetic."""
 

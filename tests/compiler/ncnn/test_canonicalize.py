@@ -18,12 +18,12 @@ from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.canonicalize import (
     CanonicalizeNcnn,
-    Rewrite,
     canonicalize,
     explain,
     pattern_names,
 )
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import shape_of
@@ -123,7 +123,7 @@ def test_rewrites_are_recorded_with_their_places() -> None:
     module = parse(ncnn_text(layers, {"y": "y"}))
     record: list[Rewrite] = []
     CanonicalizeNcnn(record.append).apply(Context(), module)
-    assert record == [Rewrite("eliminate_dropout", ("drop",), (4,))]
+    assert record == [Rewrite("eliminate_dropout", ("drop",), (4,), "in")]
     assert str(record[0]) == "eliminate_dropout drop"
 
 

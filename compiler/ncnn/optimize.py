@@ -1,0 +1,162 @@
+"""Everything that makes a network smaller or faster and changes no result: truths and choices.
+
+    %c = ncnn.Convolution(%x)
+    %b = ncnn.BatchNorm(%c)
+    %r = ncnn.ReLU(%b)                            %r = ncnn.Convolution(%x) {activation_type = 1}
+    func.return %r                         ->     func.return %r
+
+The truths stand in `dialects/ncnn/canonicalize`, the choices beside this file; here they are driven
+together. Folds round weights anew, so results change by rounding. A layer with a feature mask takes
+part in truths only: what a mask says of one layer may not hold for what replaces it.
+
+Needs: shapes, where a pattern asks for them; without them it does not fire.  Breaks: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
+from ncc.compiler.ncnn.canonicalize import truths
+from ncc.compiler.ncnn.choices import CHOICES
+from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.network import Network
+from ncc.runtime.errors import InputError
+
+
+@dataclass(frozen=True)
+class OptimizeNcnn(ModulePass):
+    """`optimize-ncnn{off=fuse_binaryop_eltwise keep=conv1}`"""
+
+    name = "optimize-ncnn"
+
+    off: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        optimize_module(op, off=self.off, keep=self.keep)
+
+
+def optimize_module(
+    module: ModuleOp,
+    *,
+    off: Collection[str] = (),
+    keep: Collection[str] = (),
+    check: Refuse | None = None,
+) -> list[Rewrite]:
+    """Rewrite a network to the fixpoint of all truths and choices; every rewrite in order.
+
+    off: names of patterns that must not fire. keep: names of blobs that must survive with their
+    values; one whose value is also the network's input, or an output of another name, becomes an
+    output of the network. check: asked before each legal rewrite; a reason refuses it.
+
+    Raises `InputError` for a name that is no pattern, or no blob.
+    """
+    for name in off:
+        if name not in pattern_names():
+            raise InputError.unknown_name("pattern", name, pattern_names())
+
+    def patterns(layer: Layer) -> list[LayerPattern]:
+        return [pattern for pattern in _patterns(layer) if pattern.name not in off]
+
+    def refuse(pattern: LayerPattern, layers: Match) -> str | None:
+        reason = _refuse(pattern, layers)
+        return check(pattern, layers) if reason is None and check is not None else reason
+
+    network = Network.of(module)
+    with _kept(network, keep):
+        return drive(network, patterns, refuse)
+
+
+def pattern_names() -> list[str]:
+    """The names of all truths and choices."""
+    return sorted({*truth_names(), *(pattern.name for _, pattern in CHOICES)})
+
+
+def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
+    """Where a pattern finds its left side and still must not fire: layer and reason.
+
+    Raises `InputError` for a name that is no pattern.
+    """
+    if pattern not in pattern_names():
+        raise InputError.unknown_name("pattern", pattern, pattern_names())
+    return reasons(Network.of(module), _patterns, _refuse, pattern)
+
+
+def _patterns(layer: Layer) -> list[LayerPattern]:
+    return [*truths(layer), *_choices(type(layer))]
+
+
+@cache
+def _choices(kind: type[Layer]) -> tuple[LayerPattern, ...]:
+    return tuple(pattern for root, pattern in CHOICES if issubclass(kind, root))
+
+
+def _refuse(pattern: LayerPattern, layers: Match) -> str | None:
+    if pattern in _choices(type(layers[-1])):
+        for layer in layers:
+            if layer.feature_mask:
+                return f"{layer.layer_name} has the feature mask {layer.feature_mask}"
+    return pattern.legal(*layers)
+
+
+# --- blobs that must survive ----------------------------------------------------------------
+
+
+@contextmanager
+def _kept(network: Network, keep: Collection[str]) -> Iterator[None]:
+    """Let named blobs be outputs of the network while it is rewritten.
+
+    An output is read from outside, so no fold swallows it. Afterwards its layer has the blob's name
+    again, and what was no output is none, unless a layer has no room for the name.
+    """
+    blobs = _blobs(network)
+    for name in keep:
+        if name not in blobs:
+            raise InputError.unknown_name("blob", name, blobs)
+    outputs = dict(network.outputs)
+    added = [name for name in dict.fromkeys(keep) if name not in (*outputs, *network.inputs)]
+    _return(network, {**outputs, **{name: blobs[name] for name in added}})
+    yield
+    values = dict(network.outputs)
+    taken = {values[name] for name in outputs} | set(network.inputs.values())
+    for name in added:
+        if values[name] not in taken:
+            taken.add(values[name])
+            _rename(values.pop(name), name)
+    _return(network, values)
+
+
+def _blobs(network: Network) -> dict[str, SSAValue]:
+    named = {
+        blob: result
+        for layer in network.layers
+        for blob, result in zip(layer.blob_names, layer.results, strict=True)
+    }
+    return {**named, **network.outputs}
+
+
+def _return(network: Network, values: Mapping[str, SSAValue]) -> None:
+    network.terminator.operands = list(values.values())
+    network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in values])
+    network.function.update_function_type()
+
+
+def _rename(value: SSAValue, name: str) -> None:
+    layer = value.owner
+    if isinstance(layer, Layer):
+        names = [
+            name if result is value else blob
+            for blob, result in zip(layer.blob_names, layer.results, strict=True)
+        ]
+        layer.attributes["blobs"] = ArrayAttr([StringAttr(blob) for blob in names])

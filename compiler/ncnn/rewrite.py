@@ -1,0 +1,96 @@
+"""The driver of layer patterns: to a fixpoint, in file order, every rewrite recorded.
+
+A sweep offers every layer to the patterns that may end in it; the first that is legal fires. Sweeps
+go on until one changes nothing, so a second run changes nothing either. Every pattern leaves a
+network that is smaller, or as large and closer to one form, so sweeps end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.network import Network
+
+PatternsOf: TypeAlias = Callable[[Layer], Iterable[LayerPattern]]
+"""The patterns that may end in a layer."""
+
+Refuse: TypeAlias = Callable[[LayerPattern, Match], str | None]
+"""Why a pattern must not fire on these layers; None where it may."""
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One firing of a pattern: its name, the layers it took, their lines in the file.
+
+    `survivor` is the layer that makes their result now; empty where nobody reads it.
+    """
+
+    pattern: str
+    layers: tuple[str, ...]
+    lines: tuple[int, ...]
+    survivor: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.pattern} {' '.join(layer or '(unnamed)' for layer in self.layers)}"
+
+
+def refuse_illegal(pattern: LayerPattern, layers: Match) -> str | None:
+    """The pattern's own reason."""
+    return pattern.legal(*layers)
+
+
+def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrite]:
+    """Rewrite a network until no pattern may fire; every rewrite in order."""
+    rewrites: list[Rewrite] = []
+    before = -1
+    while before != len(rewrites):
+        before = len(rewrites)
+        for layer in network.layers:
+            rewrite = _rewrite(layer, patterns, refuse) if layer.parent is not None else None
+            if rewrite is not None:
+                rewrites.append(rewrite)
+    network.function.update_function_type()
+    return rewrites
+
+
+def reasons(
+    network: Network, patterns: PatternsOf, refuse: Refuse, name: str
+) -> list[tuple[str, str]]:
+    """Where the left side of a pattern of this name is found and it must not fire: layer, why."""
+    return [
+        (layer.layer_name, reason)
+        for layer in network.layers
+        for pattern, layers in _candidates(layer, patterns)
+        if pattern.name == name and (reason := refuse(pattern, layers)) is not None
+    ]
+
+
+def _candidates(layer: Layer, patterns: PatternsOf) -> Iterator[tuple[LayerPattern, Match]]:
+    for pattern in patterns(layer):
+        if (layers := pattern.look(layer)) is not None:
+            yield pattern, layers
+
+
+def _rewrite(layer: Layer, patterns: PatternsOf, refuse: Refuse) -> Rewrite | None:
+    """Let the first pattern fire that may."""
+    for pattern, layers in _candidates(layer, patterns):
+        if refuse(pattern, layers) is None:
+            names = tuple(op.layer_name for op in layers)
+            lines = tuple(op.line for op in layers)
+            readers = [use for result in layer.results for use in result.uses]
+            pattern.become(PatternRewriter(layer), *layers)
+            new = [use.operation.operands[use.index] for use in readers]
+            return Rewrite(pattern.name, names, lines, _maker(new))
+    return None
+
+
+def _maker(values: list[SSAValue]) -> str:
+    owner = values[0].owner if values else None
+    return owner.layer_name if isinstance(owner, Layer) else ""

@@ -1,8 +1,9 @@
 """What ncnn itself computes: a network run by the `ncnn` wheel, in a process of its own.
 
 The wheel can crash, or wait for ever, on a file that it does not expect, so that a caller only
-talks to it through `run`. This file is both ends: the functions that are imported, and the worker
-(`python -m ncc.compiler.oracle`) that reads a request from stdin and answers in a file.
+talks to it through `run` and `run_all`. This file is both ends: the functions that are imported,
+and the worker (`python -m ncc.compiler.oracle`) that reads requests from stdin and answers each in
+files.
 
 ncnn runs in plain fp32: half precision (on by default, it loses three digits in InnerProduct) is
 off, and so is light mode, which frees a blob after its first reader.
@@ -17,7 +18,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,14 +28,15 @@ from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError, Unsupported
 
-__all__ = ["OracleError", "available", "run"]
+__all__ = ["Job", "OracleError", "available", "run", "run_all"]
 
 Array: TypeAlias = NDArray[np.float32]
 PathLike: TypeAlias = str | os.PathLike[str]
 
-# The request and the answer, inside a folder that caller and worker share. Arrays go by position,
+# A request and its answer, inside a folder that caller and worker share. Arrays go by position,
 # since a blob may have a name that a zip file or a keyword cannot hold.
 INPUTS, OUTPUTS, NAMES = "inputs.npz", "outputs.npz", "names.json"
+SAID, REFUSAL = "said.txt", "refusal.txt"
 
 
 class OracleError(NccError):
@@ -43,6 +46,16 @@ class OracleError(NccError):
 def available() -> bool:
     """Whether the `ncnn` wheel is installed."""
     return importlib.util.find_spec("ncnn") is not None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network to run and what it is fed; see `run`."""
+
+    param: PathLike
+    bin: PathLike
+    inputs: Mapping[str, Array]
+    blobs: Sequence[str] | None = None
 
 
 def run(
@@ -61,31 +74,75 @@ def run(
 
     Raises Unsupported when the wheel is not installed, OracleError when it fails.
     """
+    job = Job(param, bin, inputs, None if blobs is None else list(blobs))
+    [answer] = run_all([job], timeout=timeout)
+    if isinstance(answer, OracleError):
+        raise answer
+    return answer
+
+
+def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Array] | OracleError]:
+    """What `run` gives or raises for each of many jobs.
+
+    One process runs them, until one of them crashes it or waits for `timeout` seconds: another
+    goes on behind that.
+
+    Raises Unsupported when the wheel is not installed.
+    """
     if not available():
         raise Unsupported("a run by ncnn without ncnn", how="pip install 'ncc[verify]'")
     with tempfile.TemporaryDirectory(prefix="ncc-oracle-") as folder:
-        np.savez(Path(folder, INPUTS), *inputs.values())
-        request = {
-            "folder": folder,
-            "param": os.fspath(param),
-            "bin": os.fspath(bin),
-            "inputs": list(inputs),
-            "blobs": None if blobs is None else list(blobs),
-        }
-        _work(json.dumps(request), timeout)
-        names = json.loads(Path(folder, NAMES).read_text())
-        return dict(zip(names, _arrays(folder, OUTPUTS), strict=True))
+        places = [Path(folder, str(number)) for number in range(len(jobs))]
+        requests = [_request(job, place) for job, place in zip(jobs, places, strict=True)]
+        errors: dict[Path, OracleError] = {}
+        while waiting := [k for k, place in enumerate(places) if not _done(place, errors)]:
+            cause = _work(json.dumps([requests[k] for k in waiting]), timeout)
+            if cause is not None:
+                culprit = next(place for place in places if not _done(place, errors))
+                errors[culprit] = _error(cause, culprit)
+        return [errors[place] if place in errors else _read(place) for place in places]
 
 
-def _work(request: str, timeout: float) -> None:
-    """Run the worker to its end, or raise OracleError."""
+def _request(job: Job, place: Path) -> dict[str, Any]:
+    place.mkdir()
+    np.savez(place / INPUTS, *job.inputs.values())
+    return {
+        "folder": os.fspath(place),
+        "param": os.fspath(job.param),
+        "bin": os.fspath(job.bin),
+        "inputs": list(job.inputs),
+        "blobs": None if job.blobs is None else list(job.blobs),
+    }
+
+
+def _done(place: Path, errors: Mapping[Path, OracleError]) -> bool:
+    return place in errors or (place / NAMES).exists() or (place / REFUSAL).exists()
+
+
+def _read(place: Path) -> dict[str, Array] | OracleError:
+    refusal = place / REFUSAL
+    if refusal.exists():
+        return _error("ncnn failed", place, refusal.read_text())
+    names = json.loads((place / NAMES).read_text())
+    return dict(zip(names, _arrays(place, OUTPUTS), strict=True))
+
+
+def _error(cause: str, place: Path, *lines: str) -> OracleError:
+    """An error with the last words of ncnn."""
+    said = place / SAID
+    last = said.read_text(errors="replace").strip().splitlines()[-5:] if said.exists() else []
+    return OracleError("\n  ".join([cause, *last, *lines]))
+
+
+def _work(requests: str, timeout: float) -> str | None:
+    """Run the worker to its end: what ended it before it had answered all requests, if anything."""
     # The worker finds ncc and ncnn where this process found them.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "ncc.compiler.oracle"]
     try:
         done = subprocess.run(
             command,
-            input=request,
+            input=requests,
             capture_output=True,
             text=True,
             errors="replace",
@@ -93,23 +150,35 @@ def _work(request: str, timeout: float) -> None:
             env=environment,
         )
     except subprocess.TimeoutExpired:
-        raise OracleError(f"ncnn did not finish within {timeout:g} seconds") from None
+        return f"ncnn did not finish within {timeout:g} seconds"
     if done.returncode < 0:
-        cause = f"ncnn crashed ({signal.Signals(-done.returncode).name})"
-    elif done.returncode > 0:
-        cause = "ncnn failed"
-    else:
-        return
-    raise OracleError("\n  ".join([cause, *done.stderr.strip().splitlines()[-5:]]))
+        return f"ncnn crashed ({signal.Signals(-done.returncode).name})"
+    return "\n  ".join(["ncnn failed", done.stderr]) if done.returncode else None
 
 
-def _arrays(folder: str, name: str) -> list[Array]:
-    with np.load(Path(folder, name)) as stored:
+def _arrays(folder: Path, name: str) -> list[Array]:
+    with np.load(folder / name) as stored:
         return [stored[key] for key in stored.files]
 
 
+def _answer_all(requests: Sequence[Mapping[str, Any]]) -> None:
+    """The worker's side: an answer or a refusal in the folder of each request."""
+    for request in requests:
+        folder = Path(request["folder"])
+        with (folder / SAID).open("wb") as said:
+            os.dup2(said.fileno(), sys.stderr.fileno())
+        try:
+            _answer(request)
+        except _Refused as refusal:
+            (folder / REFUSAL).write_text(str(refusal))
+
+
+class _Refused(Exception):
+    """ncnn says no; with what it says no to."""
+
+
 def _answer(request: Mapping[str, Any]) -> None:
-    """The worker's side: run ncnn and write the blobs into the folder of the request."""
+    """Run ncnn and write the blobs into the folder of the request."""
     import ncnn
 
     net = ncnn.Net()
@@ -119,15 +188,15 @@ def _answer(request: Mapping[str, Any]) -> None:
     net.opt.use_fp16_storage = False
     net.opt.use_fp16_arithmetic = False
     if net.load_param(request["param"]) != 0:
-        sys.exit(f"it refuses {request['param']}")
+        raise _Refused(f"it refuses {request['param']}")
     if net.load_model(request["bin"]) != 0:
-        sys.exit(f"it refuses the weights {request['bin']}")
+        raise _Refused(f"it refuses the weights {request['bin']}")
     extractor = net.create_extractor()
-    folder = request["folder"]
+    folder = Path(request["folder"])
     for name, array in zip(request["inputs"], _arrays(folder, INPUTS), strict=True):
         # A clone, since layers that work in place crash on memory that ncnn does not own.
         if extractor.input(name, ncnn.Mat(np.ascontiguousarray(array)).clone()) != 0:
-            sys.exit(f"it has no input {name!r}")
+            raise _Refused(f"it has no input {name!r}")
     names = request["blobs"]
     if names is None:
         names = list(dict.fromkeys(blob.name for blob in net.blobs()))
@@ -135,11 +204,12 @@ def _answer(request: Mapping[str, Any]) -> None:
     for name in names:
         status, mat = extractor.extract(name)
         if status != 0:
-            sys.exit(f"it cannot compute blob {name!r}")
+            raise _Refused(f"it cannot compute blob {name!r}")
         outputs.append(np.array(mat, np.float32) if mat.total() else np.zeros(0, np.float32))
-    np.savez(Path(folder, OUTPUTS), *outputs)
-    Path(folder, NAMES).write_text(json.dumps(names))
+    np.savez(folder / OUTPUTS, *outputs)
+    # The last of the files, since it says that the answer is whole.
+    (folder / NAMES).write_text(json.dumps(names))
 
 
 if __name__ == "__main__":
-    _answer(json.load(sys.stdin))
+    _answer_all(json.load(sys.stdin))

@@ -148,3 +148,18 @@ def test_a_crash_of_ncnn_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import time; time.sleep(60)"
     with pytest.raises(oracle.OracleError, match="did not finish within 0.2 seconds"):
         oracle.run(DIGITS / "digits.param", DIGITS / "digits.bin", {}, timeout=0.2)
+
+
+@needs_ncnn
+def test_a_crash_costs_one_job_only(tmp_path: Path) -> None:
+    """Jobs before and behind the one that ncnn cannot do are answered, each error in its place."""
+    one_operand = tmp_path / "sum.param"
+    one_operand.write_text("7767517\n2 2\nInput x 0 1 data 0=4\nBinaryOp y 1 1 data y 0=0\n")
+    weights, feeds = DIGITS / "digits.bin", {"data": np.zeros((1, 8, 8), np.float32)}
+    good = oracle.Job(DIGITS / "digits.param", weights, feeds, ["prob"])
+    refused = oracle.Job(DIGITS / "digits.param", weights, feeds, ["porb"])
+    crashing = oracle.Job(one_operand, weights, feeds)
+    first, second, third, fourth = oracle.run_all([good, crashing, refused, good])
+    assert "crashed" in str(second) and "cannot compute blob 'porb'" in str(third)
+    assert isinstance(first, dict) and isinstance(fourth, dict)
+    assert np.array_equal(first["prob"], fourth["prob"])

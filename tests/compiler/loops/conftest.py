@@ -1,0 +1,173 @@
+"""Planned functions run step by step: kernels under schedules of one's own, on numpy memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.ir import Block, Region
+
+from ncc.compiler.linalg.evaluate import evaluate_value
+from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.loops import nest
+from ncc.compiler.loops.kernel import Kernel, kernel_of
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
+from ncc.compiler.target import Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import Array, Shape
+from ncc.runtime.machine_code import MachineCode
+
+GUARD = 64
+"""Cells around every root that nobody may write."""
+
+Write = Callable[..., "Tensor | list[Tensor]"]
+"""Writes a computation: a builder and the arguments to the results."""
+
+
+def network(shapes: Sequence[Shape], write: Write) -> ModuleOp:
+    """A module whose public function is what `write(builder, *arguments)` says."""
+    block = Block(arg_types=[TensorType(f32, list(shape)) for shape in shapes])
+    tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
+    written = write(Builder(block, "layer"), *tensors)
+    results = [t.value for t in (written if isinstance(written, list) else [written])]
+    block.add_op(func.ReturnOp(*results))
+    types = ([arg.type for arg in block.args], [result.type for result in results])
+    module = ModuleOp([func.FuncOp("network", types, Region(block))])
+    module.verify()
+    return module
+
+
+def planned(module: ModuleOp, epilogues: bool = True) -> Plan:
+    """The memory plan of a network, outlined into groups in place."""
+    Fuse(epilogues=epilogues).apply(Context(), module)
+    module.verify()
+    return plan(module)
+
+
+def kernels(module: ModuleOp) -> list[Kernel]:
+    """The kernels of a network in order."""
+    return [kernel_of(step) for step in planned(module).steps if isinstance(step, Call)]
+
+
+@dataclass
+class Program:
+    """A plan with kernels in machine code."""
+
+    plan: Plan
+    arguments: Sequence[Array]
+    names: list[str] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
+
+    def run(self, code: MachineCode) -> list[Array]:
+        """The results. Fails where a kernel writes outside its roots."""
+        memory: dict[Root, Array] = {}
+        for place in self.plan.places.values():
+            if place.root not in memory:
+                memory[place.root] = self._root(place.root)
+        kernels = iter(zip(self.names, self.kernels, self.schedules, strict=True))
+        for step in self.plan.steps:
+            if isinstance(step, Frame):
+                _fill(memory[step.place.root][GUARD:], step)
+                continue
+            name, kernel, schedule = next(kernels)
+            places = [*step.operands, *step.results]
+            addresses = [
+                memory[p.root][GUARD + p.offset :].ctypes.data if p.root in memory else 0
+                for p in places
+            ]
+            _call(code.address(name), addresses, nest.chunk_count(kernel, schedule))
+        for array in memory.values():
+            edges = np.concatenate([array[:GUARD], array[len(array) - GUARD :]])
+            assert (edges == _guard(array.dtype)).all(), "a kernel wrote outside its memory"
+        return [
+            memory[root][GUARD:-GUARD].reshape(root.value.type.get_shape()).copy()  # type: ignore
+            for root in self.plan.outputs
+        ]
+
+    def _root(self, root: Root) -> Array:
+        if root.kind is Kind.INPUT:
+            held = np.asarray(self.arguments[root.number], np.float32)
+        elif root.kind is Kind.CONSTANT:
+            held = evaluate_value(root.value)
+        else:
+            held = np.full(root.elements, np.nan, np.float32)
+        array = np.full(root.elements + 2 * GUARD, _guard(held.dtype), held.dtype)
+        array[GUARD:-GUARD] = held.ravel()
+        return array
+
+
+def _guard(dtype: np.dtype[np.generic]) -> float:
+    return 12345.0 if dtype == np.float32 else 0
+
+
+def _fill(memory: Array, frame: Frame) -> None:
+    """Set the whole padded tensor: its producer overwrites the inside later."""
+    strides = [4 * s for s in frame.place.strides]
+    view = np.lib.stride_tricks.as_strided(memory[frame.place.offset :], frame.shape, strides)
+    view[...] = frame.value
+
+
+def _call(address: int, places: Sequence[int], chunks: int) -> None:
+    """Run all chunks, the later half first, as two threads might."""
+    types = [ctypes.c_void_p] * len(places) + [ctypes.c_int64] * 2
+    kernel = ctypes.CFUNCTYPE(None, *types)(address)
+    half = chunks // 2
+    kernel(*places, half, chunks)
+    kernel(*places, 0, half)
+
+
+ScheduleOf = Callable[[Kernel], Schedule]
+
+
+def run_all(
+    networks: Sequence[tuple[ModuleOp, Sequence[Array]]], schedule_of: ScheduleOf, target: Target
+) -> tuple[list[list[Array]], list[Program]]:
+    """The results of many networks on their arguments, compiled into one object."""
+    functions: list[func.FuncOp] = []
+    programs: list[Program] = []
+    for module, arguments in networks:
+        program = Program(planned(module), arguments)
+        for step in program.plan.steps:
+            if not isinstance(step, Call):
+                continue
+            kernel = kernel_of(step)
+            schedule = schedule_of(kernel)
+            function = nest.write(kernel, schedule, f"kernel_{len(functions)}")
+            del function.properties["sym_visibility"]
+            functions.append(function)
+            program.names.append(function.sym_name.data)
+            program.kernels.append(kernel)
+            program.schedules.append(schedule)
+        programs.append(program)
+    text = emit_llvm(lower(ModuleOp(functions), target), target, "")
+    code = MachineCode([emit_object(text, target)])
+    return [program.run(code) for program in programs], programs
+
+
+@pytest.fixture(scope="session")
+def make_network() -> Callable[[Sequence[Shape], Write], ModuleOp]:
+    """make_network(shapes, write): a module of one function of the structured level."""
+    return network
+
+
+@pytest.fixture(scope="session")
+def kernels_of() -> Callable[[ModuleOp], list[Kernel]]:
+    """kernels_of(module): the kernels of a network, in order."""
+    return kernels
+
+
+@pytest.fixture(scope="session")
+def run_networks() -> Callable[..., tuple[list[list[Array]], list[Program]]]:
+    """run_networks(networks, schedule_of, target): results, and what was run."""
+    return run_all

@@ -1,0 +1,267 @@
+"""Whatever the schedule, a kernel computes what numpy computes.
+
+Random computations - contractions, extrema, sums and maps over compound indices, from initial
+values, with epilogues, on padded inputs - under random legal schedules, in memory whose other
+cells are watched.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir.affine import AffineExpr
+
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.loops import strategies
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.target import TARGETS, Target
+from ncc.dialects.comprehension import Builder, Index, Tensor
+from ncc.dialects.scalar import Scalar, clamp, exp, maximum
+from ncc.dialects.weight import Array, Shape
+from ncc.runtime import cpu
+
+RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+
+Form: TypeAlias = tuple[tuple[int, int], ...]
+"""An index: (loop, coefficient) pairs."""
+
+BATCH = 40
+"""Computations of one object."""
+
+
+@dataclass
+class Recipe:
+    """Everything random about one computation, drawn from one seed."""
+
+    random: random.Random
+
+    def __post_init__(self) -> None:
+        draw = self.random
+        parallel, reduced = draw.randint(1, 3), draw.randint(0, 3)
+        large = [1, 2, 3, 5, 7, 8, 15, 16, 17, 20, 32, 37]
+        self.extents = [draw.choice(large) for _ in range(parallel)]
+        self.extents += [draw.choice([1, 2, 3, 4, 5, 9, 16, 19]) for _ in range(reduced)]
+        while np.prod(self.extents) > 30000:
+            widest = self.extents.index(max(self.extents))
+            self.extents[widest] = -(-self.extents[widest] // 2)
+        self.parallel = list(range(parallel))
+        self.reduced = list(range(parallel, parallel + reduced))
+        self.data = self._forms(draw.sample(range(parallel + reduced), parallel + reduced))
+        weights = [d for d in range(parallel + reduced) if draw.random() < 0.6]
+        draw.shuffle(weights)
+        self.weights: list[Form] = [((d, 1),) for d in weights]
+        self.to = draw.sample(self.parallel, parallel)
+        self.kind = draw.choice(["sum", "sum", "sum", "max", "min"]) if reduced else "map"
+        self.body = draw.choice(["times", "times", "first", "more"])
+        self.init = draw.choice(["none", "spread", "full", "number"])
+        self.epilogue = [
+            draw.choice(["relu", "residual", "scale", "curve"]) for _ in range(draw.randint(0, 2))
+        ]
+        self.padded = draw.random() < 0.4
+        self.pads = [(draw.randint(0, 2), draw.randint(0, 2)) for _ in self.data]
+        self.border = draw.choice([0.0, -1.5])
+
+    def _forms(self, loops: Sequence[int]) -> list[Form]:
+        """Indices that use each loop once: alone, as a window, as a group or strided."""
+        draw, forms, rest = self.random, list[Form](), list(loops)
+        while rest:
+            first = rest.pop()
+            style = draw.random()
+            if rest and style < 0.35:
+                forms.append(((first, draw.randint(1, 3)), (rest.pop(), draw.randint(1, 2))))
+            elif rest and style < 0.45:
+                inner = rest.pop()
+                forms.append(((first, self.extents[inner]), (inner, 1)))
+            elif style < 0.5:
+                forms.append(((first, 2),))
+            elif style < 0.95:
+                forms.append(((first, 1),))
+        return forms
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """Data before padding, weights, a tensor like the result, a vector along its last axis."""
+        result = tuple(self.extents[d] for d in self.to)
+        data = self._shape(self.data)
+        if self.padded:
+            pads = zip(data, self.pads, strict=True)
+            inner = [n - low - high for n, (low, high) in pads]
+            if min(inner, default=1) < 1:
+                self.padded = False
+            else:
+                data = tuple(inner)
+        return [data or (1,), self._shape(self.weights) or (1,), result, result[-1:]]
+
+    def _shape(self, forms: Sequence[Form]) -> Shape:
+        return tuple(1 + sum(c * (self.extents[d] - 1) for d, c in form) for form in forms)
+
+    def write(self, b: Builder, x: Tensor, w: Tensor, full: Tensor, vector: Tensor) -> Tensor:
+        if self.padded:
+            low, high = zip(*self.pads, strict=True)
+            x = b.pad(x, low, high, self.border)
+        init = self._initial(b, full, vector)
+        loops = b.loops(" ".join(f"d{d}:{n}" for d, n in enumerate(self.extents)))
+        to = [loops[d] for d in self.to]
+        read = x[_indices(loops, self.data)], w[_indices(loops, self.weights)]
+        of = {"times": read[0] * read[1], "first": read[0] + 0.5}.get(self.body)
+        of = maximum(read[0], read[1] * read[1]) - 0.25 if of is None else of
+        if self.kind == "map":
+            y = b.map(to, of)
+        else:
+            combine = getattr(b, self.kind)
+            given = {} if init is None else {"init": init}
+            y = combine(to, over=[loops[d] for d in self.reduced], of=of, **given)
+        for step in self.epilogue:
+            at = b.loops_of(y.shape)
+            y = b.map(at, _epilogue(step, y[at], full[at], vector[at[-1]]))
+        return y
+
+    def _initial(self, b: Builder, full: Tensor, vector: Tensor) -> Tensor | float | None:
+        match self.init:
+            case "number":
+                return 0.75
+            case "spread":
+                return b.spread(vector, full.shape, full.rank - 1)
+            case "full":
+                at = b.loops_of(full.shape)
+                return b.map(at, full[at] * 2.0)
+        return None
+
+    def arguments(self) -> list[Array]:
+        generator = np.random.default_rng(self.random.randrange(1 << 30))
+        return [generator.standard_normal(s).astype(np.float32) for s in self.shapes]
+
+
+def _indices(loops: Sequence[AffineExpr], forms: Sequence[Form]) -> list[Index]:
+    indices: list[Index] = []
+    for form in forms:
+        total: AffineExpr | None = None
+        for d, c in form:
+            total = loops[d] * c if total is None else total + loops[d] * c
+        indices.append(0 if total is None else total)
+    return indices or [0]
+
+
+def _epilogue(step: str, y: Scalar, full: Scalar, vector: Scalar) -> Scalar:
+    match step:
+        case "relu":
+            return maximum(y, 0.0)
+        case "residual":
+            return y + full
+        case "scale":
+            return y * vector
+    return exp(clamp(y, -4.0, 1.0))
+
+
+def random_schedule(draw: random.Random, kernel: Kernel) -> Schedule:
+    """Any schedule that is legal for the kernel."""
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    rows = [d for d in sorted(kernel.reduced) if _can_be_row(kernel, d)]
+    lane = draw.choice([None, *lanes, *lanes, *rows])
+    order = draw.sample(kernel.parallel, len(kernel.parallel))
+    tile, room = list[tuple[int, int]](), 20
+    for d in draw.sample(order, len(order)):
+        n = draw.randint(1, min(6, room, kernel.extents[d]))
+        room //= n
+        if n > 1:
+            tile.append((d, n))
+    reduced = draw.sample(sorted(kernel.reduced), len(kernel.reduced))
+    if lane in kernel.reduced:
+        reduced = [*(d for d in reduced if d != lane), lane]
+    small = [d for d in reduced if kernel.extents[d] <= 4 and d != lane]
+    unroll = frozenset(draw.sample(small, draw.randint(0, min(2, len(small)))))
+    most = order.index(lane) if lane in order else len(order)
+    vector = 1 if lane is None else draw.choice([2, 4, 8, 16])
+    chunks = draw.randint(0, most)
+    return Schedule(lane, vector, tuple(tile), tuple(order), tuple(reduced), unroll, chunks=chunks)
+
+
+def _can_be_row(kernel: Kernel, loop: int) -> bool:
+    reads = [access for access in kernel.anchor.inputs if access is not None]
+    moves = [access.coefficients[loop] for access in reads]
+    known = isinstance(
+        kernel.anchor.yielded.owner, arith.AddfOp | arith.MaxnumfOp | arith.MinnumfOp
+    )
+    plain = not kernel.tails and not extracts(kernel.anchor)
+    return known and plain and set(moves) <= {0, 1} and 1 in moves
+
+
+Networks: TypeAlias = list[tuple[ModuleOp, list[Array]]]
+
+
+def random_networks(make_network: Callable[..., ModuleOp], seed: int) -> Networks:
+    recipes = [Recipe(random.Random(seed * BATCH + k)) for k in range(BATCH)]
+    return [(make_network(recipe.shapes, recipe.write), recipe.arguments()) for recipe in recipes]
+
+
+def check(
+    networks: Networks,
+    run_networks: Callable[..., Any],
+    schedule_of: Callable[[Kernel], Schedule],
+    target: Target,
+) -> None:
+    """Judge every network by the numpy evaluation of its computation in double precision."""
+    expected = [evaluate(network_of(m), arrays, dtype=np.float64)[0] for m, arrays in networks]
+    texts = [str(module) for module, _ in networks]
+    found, programs = run_networks(networks, schedule_of, target)
+    for want, (got,), text, program in zip(expected, found, texts, programs, strict=True):
+        scale = max(1.0, float(np.abs(want).max()))
+        wrong = ~(np.abs(got - want) <= 2e-5 * scale)
+        assert not wrong.any(), f"{wrong.sum()} of {wrong.size}: {program.schedules}\n{text}"
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("seed", range(3))
+def test_any_legal_schedule(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    seed: int,
+    target: Target,
+) -> None:
+    """Tiles, lanes, orders and chunks change the time a kernel takes and nothing else."""
+    draw = random.Random(seed)
+    networks = random_networks(make_network, seed)
+    check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_chosen_schedule(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """The schedules that the strategies choose are right."""
+    networks = random_networks(make_network, 100)
+    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
+
+
+def test_scalar_schedule(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+) -> None:
+    """Plain loops are right for every kernel."""
+    networks = random_networks(make_network, 200)
+    check(networks, run_networks, strategies.scalar, RUNNABLE[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("seed", range(1000, 1030))
+def test_many_more_schedules(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    seed: int,
+    target: Target,
+) -> None:
+    """As above, for thousands of computations."""
+    draw = random.Random(seed)
+    networks = random_networks(make_network, seed)
+    check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)
+    networks = random_networks(make_network, seed)
+    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)

@@ -1,9 +1,9 @@
 """Where optimizations that are no canonicalization are kept: right answers come without them, too.
 
-    @choice(BinaryOpOp)
-    class FuseConstant(LayerPattern): ...
+@choice(BinaryOpOp)
+class FuseConstant(LayerPattern): ...
 
-    offer(FoldAffine(ConvolutionOp, "batchnorm"), BatchNormOp)
+offer(FoldAffine(ConvolutionOp, "batchnorm"), BatchNormOp)
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.ncnn import fold_affine as fold_affine
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
 from ncc.compiler.ncnn.choices import CHOICES

@@ -16,13 +16,22 @@ Names are those of ncnnoptimize's passes. A reason is worded to be read in a rep
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from xdsl.ir import Operation
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ncc.dialects.ncnn.layer import PATTERNS, Layer, shape_of
+from ncc.dialects.ncnn.layer import (
+    PATTERNS,
+    Layer,
+    ParamValue,
+    WeightAttr,
+    shape_of,
+    to_attribute,
+)
 
 Match = tuple[Layer, ...]
 """The layers that take part, in the order they run; the last one is the one looked at."""
@@ -82,6 +91,43 @@ def producer(op: Layer, kind: type[Layer]) -> Layer | None:
         return None
     owner = op.operands[0].owner
     return owner if isinstance(owner, kind) else None
+
+
+def is_private(value: SSAValue) -> bool:
+    """Whether one layer alone reads a value, once, and it is no output of the network."""
+    uses = list(value.uses)
+    return len(uses) == 1 and isinstance(uses[0].operation, Layer)
+
+
+def absorb(
+    rewriter: PatternRewriter,
+    host: Layer,
+    op: Layer,
+    params: Mapping[str, ParamValue] | None = None,
+    weights: Mapping[str, WeightAttr] | None = None,
+) -> None:
+    """Let `host` do what `op` did to its result, by new params and weights.
+
+    The host keeps its own name; the blob has that of the result of `op`. Floats are rounded to
+    float32, as files hold them.
+    """
+    for name, value in (params or {}).items():
+        kind = host.LAYER.params[name].kind
+        host.properties[name] = to_attribute(kind, _rounded(value))
+    host.properties.update(weights or {})
+    host.attributes["blobs"] = ArrayAttr([StringAttr(name) for name in op.blob_names])
+    for old, new in zip(op.results, host.results, strict=True):
+        new.name_hint = old.name_hint
+    rewriter.replace(op, [], list(host.results))
+    rewriter.handle_operation_modification(host)
+
+
+def _rounded(value: ParamValue) -> ParamValue:
+    if isinstance(value, float):
+        return float(np.float32(value))
+    if isinstance(value, tuple):
+        return tuple(float(np.float32(v)) if isinstance(v, float) else v for v in value)
+    return value
 
 
 def refuse_retyping(op: Layer) -> str | None:

@@ -1,0 +1,40 @@
+"""What is known of a value's rank without its shape: a network may not say its inputs' shapes."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ncc.dialects.ncnn.arithmetic import BatchNormOp, BinaryOpOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.convolution import ConvolutionOp, Filtering
+from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
+from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.unary import Unary
+
+SAME_SHAPE = (Unary, BatchNormOp, ScaleOp, PReLUOp, DropoutOp)
+"""Layers whose first result has the shape of the first operand."""
+
+
+def rank_of(value: SSAValue) -> int | None:
+    """The rank of a value: by its shape, or by the layers that made it; None where they leave it
+    open.
+    """
+    shape, op = shape_of(value), value.owner
+    while shape is None and isinstance(op, (*SAME_SHAPE, BinaryOpOp)) and len(op.operands) == 1:
+        value = op.operands[0]
+        shape, op = shape_of(value), value.owner
+    if shape is not None:
+        return len(shape)
+    match op:
+        case MemoryDataOp():
+            return len(op.shape)
+        case PoolingOp():
+            return 1 if op.global_pooling else 3
+        case InnerProductOp():
+            return 1 if rank_of(op.operands[0]) in (1, 3, 4) else None
+        case ConvolutionOp() if all(window.kernel == 1 for window in op.windows):
+            return 3 if rank_of(op.operands[0]) in (2, 3) else None
+        case Filtering():
+            return len(op.AXES) + 1
+    return None

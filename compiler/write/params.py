@@ -56,8 +56,10 @@ def _stated(op: Layer) -> dict[str, ParamValue]:
     """The params that are not what a file without them says."""
     stated: dict[str, ParamValue] = {}
     for name, param in op.LAYER.params.items():
+        if name not in op.properties:
+            continue
         value: ParamValue = getattr(op, name)
-        if name in op.properties and not _same(value, _default(op, param)):
+        if not _same(value, _default(op, param)):
             stated[name] = value
     # Runtimes refuse axes without the mark of files made after a mistake in counting them.
     if (isinstance(op, ReductionOp) and op.axes) or (isinstance(op, SoftmaxOp) and op.axis):

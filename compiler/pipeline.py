@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
@@ -113,6 +114,7 @@ class _Compilation:
         """The structured level: linalg.generic on tensors, outlined into groups."""
         ExpandLayers().apply(self.context, module)
         if self.options.opt_level >= 2:
+            ChooseConvolution().apply(self.context, module)
             Pack().apply(self.context, module)
         Fuse(epilogues=self.options.opt_level >= 2).apply(self.context, module)
         return module

@@ -122,7 +122,25 @@ class Blocked:
         return np.ascontiguousarray(padded.reshape(split).transpose(order)).ravel()[:count]
 
 
-Source: TypeAlias = Stored | Inline | Random | Blocked
+@dataclass(frozen=True)
+class Transformed:
+    """Another weight, its last two axes transformed: `m @ w @ m.T` for a matrix m with `rows`.
+
+    The transformed axes come first: with 6 rows, (64, 32, 3, 3) becomes (6, 6, 64, 32). Computed
+    in float64.
+    """
+
+    of: Weights
+    rows: tuple[tuple[float, ...], ...]
+
+    def read(self, count: int) -> Array:
+        matrix = np.array(self.rows, np.float64)
+        plain = self.of.array()
+        window = plain.reshape(-1, prod(plain.shape[-2:])).astype(np.float64)
+        return (np.kron(matrix, matrix) @ window.T).astype(np.float32).ravel()[:count]
+
+
+Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed
 
 
 @dataclass(frozen=True)
@@ -140,6 +158,11 @@ class Weights:
         """These values in blocks along some axes; see `Blocked`."""
         shape = [-(-n // block) if axis in axes else n for axis, n in enumerate(self.shape)]
         return Weights((*shape, *[block] * len(axes)), Blocked(self, axes, block))
+
+    def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
+        """These values with their last two axes transformed; see `Transformed`."""
+        shape = (len(rows), len(rows), *self.shape[:-2])
+        return Weights(shape, Transformed(self, rows))
 
 
 def _identity(path: str) -> tuple[int, int]:
@@ -162,6 +185,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
+    #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
     """
 
@@ -190,6 +214,10 @@ class WeightAttr(Data[Weights]):
                 axes, block = _parse_integers(parser), parser.parse_integer()
                 parser.parse_keyword("of")
                 return Weights(shape, Blocked(cls.parse_parameter(parser), axes, block))
+            if parser.parse_optional_keyword("transformed"):
+                rows = _parse_rows(parser)
+                parser.parse_keyword("of")
+                return Weights(shape, Transformed(cls.parse_parameter(parser), rows))
             if parser.parse_optional_keyword("stored"):
                 path = parser.parse_str_literal()
                 offset = parser.parse_integer()
@@ -209,6 +237,10 @@ class WeightAttr(Data[Weights]):
                 case Blocked(of, axes, block):
                     printer.print_string(f"blocked [{', '.join(map(str, axes))}] {block} of ")
                     WeightAttr(of).print_parameter(printer)
+                case Transformed(of, rows):
+                    shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
+                    printer.print_string(f"transformed [{shown}] of ")
+                    WeightAttr(of).print_parameter(printer)
                 case Stored(path, offset, encoding):
                     printer.print_string("stored ")
                     printer.print_string_literal(path)
@@ -226,6 +258,14 @@ def _parse_integers(parser: AttrParser) -> tuple[int, ...]:
             parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
         )
     )
+
+
+def _parse_rows(parser: AttrParser) -> tuple[tuple[float, ...], ...]:
+    def row() -> tuple[float, ...]:
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
+        return tuple(map(float, numbers))
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, row))
 
 
 @irdl_op_definition

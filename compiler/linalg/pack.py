@@ -56,13 +56,16 @@ class Pack(ModulePass):
 
 
 class _Packer:
-    """Rewrites a block in program order; `packed` and `plain` hold each value in its layouts."""
+    """Rewrites a block in program order; `packed` and `plain` hold each value in its layouts,
+    `weights` each constant by the axes of its blocks.
+    """
 
     def __init__(self, block: Block, packings: dict[Operation, Packing | None]) -> None:
         self.block = block
         self.packings = packings
         self.packed: dict[SSAValue, SSAValue] = {}
         self.plain: dict[SSAValue, SSAValue] = {}
+        self.weights: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
     def run(self) -> None:
         for op in list(self.block.ops):
@@ -216,10 +219,12 @@ class _Packer:
             return None
         # The block of the lane is innermost: it is what one vector holds.
         order = sorted(axes, key=lambda loop: split[loop], reverse=True)
-        weights = _weights(access.value).blocked(tuple(axes[loop] for loop in order), BLOCK)
-        constant = ConstantOp(WeightAttr(weights))
-        self.block.insert_op_before(constant, op)
-        return constant.result
+        key = (access.value, tuple(axes[loop] for loop in order))
+        if key not in self.weights:
+            constant = ConstantOp(WeightAttr(weights_of(access.value).blocked(key[1], BLOCK)))
+            self.block.insert_op_before(constant, op)
+            self.weights[key] = constant.result
+        return self.weights[key]
 
     def _map(
         self, access: Access, split: dict[int, int], packed: bool, constant: bool
@@ -297,6 +302,8 @@ class _Packer:
             for loop in sorted(packing.sums)
             if loop in split and view.extents[loop] % BLOCK
         ]
+        tails += [list(tail) for tail in view.tails]
+        new.attributes.update(op.attributes)
         if tails:
             new.attributes["tails"] = ArrayAttr(
                 [ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in tails]
@@ -355,7 +362,7 @@ def _expression(terms: dict[int, int], constant: int) -> AffineExpr:
     return total + constant if constant else total
 
 
-def _weights(value: SSAValue) -> Weights:
+def weights_of(value: SSAValue) -> Weights:
     """A constant's source under the shape it has there."""
     owner = value.owner
     while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):

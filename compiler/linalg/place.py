@@ -5,6 +5,8 @@
     reshape  collapse, expand   the same memory under other strides
     slice    extract_slice      a window of the source's memory
     chain    call(.. %v ..)     a kernel that goes on writing into v: the result is v's memory
+    clip     extract_slice of a tiled transform: its kernels write the kept box only, in the memory
+             of the slice
 
 The first pad, concat or return that wants to own a value gets it, and a root of their own is left
 for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
@@ -58,6 +60,17 @@ def chained(module: ModuleOp) -> dict[str, int]:
     return found
 
 
+def clipping(module: ModuleOp) -> set[str]:
+    """Kernels that do not write the points of their result beyond its tails."""
+    return {
+        function.sym_name.data
+        for function in module.body.block.ops
+        if isinstance(function, func.FuncOp)
+        for op in function.body.block.ops
+        if isinstance(op, GenericOp) and "separable" in op.attributes and "tails" in op.attributes
+    }
+
+
 class Placement:
     """Places of all values of the network's function, and the copies that this took."""
 
@@ -74,11 +87,12 @@ class Placement:
     def _attempt(self) -> bool:
         """Place everything; False when a copy had to be inserted first."""
         self.chained = chained(self.module)
+        self.clipping = clipping(self.module)
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
         self.places, self.roots = {}, []
         before = self._copies
         for op in list(self.block.ops):
-            if isinstance(op, _OWNERS):
+            if isinstance(op, _OWNERS) or self._is_clip(op):
                 self._claim_operands(op)
             elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:
                 self._protect_chained(op, self.chained[callee_of(op)])
@@ -90,8 +104,8 @@ class Placement:
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 self._copy(op, 0)
                 return False
-            for value in op.results:
-                self._place(value)
+            for result in op.results:
+                self._place(result)
         return True
 
     # --- ownership --------------------------------------------------------------------------
@@ -117,11 +131,27 @@ class Placement:
                 if position is None:
                     return value
                 value = source.operands[position]
-            elif isinstance(source, tensor.PadOp | tensor.ConcatOp):
+            elif isinstance(source, tensor.PadOp | tensor.ConcatOp) or self._is_clip(source):
                 return value
             else:
                 return None
         return None
+
+    def _is_clip(self, op: Operation) -> bool:
+        """Whether op keeps just the box that the kernels behind it write."""
+        if not isinstance(op, tensor.ExtractSliceOp) or any(op.static_offsets.get_values()):
+            return False
+        return self._is_clipped(op.source)
+
+    def _is_clipped(self, value: SSAValue) -> bool:
+        if len(list(value.uses)) != 1:
+            return False
+        match value.owner:
+            case tensor.CollapseShapeOp() | tensor.ConcatOp() as view:
+                return all(self._is_clipped(operand) for operand in view.operands)
+            case func.CallOp() as call:
+                return callee_of(call) in self.clipping
+        return False
 
     def _protect_chained(self, call: func.CallOp, position: int) -> None:
         """Copy an operand that a kernel overwrites while somebody else still reads it."""
@@ -162,7 +192,7 @@ class Placement:
         op = value.owner
         if isinstance(op, ConstantOp | arith.ConstantOp):
             return self._root(value, Kind.CONSTANT)
-        if isinstance(op, tensor.ExtractSliceOp):
+        if isinstance(op, tensor.ExtractSliceOp) and not self._is_clip(op):
             begin = [int(n) for n in op.static_offsets.get_values()]
             return self._place(op.source).moved(begin)
         if isinstance(op, RESHAPES):
@@ -211,6 +241,8 @@ class Placement:
         if isinstance(op, func.ReturnOp):
             return self._root(value, Kind.OUTPUT, position)
         whole = self._place(op.results[0])
+        if isinstance(op, tensor.ExtractSliceOp):
+            return whole
         if isinstance(op, tensor.PadOp):
             return whole.moved([int(n) for n in op.static_low.get_values()])
         if not isinstance(op, tensor.ConcatOp):

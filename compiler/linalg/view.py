@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
+from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
@@ -73,6 +74,10 @@ def linear(expr: AffineExpr) -> Linear:
 
     constant = add(expr, 1)
     return Linear.of(terms, constant)
+
+
+Matrix: TypeAlias = tuple[tuple[float, ...], ...]
+"""The rows of a small constant matrix."""
 
 
 @dataclass(frozen=True)
@@ -231,13 +236,28 @@ class View:
 
     @cached_property
     def tails(self) -> tuple[tuple[int, int, int], ...]:
-        """Split reductions (outer, inner, n): the pair runs while outer * extent + inner < n."""
+        """Split loops (outer, inner, n): only points with outer * extent + inner < n count.
+
+        The other terms of a sum are zero; the other points of a result are never read.
+        """
         held = self.op.attributes.get("tails")
         if not isinstance(held, ArrayAttr):
             return ()
         rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
         found = [[n.value.data for n in row if isinstance(n, IntegerAttr)] for row in rows]
         return tuple((outer, inner, true) for outer, inner, true in found)
+
+    @cached_property
+    def separable(self) -> Matrix | None:
+        """The matrix m of a transform: the sum of m[a, k] * m[b, l] * data over k and l.
+
+        The two reads of m come first, then the data.
+        """
+        held = self.op.attributes.get("separable")
+        if not isinstance(held, ArrayAttr):
+            return None
+        rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
+        return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
 
     def describe(self) -> str:
         """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""

@@ -17,7 +17,7 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import Linear, View
+from ncc.compiler.linalg.view import Linear, Matrix, View
 from ncc.compiler.plan import Call
 
 
@@ -61,7 +61,8 @@ class Kernel:
     """One group on the places of one call.
 
     `initial` is a number, a computation at the stored point, or None: the accumulation goes on
-    with what the memory at `store` holds. `chain` is the combining operation of a reduction.
+    with what the memory at `store` holds. `matrix` makes the anchor a separable transform: it sums
+    matrix[a][k] * matrix[b][l] * data over k and l, and its first two inputs read the matrix.
     """
 
     extents: tuple[int, ...]
@@ -75,6 +76,7 @@ class Kernel:
     element_types: tuple[Attribute, ...]
     captured: Mapping[SSAValue, Captured]
     index_of: Mapping[int, int | None]
+    matrix: Matrix | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -109,6 +111,7 @@ class Kernel:
             self.store,
             self.element_types,
             tuple(sorted(self.index_of.items())),
+            self.matrix,
         )
 
 
@@ -135,8 +138,12 @@ class _Properties:
 
 
 def kernel_of(call: Call) -> Kernel:
-    """The kernel of a call: views and places put together, loops normalised."""
-    return _normalised(_Reader(call).read())
+    """The kernel of a call: views and places put together, loops normalised.
+
+    The loops of a separable transform stay as they are: its writer knows them by their inputs.
+    """
+    kernel = _Reader(call).read()
+    return kernel if kernel.matrix is not None else _normalised(kernel)
 
 
 class _Reader:
@@ -185,6 +192,7 @@ class _Reader:
             element_types=self.element_types,
             captured=captured,
             index_of={d: d for d in view.indexed},
+            matrix=view.separable,
         )
 
     def _anchor(self) -> GenericOp:

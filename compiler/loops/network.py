@@ -23,7 +23,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops import code, nest
+from ncc.compiler.loops import code, nest, transform
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import choose
@@ -118,9 +118,13 @@ class _NetworkWriter:
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         signature = kernel.signature()
         if signature not in self.written:
-            schedule = choose(kernel, self.target)
             name = f"{_kind(kernel)}_{len(self.written)}"
-            self.functions.append(nest.write(kernel, schedule, name))
+            if kernel.matrix is not None:
+                schedule = transform.choose(kernel, self.target)
+                self.functions.append(transform.write(kernel, schedule, name, self.target))
+            else:
+                schedule = choose(kernel, self.target)
+                self.functions.append(nest.write(kernel, schedule, name))
             chunks = nest.chunk_count(kernel, schedule)
             self.written[signature] = Written(name, nest.kernel_types(kernel), chunks, schedule)
         self._emit(self.written[signature], places, layers)
@@ -203,6 +207,8 @@ def _overlap(a: Interval, b: Interval) -> bool:
 
 def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
+    if kernel.matrix is not None:
+        return "transform"
     if kernel.accumulates and kernel.reduced:
         owner = kernel.anchor.yielded.owner
         if isinstance(owner, Block):

@@ -1,0 +1,348 @@
+"""Which algorithm a convolution uses: 3x3 windows at stride 1 go to Winograd's where it pays.
+
+    %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
+    %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
+    %y = pointwise(%c, %r)                    ->      %t = generic of `winograd`
+                                                      %e = pointwise(%t, expand %r)   on the tiles
+                                                      %y = extract_slice (collapse %e)
+
+Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
+the point that is stored. The rows of tiles are cut into chunks with generics of their own, whose
+results are concatenated: what a chunk makes in between fits a cache, and all chunks are given the
+same memory.
+
+Needs: the structured level before layouts and groups.
+Breaks: the order and rounding of floating-point sums, about 1e-5 of the largest result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    ModuleOp,
+    i32,
+)
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.pack import weights_of
+from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
+from ncc.compiler.linalg.winograd import TILE, WINDOW, Constants, Tiling, tiled
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+
+FEWEST_CHANNELS = 16
+
+
+@dataclass(frozen=True)
+class ChooseConvolution(ModulePass):
+    """Rewrite the convolutions of the network that are cheaper in tiles."""
+
+    name = "choose-convolution"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(network_of(op).body.block.ops):
+            if isinstance(inner, GenericOp):
+                found = match(inner)
+                if isinstance(found, Convolution):
+                    _Rewrite(found).run()
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """y[o, p, q] = init[o] + the sum of x[i, p+k, q+l] * w[o, i, k, l] over i and a 3x3 window."""
+
+    op: GenericOp
+    x: SSAValue
+    weights: SSAValue
+    init: SSAValue | float
+    tiling: Tiling
+
+
+def match(op: GenericOp) -> Convolution | str:
+    """The convolution that op is, or why it stays as it is."""
+    view = View(op)
+    pair = view.product()
+    if pair is None or len(view.parallel) != 3 or len(view.reduced) != 3:
+        return "it is no convolution over two axes"
+    x, w = (view.reads[i] for i in pair)
+    axes = [form.bare for form in view.write.index]
+    if not is_constant(w.value) or len(w.index) != 4 or None in axes:
+        return "its weights are computed, or its result is strided"
+    bare = [form.bare for form in w.index]
+    o, i, k, m = bare
+    if o != axes[0] or {i, k, m} != set(view.reduced) or shape_of(w.value)[2:] != (3, 3):
+        return "its window is not 3x3"
+    window = [Linear.of({d: 1, r: 1}) for d, r in zip(axes[1:], (k, m), strict=True) if d and r]
+    if x.index != (Linear.of({i: 1} if i is not None else {}), *window):
+        return "it has a stride or a dilation"
+    outputs, inputs = shape_of(w.value)[:2]
+    if min(outputs, inputs) < FEWEST_CHANNELS:
+        return f"it has fewer than {FEWEST_CHANNELS} channels"
+    init = _start(op)
+    if init is None:
+        return "it goes on from other values than a bias"
+    tiling = Tiling(outputs, inputs, *shape_of(op.results[0])[1:])
+    if tiling.cost(tiling.chunk()) >= tiling.direct:
+        return "tiles are not worth it"
+    return Convolution(op, x.value, w.value, init, tiling)
+
+
+def _start(op: GenericOp) -> SSAValue | float | None:
+    """The vector along channels, or the number, that the sums start from."""
+    source = op.outputs[0].owner
+    if isinstance(source, FillOp):
+        constant = source.inputs[0].owner
+        if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+            return float(constant.value.value.data)
+    if isinstance(source, GenericOp):
+        view = View(source)
+        spread = view.is_pointwise and view.yielded is view.body.args[0]
+        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:1]:
+            return view.reads[0].value
+    return None
+
+
+class _Rewrite:
+    """The rewriting of one convolution and of what follows it at each point."""
+
+    def __init__(self, convolution: Convolution) -> None:
+        self.convolution = convolution
+        self.tiling = convolution.tiling
+        self.covered = (TILE * self.tiling.rows, TILE * self.tiling.columns)
+        self.followers = self._followers()
+        self.last: Operation = self.followers[-1] if self.followers else convolution.op
+        self.block = Block()
+        doc = convolution.op.doc
+        self.builder = Builder(self.block, doc.data if doc is not None else "")
+
+    def run(self) -> None:
+        rows = self.tiling.chunk()
+        reach = [n + WINDOW - TILE for n in self.covered]
+        x = _tensor(padded(self.convolution.x, reach[0], reach[1]))
+        constants = Constants.of(self.builder, weights_of(self.convolution.weights))
+        chunks = [
+            self._chunk(x, constants, first, rows) for first in range(0, self.tiling.rows, rows)
+        ]
+        b = self.builder
+        whole = b.collapse(b.concat(chunks, axis=1), [[0], [1, 2], [3, 4]])
+        result = b.slice(whole, [0, 0, 0], shape_of(self.last.results[0]))
+        _move(self.block, self.last)
+        old = self.last.results[0]
+        result.value.name_hint = old.name_hint
+        old.replace_all_uses_with(result.value)
+        start = self.convolution.op.outputs[0].owner
+        for op in [*reversed(self.followers), self.convolution.op, start]:
+            if isinstance(op, Operation) and not any(value.uses for value in op.results):
+                op.detach()
+                op.erase()
+
+    def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
+        """Rows of tiles from `first`, with everything that follows the convolution."""
+        columns = self.tiling.columns
+        size = [x.shape[0], TILE * rows + WINDOW - TILE, x.shape[2]]
+        x = self.builder.slice(x, [0, TILE * first, 0], size)
+        keep = (min(self.tiling.height - TILE * first, TILE * rows), self.tiling.width)
+        if self.covered == (self.tiling.height, self.tiling.width):
+            keep = (TILE * rows, TILE * columns)
+        init = self.convolution.init
+        start = init if isinstance(init, float) else _tensor(init)
+        y = tiled(self.builder, x, constants, start, (rows, columns), keep)
+        value: SSAValue = self.convolution.op.results[0]
+        for op in self.followers:
+            y = self._on_tiles(op, value, y, first)
+            value = op.results[0]
+        return y
+
+    # --- what follows -----------------------------------------------------------------------
+
+    def _followers(self) -> list[GenericOp]:
+        """The pointwise computations that can be done on the tiles, in order."""
+        found: list[GenericOp] = []
+        value: SSAValue = self.convolution.op.results[0]
+        while (op := self._follower(value)) is not None:
+            found.append(op)
+            value = op.results[0]
+        return found
+
+    def _follower(self, value: SSAValue) -> GenericOp | None:
+        uses = list(value.uses)
+        op = uses[0].operation if len(uses) == 1 else None
+        if not isinstance(op, GenericOp) or value is op.outputs[0]:
+            return None
+        view = View(op)
+        if not view.is_pointwise or view.captured or view.indexed:
+            return None
+        if len(view.extents) != 3 or None in [form.bare for form in view.write.index]:
+            return None
+        if len(view.live) != len(view.reads):
+            return None
+        return op if all(self._readable(op, view, access, value) for access in view.reads) else None
+
+    def _readable(self, op: GenericOp, view: View, access: Access, flight: SSAValue) -> bool:
+        if access.index == view.write.index:
+            return access.value is flight or self._cover(access.value, op) is not None
+        return access.value is not flight and not any(map(access.uses, _spatial(view)))
+
+    def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
+        """A tensor with room for whole tiles that holds `value`, and where it begins there.
+
+        The value itself stands for one that can be padded: nothing else decides where it lives.
+        """
+        if shape_of(value)[1:] == self.covered:
+            return value, [0, 0, 0]
+        for use in value.uses:
+            pad = use.operation
+            if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
+                low = [int(n) for n in pad.static_low.get_values()]
+                room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
+                if room[1] >= self.covered[0] and room[2] >= self.covered[1]:
+                    return pad.result, low
+        return (value, [0, 0, 0]) if _is_free(value) else None
+
+    def _on_tiles(self, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
+        """A pointwise computation whose input `value` is y, (outputs, rows, 4, columns, 4)."""
+        view = View(op)
+        channel = view.write.index[0].bare
+        operands: list[SSAValue] = []
+        maps: list[AffineMapAttr] = []
+        for access in view.reads:
+            whole = access.index == view.write.index
+            if access.value is value:
+                operands.append(y.value)
+            else:
+                operands.append(self._tiles(access.value, op, y, first) if whole else access.value)
+            maps.append(_identity() if whole else _by_channel(access, channel))
+        out = self.builder.empty(y.shape)
+        new = GenericOp.create(
+            operands=[*operands, out.value],
+            result_types=[out.value.type],
+            properties={
+                "indexing_maps": ArrayAttr([*maps, _identity()]),
+                "iterator_types": ArrayAttr([PARALLEL] * 5),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(operands), 1]),
+                **({"doc": op.doc} if op.doc is not None else {}),
+            },
+            regions=[op.body.clone()],
+        )
+        self.block.add_op(new)
+        return Tensor(new.results[0], y.shape)
+
+    def _tiles(self, value: SSAValue, op: GenericOp, y: Tensor, first: int) -> SSAValue:
+        """The rows of a tensor that belong to the tiles of y."""
+        cover = self._cover(value, self.last)
+        if cover is None:
+            raise CompilerBug(f"{op.name} was not to be done on tiles")
+        source, begin = cover
+        held = _tensor(source)
+        if source is value:
+            held = _tensor(padded(value, *self.covered))
+        outputs, rows, _, columns, _ = y.shape
+        box = [outputs, TILE * rows, TILE * columns]
+        held = self.builder.slice(held, [0, begin[1] + TILE * first, begin[2]], box)
+        return self.builder.expand(held, [[0], [1, 2], [3, 4]], y.shape).value
+
+
+def _is_free(value: SSAValue) -> bool:
+    """Whether a value is computed, here or on tiles, and no view decides where it lives."""
+    owners = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+    if any(isinstance(use.operation, owners) for use in value.uses):
+        return False
+    owner = value.owner
+    if isinstance(owner, tensor.ExtractSliceOp):
+        return isinstance(owner.source.owner, tensor.CollapseShapeOp)
+    return isinstance(owner, GenericOp)
+
+
+def _spatial(view: View) -> list[int]:
+    return [form.bare for form in view.write.index[1:] if form.bare is not None]
+
+
+def _identity() -> AffineMapAttr:
+    return AffineMapAttr(AffineMap(5, 0, tuple(AffineDimExpr(d) for d in range(5))))
+
+
+def _by_channel(access: Access, channel: int | None) -> AffineMapAttr:
+    """The index of an operand that only the channel moves, which is the first loop on tiles."""
+    forms: list[AffineExpr] = []
+    for form in access.index:
+        moved = form.coefficient(channel) if channel is not None else 0
+        expr: AffineExpr = AffineConstantExpr(form.constant)
+        if moved:
+            expr = AffineDimExpr(0) if moved == 1 else AffineDimExpr(0) * moved
+            expr = expr + form.constant if form.constant else expr
+        forms.append(expr)
+    return AffineMapAttr(AffineMap(5, 0, tuple(forms)))
+
+
+def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
+    """`value` (channels, height, width), made at least rows x columns by cells behind it.
+
+    Where the value is padded already that pad grows, and others who read it read a slice.
+    """
+    shape = shape_of(value)
+    more = [0, max(0, rows - shape[1]), max(0, columns - shape[2])]
+    if not any(more):
+        return value
+    pad = value.owner
+    scratch = Block()
+    b = Builder(scratch)
+    if not isinstance(pad, tensor.PadOp):
+        result = b.pad(_tensor(value), [0, 0, 0], more)
+        after = value.owner
+        if isinstance(after, Block):
+            _move(scratch, _first(after))
+        else:
+            _move_behind(scratch, after)
+        return result.value
+    low = [int(n) for n in pad.static_low.get_values()]
+    high = [int(n) + k for n, k in zip(pad.static_high.get_values(), more, strict=True)]
+    readers = list(value.uses)
+    result = b.pad(_tensor(pad.source), low, high, pad_value(pad))
+    old = b.slice(result, [0, 0, 0], shape)
+    _move(scratch, pad)
+    for use in readers:
+        use.operation.operands[use.index] = old.value
+    pad.detach()
+    pad.erase()
+    return result.value
+
+
+def _first(block: Block) -> Operation:
+    op = block.first_op
+    if op is None:
+        raise CompilerBug("an empty network has no convolution")
+    return op
+
+
+def _move(scratch: Block, before: Operation) -> None:
+    """Put the operations of a block in front of another operation."""
+    parent = before.parent_block()
+    for op in list(scratch.ops):
+        scratch.detach_op(op)
+        if parent is not None:
+            parent.insert_op_before(op, before)
+
+
+def _move_behind(scratch: Block, after: Operation) -> None:
+    parent = after.parent_block()
+    ops = list(scratch.ops)
+    for op in ops:
+        scratch.detach_op(op)
+    if parent is not None:
+        parent.insert_ops_after(ops, after)
+
+
+def _tensor(value: SSAValue) -> Tensor:
+    return Tensor(value, shape_of(value))

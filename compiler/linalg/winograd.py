@@ -1,0 +1,171 @@
+"""Winograd's F(4x4, 3x3): a convolution on tiles, as three exact generics.
+
+For the 4x4 tiles (t, u) of a result, with B, G and A of Lavin & Gray ("Fast Algorithms for
+Convolutional Neural Networks", 2015):
+
+    V[i, a, b, t, u] = sum over k, l of B[a, k] * B[b, l] * x[i, 4t+k, 4u+l]       k, l < 6
+    M[o, a, b, t, u] = sum over i of V[i, a, b, t, u] * U[a, b, o, i]              U = G w G^T
+    Y[o, t, r, u, s] = init[o] + sum over a, b of A[r, a] * A[s, b] * M[o, a, b, t, u]
+
+36 multiplications a tile and pair of channels in place of 144. Y is the result once (t, r) and
+(u, s) are collapsed and what the tiles cover beyond it is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, f32, i64
+from xdsl.ir import Attribute
+
+from ncc.compiler.linalg.view import Matrix
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr, Weights
+
+TILE, WINDOW = 4, 6
+"""Cells of a tile of the result, and of the input that it depends on, along one axis."""
+
+INPUT: Matrix = (
+    (4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
+    (0.0, -4.0, -4.0, 1.0, 1.0, 0.0),
+    (0.0, 4.0, -4.0, -1.0, 1.0, 0.0),
+    (0.0, -2.0, -1.0, 2.0, 1.0, 0.0),
+    (0.0, 2.0, -1.0, -2.0, 1.0, 0.0),
+    (0.0, 4.0, 0.0, -5.0, 0.0, 1.0),
+)
+FILTER: Matrix = (
+    (1 / 4, 0.0, 0.0),
+    (-1 / 6, -1 / 6, -1 / 6),
+    (-1 / 6, 1 / 6, -1 / 6),
+    (1 / 24, 1 / 12, 1 / 6),
+    (1 / 24, -1 / 12, 1 / 6),
+    (0.0, 0.0, 1.0),
+)
+OUTPUT: Matrix = (
+    (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
+    (0.0, 1.0, -1.0, 2.0, -2.0, 0.0),
+    (0.0, 1.0, 1.0, 4.0, 4.0, 0.0),
+    (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
+)
+
+# Measured on one core of a Zen 4: what moving a byte costs in the time of one multiply-add.
+NEAR = 0.7
+"""Written to and read from L2."""
+FAR = 1.5
+"""Beyond L2."""
+WEIGHTS = 2.0
+"""Of transformed weights, which no cache keeps from one run to the next."""
+L2 = 1 << 20
+CALL = 200_000
+"""Multiply-adds in the time of three calls with their barriers."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result."""
+
+    outputs: int
+    inputs: int
+    height: int
+    width: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles."""
+        return -(-self.height // TILE)
+
+    @property
+    def columns(self) -> int:
+        """Tiles of a row."""
+        return -(-self.width // TILE)
+
+    @property
+    def direct(self) -> float:
+        """The cost of the convolution as it is, in multiply-adds."""
+        return 9.0 * self.outputs * self.inputs * self.height * self.width
+
+    def cost(self, rows: int) -> float:
+        """The cost in multiply-adds with chunks of `rows` rows of tiles."""
+        tiles, chunks = self.rows * self.columns, -(-self.rows // rows)
+        points = WINDOW * WINDOW * tiles
+        work = points * self.outputs * self.inputs
+        intermediate = 4 * points * (self.inputs + self.outputs)
+        weights = 4 * WINDOW * WINDOW * self.outputs * self.inputs
+        near = intermediate <= L2 * chunks
+        return (
+            work
+            + intermediate * (NEAR if near else FAR)
+            + weights * (WEIGHTS + FAR * (chunks - 1) * (weights > L2 // 2))
+            + chunks * CALL
+        )
+
+    def chunk(self) -> int:
+        """The cheapest number of rows of tiles in a chunk, all chunks equal."""
+        return min((n for n in range(1, self.rows + 1) if self.rows % n == 0), key=self.cost)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The matrices and the transformed weights as values of the structured level."""
+
+    input: Tensor
+    output: Tensor
+    weights: Tensor
+
+    @staticmethod
+    def of(b: Builder, weights: Weights) -> Constants:
+        """For weights (outputs, inputs, 3, 3)."""
+        return Constants(
+            b.table(np.array(INPUT)),
+            b.table(np.array(OUTPUT)),
+            b.weight(WeightAttr(weights.transformed(FILTER))),
+        )
+
+
+def tiled(
+    b: Builder,
+    x: Tensor,
+    constants: Constants,
+    init: Tensor | float,
+    grid: tuple[int, int],
+    keep: tuple[int, int],
+) -> Tensor:
+    """The convolution of x (inputs, 4*rows + 2 or more, 4*columns + 2 or more) in tiles.
+
+    grid: rows and columns of tiles. keep: rows and columns of the result that somebody reads.
+    The result is (outputs, rows, 4, columns, 4).
+    """
+    rows, columns = grid
+    i, p, q, t, u, k, m = b.loops(f"i p q t:{rows} u:{columns} k m")
+    data = x[i, t * TILE + k, u * TILE + m]
+    first, second = constants.input[p, k], constants.input[q, m]
+    v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
+    _mark(v, INPUT)
+    o, p, q, t, u, i = b.loops("o p q t u i")
+    product = b.sum((o, p, q, t, u), (i,), v[i, p, q, t, u] * constants.weights[p, q, o, i])
+    if isinstance(init, Tensor):
+        shape = (product.shape[0], rows, TILE, columns, TILE)
+        init = b.spread(init, shape, axis=0)
+    o, t, r, u, s, p, q = b.loops("o t r u s p q")
+    first, second = constants.output[r, p], constants.output[s, q]
+    y = b.sum((o, t, r, u, s), (p, q), first * (second * product[o, p, q, t, u]), init)
+    _mark(y, OUTPUT)
+    if keep != (TILE * rows, TILE * columns):
+        _attributes(y)["tails"] = _integers([[1, 2, keep[0]], [3, 4, keep[1]]])
+    return y
+
+
+def _mark(result: Tensor, matrix: Matrix) -> None:
+    rows = [ArrayAttr([FloatAttr(number, f32) for number in row]) for row in matrix]
+    _attributes(result)["separable"] = ArrayAttr(rows)
+
+
+def _attributes(result: Tensor) -> dict[str, Attribute]:
+    owner = result.value.owner
+    return owner.attributes  # type: ignore[union-attr]
+
+
+def _integers(rows: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])

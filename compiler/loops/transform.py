@@ -1,0 +1,168 @@
+"""Writes a separable transform as loops: the two sides of Winograd's convolution.
+
+    out[a, b] = sum over k and l of m[a, k] * m[b, l] * data[k, l]
+
+for a small constant matrix m, at every point of the other loops. Columns are transformed first
+(t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time so that t stays
+in registers. Products with the matrix become the additions of `combination`.
+
+Points beyond the tails of the result are neither computed nor written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, vector
+from xdsl.dialects.builtin import VectorType, f32
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.combination import combine, together
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.nest import Nest, Point
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.target import Target
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The loops of one transform, and how its data is read.
+
+    out[row, column] = sum of m[row, down] * m[column, across] * data[down, across]
+    """
+
+    row: int
+    column: int
+    down: int
+    across: int
+    data: Access
+
+    @staticmethod
+    def of(kernel: Kernel) -> Loops:
+        """The loops by the inputs of the anchor: m twice, then the data."""
+        first, second, data = kernel.anchor.inputs[:3]
+        if first is None or second is None or data is None:
+            raise CompilerBug("a separable transform reads its matrix twice, then its data")
+        (row, down), (column, across) = _pair(kernel, first), _pair(kernel, second)
+        return Loops(row, column, down, across, data)
+
+
+def _pair(kernel: Kernel, matrix: Access) -> tuple[int, int]:
+    """The result's loop and the reduced loop that index the matrix."""
+    used = {d for d, factor in enumerate(matrix.coefficients) if factor}
+    outer, inner = used - kernel.reduced, used & kernel.reduced
+    if len(outer) != 1 or len(inner) != 1:
+        raise CompilerBug("a matrix of a transform has one result loop and one reduced loop")
+    return outer.pop(), inner.pop()
+
+
+def choose(kernel: Kernel, target: Target) -> Schedule:
+    """All results of one place together; the lane is a contiguous loop, or there is none."""
+    loops = Loops.of(kernel)
+    tile = tuple((d, kernel.extents[d]) for d in (loops.row, loops.column))
+    others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
+    lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]
+    lane = max(lanes, key=lambda d: kernel.extents[d], default=None)
+    order = in_store_order(kernel, [d for d in others if d != lane])
+    clipped = {outer for outer, _, _ in kernel.tails}
+    whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
+    chunks = min(whole, chunks_of(kernel, (*order, loops.row), {}))
+    reduced = tuple(sorted(kernel.reduced))
+    if lane is None:
+        return Schedule(None, 1, tile, order, reduced, chunks=chunks)
+    vector = vector_of(kernel.extents[lane], target)
+    return Schedule(lane, vector, tile, (*order, lane), reduced, chunks=chunks)
+
+
+def write(kernel: Kernel, schedule: Schedule, name: str, target: Target) -> func.FuncOp:
+    """The kernel as a private function in func, scf, memref, vector and arith."""
+    return Transform(kernel, schedule, target).write(name)
+
+
+class Transform(Nest):
+    """The nest whose tile is all results of one place."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
+        super().__init__(kernel, schedule)
+        if kernel.matrix is None:
+            raise CompilerBug("a transform without a matrix")
+        self.matrix = kernel.matrix
+        self.loops = Loops.of(kernel)
+        self.clips = {outer: (inner, true) for outer, inner, true in kernel.tails}
+        self.most_rows = max(2, (target.registers - 4) // len(self.matrix[0]))
+
+    def _parallel(self, loops: list[int]) -> None:
+        """A loop over tiles ends where the result does, maybe with a partial tile."""
+        if not loops or loops[0] not in self.clips:
+            super()._parallel(loops)
+            return
+        loop, inner = loops[0], loops[1:]
+        point, true = self.clips[loop]
+        size = self.state.sizes[point]
+        self._run(loop, 0, true // size, 1, 1, lambda: self._parallel(inner))
+        if true % size:
+            self.state.sizes[point] = true % size
+            self._with(loop, true // size, 1, lambda: self._parallel(inner))
+            self.state.sizes[point] = size
+
+    def _tile(self) -> None:
+        rows = range(self.state.sizes[self.loops.row])
+        for group in together(self.matrix, rows, self.most_rows):
+            self.cache = {}
+            across = [self._down(group, j) for j in range(len(self.matrix[0]))]
+            for position, row in enumerate(group):
+                self._across(row, [values[position] for values in across])
+        self.cache = {}
+
+    def _down(self, rows: Sequence[int], across: int) -> list[SSAValue]:
+        """Some rows of the transform of one column of the data."""
+
+        def data(down: int) -> SSAValue:
+            point = {self.loops.down: down, self.loops.across: across}
+            return self._read(self.loops.data, point, self._vector_points)
+
+        return combine(self.matrix, rows, data, self)
+
+    def _across(self, row: int, values: Sequence[SSAValue]) -> None:
+        """One row of results: the rest of the transform, the epilogue, the stores."""
+        columns = range(self.state.sizes[self.loops.column])
+        results = combine(self.matrix, columns, values.__getitem__, self)
+        for column, value in zip(columns, results, strict=True):
+            point = {self.loops.row: row, self.loops.column: column}
+            value = self._started(value, point)
+            for stage in self.kernel.epilogue:
+                value = self._evaluate(stage, point, value)
+            self._store(value, point)
+
+    def _started(self, value: SSAValue, point: Point) -> SSAValue:
+        """The value on top of what the result starts from."""
+        if self.kernel.initial == 0.0:
+            return value
+        return self.add(self._vector(self._initial(point)), value)
+
+    # --- arithmetic of combinations ---------------------------------------------------------
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._binary(arith.AddfOp, a, b)
+
+    def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._binary(arith.SubfOp, a, b)
+
+    def scale(self, factor: float, a: SSAValue) -> SSAValue:
+        return self._binary(arith.MulfOp, self._constant(factor), a)
+
+    def multiply_add(self, factor: float, a: SSAValue, b: SSAValue) -> SSAValue:
+        if not isinstance(a.type, VectorType):
+            return self.add(self.scale(factor, a), b)
+        return self.builder.add(vector.FMAOp, [self._constant(factor), a, b], a.type)
+
+    def _binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.add(operation, [a, b], a.type, {"fastmath": _FASTMATH})
+
+    def _constant(self, factor: float) -> SSAValue:
+        return self._vector(self.builder.constant(factor, f32))
+
+
+_FASTMATH = arith.FastMathFlagsAttr("none")

@@ -107,11 +107,8 @@ def refuse_weights(
     op: Activated, weight: WeightAttr | None, channels: int, affine: Affine
 ) -> str | None:
     """Why weights cannot take an affine function up, or the activation not be exchanged with it."""
-    dynamic, quantized = (getattr(op, name, 0) for name in ("dynamic_weight", "int8_scale_term"))
-    if weight is None or len(op.operands) != 1 or dynamic:
-        return "its weights are inputs"
-    if quantized or _stored_as_int8(weight):
-        return "its weights are int8"
+    if weight is None or (special := refuse_special(op, weight)) is not None:
+        return special or "its weights are inputs"
     if op.activation_type != NO_ACTIVATION:
         if op.activation_type not in (RELU, LEAKY_RELU):
             return f"activation {op.activation_type} stands between"
@@ -121,6 +118,14 @@ def refuse_weights(
     with np.errstate(over="ignore"):
         scaled = (largest * np.abs(affine.factor)).astype(np.float32)
     return None if np.isfinite(scaled).all() else "the weights would overflow"
+
+
+def refuse_special(op: Layer, weight: WeightAttr | None) -> str | None:
+    """Why weights are none that can be read and written anew: inputs, or quantized."""
+    dynamic, quantized = (getattr(op, name, 0) for name in ("dynamic_weight", "int8_scale_term"))
+    if weight is None or len(op.operands) != 1 or dynamic:
+        return "its weights are inputs"
+    return "its weights are int8" if quantized or _stored_as_int8(weight) else None
 
 
 def _stored_as_int8(weight: WeightAttr) -> bool:

@@ -25,6 +25,9 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.ncnn import fold_affine as fold_affine
+from ncc.compiler.ncnn import fuse_activation as fuse_activation
+from ncc.compiler.ncnn import fuse_binaryop as fuse_binaryop
+from ncc.compiler.ncnn import replace_layers as replace_layers
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
 from ncc.compiler.ncnn.choices import CHOICES

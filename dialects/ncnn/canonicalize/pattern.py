@@ -23,6 +23,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import Rewriter
 
 from ncc.dialects.ncnn.layer import (
     PATTERNS,
@@ -120,6 +121,26 @@ def absorb(
         new.name_hint = old.name_hint
     rewriter.replace(op, [], list(host.results))
     rewriter.handle_operation_modification(host)
+
+
+def in_place_of(
+    op: Layer,
+    kind: type[Layer],
+    operands: Sequence[SSAValue],
+    params: Mapping[str, ParamValue] | None = None,
+    weights: Mapping[str, WeightAttr] | None = None,
+    *,
+    named: Layer | None = None,
+) -> Layer:
+    """A layer with results like those of `op`, not inserted yet; its name is that of `named`."""
+    named = named or op
+    rounded = {name: _rounded(value) for name, value in (params or {}).items()}
+    blobs, name, line = op.blob_names, named.layer_name, named.line
+    new = kind.make(operands, rounded, weights, name=name, blobs=blobs, line=line)
+    for old, result in zip(op.results, new.results, strict=True):
+        Rewriter.replace_value_with_new_type(result, old.type)
+        result.name_hint = old.name_hint
+    return new
 
 
 def _rounded(value: ParamValue) -> ParamValue:

@@ -12,8 +12,8 @@ from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.unary import Unary
 
-SAME_SHAPE = (Unary, BatchNormOp, ScaleOp, PReLUOp, DropoutOp)
-"""Layers whose first result has the shape of the first operand."""
+KEEP_RANK = (Unary, BatchNormOp, ScaleOp, PReLUOp, DropoutOp, BinaryOpOp)
+"""Layers whose result has the shape of the operand where there is one."""
 
 
 def rank_of(value: SSAValue) -> int | None:
@@ -21,7 +21,7 @@ def rank_of(value: SSAValue) -> int | None:
     open.
     """
     shape, op = shape_of(value), value.owner
-    while shape is None and isinstance(op, (*SAME_SHAPE, BinaryOpOp)) and len(op.operands) == 1:
+    while shape is None and isinstance(op, KEEP_RANK) and len(op.operands) == 1:
         value = op.operands[0]
         shape, op = shape_of(value), value.owner
     if shape is not None:

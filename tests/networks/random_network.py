@@ -1,0 +1,91 @@
+"""Random networks: every layer type, and whatever an optimizer might rewrite, rightly or wrongly.
+
+    network = random_network(seed)
+    network.save(folder)                    # net.param and net.bin, as ncnn loads them
+    network.feeds, network.outputs
+
+A network of 3 to 25 layers grows by motifs: single layers, and the chains that rewrites look for
+with everything that may stand in their way. The same seed gives the same network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ncc.dialects.ncnn.layer import Array
+from tests.networks.random_growth import MOST_LAYERS, Growth, Line
+from tests.networks.random_motifs import MOTIFS
+
+
+@dataclass(frozen=True)
+class RandomNetwork:
+    """The lines of a network, what it is fed, and the names of the blobs that nobody reads."""
+
+    seed: int
+    lines: tuple[Line, ...]
+    feeds: Mapping[str, Array]
+
+    @property
+    def types(self) -> set[str]:
+        return {line.type for line in self.lines}
+
+    @property
+    def outputs(self) -> list[str]:
+        read = {blob for line in self.lines for blob in line.inputs}
+        return [blob for line in self.lines for blob in line.outputs if blob not in read]
+
+    @property
+    def text(self) -> str:
+        blobs = sum(len(line.outputs) for line in self.lines)
+        return "\n".join(["7767517", f"{len(self.lines)} {blobs}", *map(str, self.lines), ""])
+
+    def save(self, folder: Path) -> tuple[Path, Path]:
+        """Write the .param and the .bin; their paths."""
+        param, bin = folder / f"net{self.seed}.param", folder / f"net{self.seed}.bin"
+        param.write_text(self.text)
+        bin.write_bytes(b"".join(line.weights for line in self.lines))
+        return param, bin
+
+
+def random_network(seed: int) -> RandomNetwork:
+    """The network of a seed."""
+    net = Growth(np.random.default_rng([seed, 7767517]))
+    wanted = int(net.rng.integers(3, MOST_LAYERS - 4))
+    for _ in range(int(net.rng.integers(1, 3))):
+        net.input(int(net.rng.choice([1, 2, 3, 3, 3, 3, 4])))
+    attempts = 0
+    while len(net.lines) < wanted or net.unused_inputs():
+        attempts += 1
+        unused = net.unused_inputs()
+        recent = [b for line in net.lines[-2:] for b in line.outputs]
+        blobs = unused or (recent if net.chance(0.75) else list(net.values))
+        net.try_motif(net.pick(MOTIFS), net.pick(blobs))
+        if attempts > 500:
+            raise AssertionError(f"network {seed} does not grow")
+    lines = _with_splits(net) if net.chance(0.5) else tuple(net.lines)
+    return RandomNetwork(seed, lines, net.feeds)
+
+
+def _with_splits(net: Growth) -> tuple[Line, ...]:
+    """The same network where every blob of several readers is split, now and then for more."""
+    readers: dict[str, int] = {}
+    for line in net.lines:
+        for blob in line.inputs:
+            readers[blob] = readers.get(blob, 0) + 1
+    parts: dict[str, list[str]] = {}
+    lines: list[Line] = []
+    for line in net.lines:
+        taken = tuple(parts[blob].pop() if blob in parts else blob for blob in line.inputs)
+        lines.append(replace(line, inputs=taken))
+        for blob in line.outputs:
+            count = readers.get(blob, 0)
+            unread = net.chance(0.2)
+            if count > 1 or (count == 1 and unread):
+                names = [f"{blob}_split{k}" for k in range(count + unread)]
+                lines.append(Line("Split", f"split_{blob}", (blob,), tuple(names)))
+                parts[blob] = names
+    return tuple(lines)

@@ -173,9 +173,8 @@ def test_layers_out_of_order_are_a_bug(parse: Parse) -> None:
     """A file is read from its start, so a reader stands behind what it reads."""
     given = module(parse, layer("AbsVal", "a", "data") + layer("TanH", "b", "a"), b="b")
     _, first, second = Network.of(given).layers
-    second.detach()
-    block = first.parent
-    assert block is not None
+    block = Network.of(given).function.body.block
+    block.detach_op(second)
     block.insert_op_before(second, first)
     with pytest.raises(CompilerBug, match="before what it reads"):
         wires(given)

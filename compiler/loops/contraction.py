@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects import arith
 
@@ -21,6 +21,10 @@ from ncc.compiler.target import Target
 L1_SHARE = 24 * 1024
 L2_SHARE = 512 * 1024
 """Bytes of a tile's vectors that stay in a cache beside everything else."""
+
+L1_WAY = 4096
+L1_WAYS_TO_SPARE = 6
+"""Bytes between addresses of one set, and lines of a set that a tile's points may take."""
 
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
@@ -154,11 +158,19 @@ def _cost(operands: _Operands, sizes: dict[int, int]) -> float:
     return trips * total
 
 
+def _conflicts(operands: _Operands, p: int) -> bool:
+    """Whether the lines of p points fall into more ways of one L1 set than it has to spare."""
+    if not operands.points:
+        return False
+    distance = 4 * abs(operands.still.coefficients[operands.points[0]])
+    return p * gcd(distance, L1_WAY) > L1_WAYS_TO_SPARE * L1_WAY
+
+
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     """Cycles of one tile: its steps, then the stores."""
     held = 4 * q * operands.vector * operands.steps
     vector_read = 1.0 if held <= L1_SHARE else 3.0 if held <= L2_SHARE else 5.0
-    reads = 0.5 * p + vector_read * q
+    reads = (4.0 if _conflicts(operands, p) else 0.5) * p + vector_read * q
     step = max(p * q, reads, LATENCY) + 0.1 * (p + q) + 0.5
     return operands.steps * step + 2.0 * p * q + 10.0
 

@@ -1,0 +1,265 @@
+"""Layers compiled by themselves give what ncnn recorded; a compiled model keeps its promises."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler.pipeline import stages
+from ncc.compiler.target import TARGETS
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.ncnn.layer import LAYERS
+from ncc.dialects.weight import Array
+from ncc.runtime import cpu
+from ncc.runtime.session import Model
+
+TYPES = sorted(LAYERS) if NCNN.name else []
+
+WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
+"""Levels and targets."""
+
+RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
+
+NOT_COMPILED = {"int8", "block_quant", "empty_input", "empty_output", "elempack", "wheel"}
+"""Recordings of number formats and arrays that no network of ncc has, or that the wheel refutes."""
+
+
+# --- layers against recordings --------------------------------------------------------------
+
+
+def comparable(case: Any) -> bool:
+    """Whether a recording is of float32 arrays, and of weights that are known when compiling."""
+    arrays = [*case.inputs, *case.outputs]
+    dynamic_weights = "onvolution" in case.type and len(case.inputs) > 1
+    # ncnn's own test gives this type as many weights as a square kernel had.
+    surplus = case.type == "ConvolutionDepthWise1D" and case.params.get("kernel_w", 0) > 1
+    floats = all(array.dtype == np.float32 for array in arrays)
+    return floats and not (case.tags & NOT_COMPILED or dynamic_weights or surplus)
+
+
+@dataclass
+class Batch:
+    """Many recordings as one network: an Input for every array, a layer for every case."""
+
+    cases: Sequence[Any]
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        lines: list[str] = []
+        weights = bytearray()
+        for n, case in enumerate(self.cases):
+            blobs = [f"in{n}_{k}" for k in range(len(case.inputs))]
+            lines += [f"Input {blob} 0 1 {blob}" for blob in blobs]
+            results = [f"out{n}_{k}" for k in range(len(case.outputs))]
+            counts = f"{len(blobs)} {len(results)}"
+            names = " ".join([*blobs, *results])
+            lines.append(f"{case.type} layer{n} {counts} {names} {case.entry['param']}")
+            for array, held in zip(case.weights, case.entry["weights"], strict=True):
+                weights += b"" if held["load"] else bytes(4)
+                weights += array.tobytes() + bytes(-array.nbytes % 4)
+        count = sum(len(case.inputs) + len(case.outputs) for case in self.cases)
+        param, binary = folder / "batch.param", folder / "batch.bin"
+        param.write_text("\n".join(["7767517", f"{len(lines)} {count}", *lines, ""]))
+        binary.write_bytes(weights)
+        return param, binary
+
+    @property
+    def feeds(self) -> dict[str, Array]:
+        return {
+            f"in{n}_{k}": array
+            for n, case in enumerate(self.cases)
+            for k, array in enumerate(case.inputs)
+        }
+
+    @property
+    def outputs(self) -> list[str]:
+        return [
+            f"out{n}_{k}" for n, case in enumerate(self.cases) for k in range(len(case.outputs))
+        ]
+
+    def run(self, folder: Path, level: int, target: str) -> dict[str, Array]:
+        param, binary = self.write(folder)
+        feeds = self.feeds
+        shapes = {name: array.shape for name, array in feeds.items()}
+        model = ncc.compile(
+            param, binary, opt_level=level, target=target, input_shapes=shapes, outputs=self.outputs
+        )
+        return model.run(feeds)
+
+
+def check(cases: Sequence[Any], folder: Path, level: int, target: str) -> None:
+    """Compile all cases at once and compare each by ncnn's own tolerance."""
+    found = Batch(cases).run(folder, level, target)
+    for n, case in enumerate(cases):
+        for k, expected in enumerate(case.outputs):
+            got = found[f"out{n}_{k}"]
+            assert got.shape == expected.shape, f"{case}, output {k}"
+            wrong = _apart(got, expected, case.eps)
+            assert not wrong.any(), (
+                f"{case} {case.entry['param']!r}, output {k}: {wrong.sum()} of {wrong.size} wrong"
+            )
+
+
+def _apart(got: Array, expected: Array, eps: float) -> Array:
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a - b) <= eps * np.maximum(1.0, np.maximum(np.abs(a), np.abs(b)))
+    return np.asarray(~(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+
+
+def cases_of(type: str, recorded_cases: Callable[[str], list[Any]]) -> list[Any]:
+    try:
+        cases = recorded_cases(type)
+    except KeyError:
+        pytest.skip(f"ncnn's tests record nothing of {type}")
+    cases = [case for case in cases if comparable(case)]
+    if not cases:
+        pytest.skip(f"no recording of {type} is of float32 arrays only")
+    return cases
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_sample_of_layers(
+    type: str, recorded_cases: Callable[[str], list[Any]], tmp_path: Path
+) -> None:
+    """Some recordings of every layer type, each way by others."""
+    draw = random.Random(type)
+    cases = cases_of(type, recorded_cases)
+    for level, target in WAYS:
+        if target in RUNNABLE:
+            check(draw.sample(cases, min(2, len(cases))), tmp_path, level, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize(("level", "target"), WAYS)
+def test_all_layers(
+    type: str,
+    level: int,
+    target: str,
+    recorded_cases: Callable[[str], list[Any]],
+    tmp_path: Path,
+) -> None:
+    """Every recording, in one network a layer type."""
+    if target not in RUNNABLE:
+        pytest.skip(f"this CPU cannot run {target}")
+    check(cases_of(type, recorded_cases), tmp_path, level, target)
+
+
+# --- promises -------------------------------------------------------------------------------
+
+SMALL = """7767517
+12 15
+Input data 0 1 data 0=20 1=18 2=3
+Convolution conv1 1 1 data c1 0=20 1=3 3=2 4=1 5=1 6=540 9=1
+Split s1 1 2 c1 c1a c1b
+ConvolutionDepthWise dw 1 1 c1a d1 0=20 1=3 4=1 5=1 6=180 7=20 9=1
+BinaryOp add 2 1 d1 c1b sum 0=0
+Split s2 1 2 sum sum_a sum_b
+Pooling pool 1 1 sum_a p1 0=0 1=3 2=2 3=1
+Pooling mean 1 1 sum_b m1 0=1 4=1
+Flatten flat 1 1 p1 f1
+Concat cat 2 1 f1 m1 all 0=0
+InnerProduct fc 1 1 all fc 0=10 1=1 2=7400
+Softmax prob 1 1 fc prob 0=0
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A network with a residual, two heads and a classifier; its weights are made up."""
+    path = tmp_path / "small.param"
+    flat = 20 * 5 * 6 + 20
+    path.write_text(SMALL.replace("2=7400", f"2={flat * 10}"))
+    return path
+
+
+def compiled(path: Path, **options: Any) -> Model:
+    return ncc.compile(path, random_weights=7, **options)
+
+
+def image(seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal((3, 18, 20)).astype(np.float32)
+
+
+def same_bits(a: Mapping[str, Array], b: Mapping[str, Array]) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k]) for k in a)
+
+
+def test_saved_and_loaded(small: Path, tmp_path: Path) -> None:
+    """A model that went through a file gives the same bits."""
+    model = compiled(small)
+    model.save(tmp_path / "small.ncc")
+    loaded = ncc.load(tmp_path / "small.ncc")
+    assert same_bits(loaded.run({"data": image()}), model.run({"data": image()}))
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_threads_change_no_bit(small: Path, level: int) -> None:
+    """Two threads and more give the bits of one, run after run."""
+    one = compiled(small, opt_level=level).run({"data": image()})
+    for threads in (2, 3):
+        model = compiled(small, opt_level=level, num_threads=threads)
+        for _ in range(20):
+            assert same_bits(model.run({"data": image()}), one)
+
+
+def test_concurrent_calls(small: Path) -> None:
+    """One model called from four threads at once answers each with its own result."""
+    model = compiled(small, num_threads=2)
+    expected = [model(image(seed)) for seed in range(4)]
+    wrong: list[int] = []
+
+    def call(seed: int) -> None:
+        for _ in range(25):
+            if not np.array_equal(model(image(seed)), expected[seed]):
+                wrong.append(seed)
+
+    callers = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert not wrong
+
+
+def test_the_input_is_not_written(small: Path) -> None:
+    """A run leaves the caller's array as it was, at every level."""
+    for level in (0, 2):
+        x = image()
+        compiled(small, opt_level=level).run({"data": x})
+        assert np.array_equal(x, image())
+
+
+@pytest.mark.parametrize("blob", ["data", "c1", "d1", "sum", "p1", "m1", "f1", "all", "fc"])
+def test_any_blob_can_be_an_output(small: Path, blob: str) -> None:
+    """A blob inside the network comes out as the plain level computes it, beside the last one."""
+    plain = compiled(small, opt_level=0, outputs=[blob, "prob"]).run({"data": image()})
+    found = compiled(small, outputs=[blob, "prob"]).run({"data": image()})
+    for name in (blob, "prob"):
+        np.testing.assert_allclose(found[name], plain[name], rtol=1e-4, atol=1e-5)
+
+
+def test_stages_are_those_of_emit(small: Path) -> None:
+    """Every level shows itself, in the order in which a network passes them."""
+    names = [name for name, _ in stages(small, opt_level=2, random_weights=7)]
+    assert names == ["param", "ncnn", "linalg", "loops", "llvm", "asm", "obj"]
+
+
+def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:
+    """Equal convolutions are steps of one kernel; the first reads the network's own layout."""
+    lines = ["7767517", "5 5", "Input data 0 1 b0 0=16 1=16 2=16"]
+    lines += [f"Convolution c{k} 1 1 b{k} b{k + 1} 0=16 1=1 5=1 6=256" for k in range(4)]
+    path = tmp_path / "equal.param"
+    path.write_text("\n".join([*lines, ""]))
+    steps: Any = compiled(path).artifact.info["steps"]
+    called = [kernel for kernel, layers in steps if any(name.startswith("c") for name in layers)]
+    convolutions = [kernel for kernel in called if kernel.startswith("contraction")]
+    assert len(convolutions) == 4 and len(set(convolutions[1:])) == 1

@@ -66,6 +66,11 @@ class Growing:
         self.shapes.update({name: shape for name, shape in found.items() if shape is not None})
         return results
 
+    def one_of(self, *layers: tuple[str, list[str], str]) -> None:
+        """One of these layers."""
+        type, inputs, params = self.draw.choice(layers)
+        self.add(type, inputs, params)
+
     def module(self) -> ModuleOp:
         path = self.folder / "net.param"
         path.write_text(self.text())
@@ -167,7 +172,7 @@ def spatial(net: Growing, x: str, channels: int) -> None:
     crop = draw.choice([0, 1])
     height, width = net.shapes[x][1:]
     kept = f"3={max(width - 1, 1)} 4={max(height - 1 - crop, 1)} 5={channels}"
-    net.add(*draw.choice([
+    net.one_of(
         ("Pooling", [x], f"0={mean} {window} 5={draw.choice([0, 1])}"),
         ("Pooling", [x], f"0={mean} 4=1"),
         ("Interp", [x], f"0={draw.choice([1, 2])} 1=2.0 2=2.0"),
@@ -176,7 +181,7 @@ def spatial(net: Growing, x: str, channels: int) -> None:
         ("LRN", [x], "0=0 1=5"),
         ("Crop", [x], f"0=0 1={crop} 2=0 {kept}"),
         ("Permute", [x], f"0={draw.randrange(6)}"),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 def squeeze_and_excite(net: Growing, x: str, channels: int) -> None:
@@ -196,21 +201,21 @@ IMAGE_LAYERS = (
 
 def pointwise(net: Growing, x: str, shape: Shape) -> None:
     channels = shape[0]
-    net.add(*net.draw.choice([
-        ("ReLU", [x], "0=0.0"), ("ReLU", [x], "0=0.2"), ("Sigmoid", [x]), ("HardSwish", [x]),
-        ("Swish", [x]), ("Clip", [x], "0=-0.5 1=0.5"), ("TanH", [x]), ("UnaryOp", [x], "0=1"),
-        ("BinaryOp", [x], "0=0 1=1 2=0.5"), ("Dropout", [x]), ("BatchNorm", [x], f"0={channels}"),
+    net.one_of(
+        ("ReLU", [x], "0=0.0"), ("ReLU", [x], "0=0.2"), ("Sigmoid", [x], ""), ("HardSwish", [x], ""),
+        ("Swish", [x], ""), ("Clip", [x], "0=-0.5 1=0.5"), ("TanH", [x], ""), ("UnaryOp", [x], "0=1"),
+        ("BinaryOp", [x], "0=0 1=1 2=0.5"), ("Dropout", [x], ""), ("BatchNorm", [x], f"0={channels}"),
         ("Scale", [x], f"0={channels} 1=1"), ("PReLU", [x], f"0={channels}"),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 def arithmetic(net: Growing, x: str, shape: Shape) -> None:
     draw, y, z = net.draw, net.like(shape), net.like(shape)
-    net.add(*draw.choice([
+    net.one_of(
         ("Eltwise", [x, y], f"0={draw.choice([0, 1, 2])}"),
         ("BinaryOp", [x, y], f"0={draw.choice([0, 1, 2, 4, 5])}"),
         ("Eltwise", [x, y, z], "0=1 -23301=3,1.0,0.5,-1.0"),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 def concat(net: Growing, x: str, shape: Shape) -> None:
@@ -236,13 +241,13 @@ def reshape(net: Growing, x: str, shape: Shape) -> None:
     draw, size = net.draw, prod(shape)
     rows = draw.choice([d for d in range(1, size + 1) if size % d == 0])
     columns = draw.choice([d for d in range(1, rows + 1) if rows % d == 0])
-    net.add(*draw.choice([
-        ("Flatten", [x]),
+    net.one_of(
+        ("Flatten", [x], ""),
         ("Reshape", [x], extents((rows, size // rows))),
         ("Reshape", [x], extents((columns, rows // columns, size // rows))),
         ("ExpandDims", [x], f"-23303=1,{draw.randrange(len(shape))}"),
         ("Squeeze", [x], f"-23303=1,{draw.randrange(len(shape))}"),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 def rows(net: Growing, x: str, shape: Shape) -> None:
@@ -250,15 +255,15 @@ def rows(net: Growing, x: str, shape: Shape) -> None:
     draw, axis, size = net.draw, net.draw.randrange(len(shape)), prod(shape)
     outputs = draw.choice([*CHANNELS, 100])
     if draw.random() < 0.4 and size <= 4000:
-        flat = net.add("Flatten", [x])
+        flat = net.add("Flatten", [x], "")
         net.add("InnerProduct", flat, f"0={outputs} 1=1 2={outputs * size} 9={draw.choice([0, 1])}")
         return
     fold = f"0={draw.choice([0, 3, 4, 5])} 1=0 -23303=1,{axis} 4={draw.choice([0, 1])} 5=1"
-    net.add(*draw.choice([
+    net.one_of(
         ("Softmax", [x], f"0={axis} 1=1"),
         ("Reduction", [x], fold),
         ("LayerNorm", [x], f"0={shape[-1]} 1=0.001 2=1"),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 def border(net: Growing, x: str, shape: Shape) -> None:
@@ -268,11 +273,11 @@ def border(net: Growing, x: str, shape: Shape) -> None:
         top = bottom = 0
     repeats = ",".join(str(draw.choice([1, 2])) for _ in shape)
     sides = f"0={top} 1={bottom} 2={left} 3={right}"
-    net.add(*draw.choice([
+    net.one_of(
         ("Padding", [x], f"{sides} 4={draw.choice([0, 0, 1])} 5={draw.choice([0.0, 0.5])}"),
         ("Tile", [x], f"-23302={len(shape)},{repeats}"),
         ("MemoryData", [], extents(shape)),
-    ]))  # fmt: skip
+    )  # fmt: skip
 
 
 ANY_LAYERS = (pointwise, pointwise, arithmetic, concat, concat, slice, slice, reshape, rows, border)

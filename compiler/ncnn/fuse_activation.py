@@ -17,8 +17,8 @@ where act is act2, or what the two compose to:
 | Sigmoid        | Clip           | act1 where [0, 1] is within the limits      |
 
 Hosts are the layers that have an activation of their own. A ReLU of its own keeps NaN, that of a
-host makes 0 of it, as ncnn has it (and infinity minus infinity is NaN); for Mish, a host's formula leaves out thresholds that change
-nothing but rounding.
+host makes 0 of it, as ncnn has it (and infinity minus infinity is NaN); the formula of Mish in a
+host leaves out thresholds that change nothing but rounding.
 
 Needs: nothing.  Breaks: nothing.
 """

@@ -19,7 +19,7 @@ from ncc.compiler.ncnn.choices import choice
 from ncc.dialects.ncnn.arithmetic import SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
-from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 
 SWAPPED: Mapping[int, int] = {
@@ -103,7 +103,7 @@ class FuseBinaryOpEltwise(LayerPattern):
             else:
                 terms.append(operand)
                 coefficients.append(1.0)
-        params = {"op_type": SUM, "coeffs": tuple(coefficients)}
+        params: dict[str, ParamValue] = {"op_type": SUM, "coeffs": tuple(coefficients)}
         rewriter.replace(op, [in_place_of(op, EltwiseOp, terms, params)])
         for factor in factors:
             rewriter.erase(factor)
@@ -111,5 +111,6 @@ class FuseBinaryOpEltwise(LayerPattern):
     @staticmethod
     def _factor(operand: SSAValue) -> BinaryOpOp | None:
         op = operand.owner
-        scales = isinstance(op, BinaryOpOp) and op.op_type == MUL and len(op.operands) == 1
-        return op if scales else None
+        if isinstance(op, BinaryOpOp) and op.op_type == MUL and len(op.operands) == 1:
+            return op
+        return None

@@ -32,9 +32,10 @@ from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
 from ncc.compiler.ncnn.choices import CHOICES
 from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons
-from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import NoopOp
 from ncc.runtime.errors import InputError
 
 
@@ -78,6 +79,7 @@ def optimize_module(
         return check(pattern, layers) if reason is None and check is not None else reason
 
     network = Network.of(module)
+    _return(network, {**network.outputs, **_collected(network)})
     with _kept(network, keep):
         return drive(network, patterns, refuse)
 
@@ -112,6 +114,18 @@ def _refuse(pattern: LayerPattern, layers: Match) -> str | None:
             if layer.feature_mask:
                 return f"{layer.layer_name} has the feature mask {layer.feature_mask}"
     return pattern.legal(*layers)
+
+
+def _collected(network: Network) -> dict[str, SSAValue]:
+    """The blobs that nobody reads but a Noop that does not hand them on."""
+    blobs = {value: name for name, value in _blobs(network).items() if name}
+    return {
+        blobs[operand]: operand
+        for layer in network.layers
+        if isinstance(layer, NoopOp)
+        for operand in layer.operands[len(layer.results) :]
+        if operand in blobs and is_private(operand)
+    }
 
 
 # --- blobs that must survive ----------------------------------------------------------------

@@ -109,7 +109,7 @@ def test_every_pattern_has_golden_text(pattern: str) -> None:
 
 def test_the_patterns_are_those_of_ncnnoptimize() -> None:
     """All eliminations of the mission and one replacement are there, by ncnnoptimize's names."""
-    assert pattern_names() == CORE
+    assert set(CORE) < set(pattern_names())
 
 
 def test_rewrites_are_recorded_with_their_places() -> None:

@@ -1,0 +1,101 @@
+"""Arithmetic by neutral elements."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.canonicalize.identities import Identity
+from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
+from ncc.dialects.ncnn.layer import WeightAttr
+from ncc.dialects.ncnn.unary import ClipOp, PowerOp, ReLUOp
+
+NEUTRAL = {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0, 6: 1.0}
+"""v where f(x, v) = x, by op_type of BinaryOp: add, sub, mul, div, pow."""
+
+
+@canonical(BinaryOpOp)
+class EliminateBinaryOp(Identity):
+    """x + 0 = x - 0 = x * 1 = x / 1 = x ** 1 = x, the number a param. (-0 + 0 is 0.)"""
+
+    name = "eliminate_binaryop"
+    exact = False
+
+    def legal(self, op: BinaryOpOp) -> str | None:
+        if not op.with_scalar:
+            return "it has two inputs"
+        if op.op_type not in NEUTRAL:
+            return f"op_type {op.op_type} has no neutral element"
+        if op.b != NEUTRAL[op.op_type]:
+            return f"its number is {op.b:g}, not {NEUTRAL[op.op_type]:g}"
+        return refuse_retyping(op)
+
+
+@canonical(ScaleOp)
+class EliminateScale(Identity):
+    """Scale(x; 1, 1, ...; 0, 0, ...) = x. (-0 + 0 is 0.)"""
+
+    name = "eliminate_scale"
+    exact = False
+
+    def legal(self, op: ScaleOp) -> str | None:
+        if op.scale is None:
+            return "its scales are a second input"
+        if not _all(op.scale, 1.0):
+            return "its scales are not all 1"
+        if op.bias is not None and not _all(op.bias, 0.0):
+            return "its biases are not all 0"
+        return refuse_retyping(op)
+
+
+@canonical(PowerOp)
+class EliminatePower(Identity):
+    """(0 + 1 x) ** 1 = x. (-0 + 0 is 0.)"""
+
+    name = "eliminate_power"
+    exact = False
+
+    def legal(self, op: PowerOp) -> str | None:
+        if (op.power, op.scale, op.shift) != (1.0, 1.0, 0.0):
+            return f"it is ({op.shift:g} + {op.scale:g} x) ** {op.power:g}"
+        return refuse_retyping(op)
+
+
+@canonical(ReLUOp)
+class EliminateReLU(Identity):
+    """ReLU(x; 1) = x."""
+
+    name = "eliminate_relu"
+
+    def legal(self, op: ReLUOp) -> str | None:
+        return f"its slope is {op.slope:g}, not 1" if op.slope != 1.0 else refuse_retyping(op)
+
+
+@canonical(PReLUOp)
+class EliminatePReLU(Identity):
+    """PReLU(x; 1, 1, ...) = x."""
+
+    name = "eliminate_prelu"
+
+    def legal(self, op: PReLUOp) -> str | None:
+        if op.slope is None or not _all(op.slope, 1.0):
+            return "its slopes are not all 1"
+        return refuse_retyping(op)
+
+
+@canonical(ClipOp)
+class EliminateClip(Identity):
+    """Clip(x, -inf, inf) = x. Limits of FLT_MAX are limits: infinity becomes FLT_MAX."""
+
+    name = "eliminate_clip"
+
+    def legal(self, op: ClipOp) -> str | None:
+        if (op.min, op.max) != (-inf, inf):
+            return f"its limits are {op.min:g} and {op.max:g}"
+        return refuse_retyping(op)
+
+
+def _all(weight: WeightAttr, value: float) -> bool:
+    return bool(np.all(weight.array() == np.float32(value)))

@@ -1,0 +1,146 @@
+"""Layers that move, cut, pad or resize nothing: their result is their first operand."""
+
+from __future__ import annotations
+
+from ncc.dialects.ncnn.canonicalize.identities import Identity
+from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
+from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.movement import (
+    ConcatOp,
+    CropOp,
+    FlipOp,
+    PermuteOp,
+    SliceOp,
+    TileOp,
+)
+from ncc.dialects.ncnn.padding import PaddingOp
+from ncc.dialects.ncnn.plumbing import DeepCopyOp
+from ncc.dialects.ncnn.resample import InterpOp
+from ncc.dialects.ncnn.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp
+
+
+class Whole(Identity):
+    """layer(x) = x where shapes prove it."""
+
+    def legal(self, op: Layer) -> str | None:
+        shape = shape_of(op.operands[0])
+        if shape is None:
+            return "the shape of its input is not known"
+        return self.refuse(op, shape) or refuse_retyping(op)
+
+    def refuse(self, op: Layer, shape: Shape) -> str | None:
+        """Why the result is not the input, which has this shape; another shape is a reason."""
+        return None
+
+
+@canonical(PaddingOp)
+class EliminatePadding(Identity):
+    """Padding(x) = x where nothing is put before or behind."""
+
+    name = "eliminate_padding"
+
+    def legal(self, op: PaddingOp) -> str | None:
+        if any((op.top, op.bottom, op.left, op.right, op.front, op.behind)):
+            return "it pads"
+        return refuse_retyping(op)
+
+
+@canonical(ConcatOp)
+class EliminateConcat(Identity):
+    """Concat(x) = x."""
+
+    name = "eliminate_concat"
+
+    def legal(self, op: ConcatOp) -> str | None:
+        if len(op.operands) != 1:
+            return f"it joins {len(op.operands)} inputs"
+        return refuse_retyping(op)
+
+
+@canonical(DeepCopyOp)
+class EliminateDeepCopy(Identity):
+    """DeepCopy(x) = x: values have no memory."""
+
+    name = "eliminate_deepcopy"
+
+
+@canonical(SliceOp)
+class EliminateSlice(Whole):
+    """Slice(x) = x where the one part is all of x."""
+
+    name = "eliminate_slice"
+
+    def refuse(self, op: Layer, shape: Shape) -> str | None:
+        return None if len(op.results) == 1 else f"it makes {len(op.results)} parts"
+
+
+@canonical(CropOp)
+class EliminateCrop(Whole):
+    """Crop(x) = x where the box is all of x: no other box has the shape of x."""
+
+    name = "eliminate_crop"
+
+
+@canonical(PermuteOp)
+class EliminatePermute(Whole):
+    """Permute(x) = x where every axis stays."""
+
+    name = "eliminate_permute"
+
+    def refuse(self, op: Layer, shape: Shape) -> str | None:
+        rank = len(shape)
+        if isinstance(op, PermuteOp) and op.order(rank) == tuple(range(rank)):
+            return None
+        return "it moves axes"
+
+
+@canonical(InterpOp)
+class EliminateInterp(Whole):
+    """Interp(x) = x where x has the size wanted: ncnn hands it on, whatever the way of resizing."""
+
+    name = "eliminate_interp"
+
+
+@canonical(FlipOp)
+class EliminateFlip(Identity):
+    """Flip(x) = x where no axis is reversed."""
+
+    name = "eliminate_flip"
+
+    def legal(self, op: FlipOp) -> str | None:
+        return "it reverses axes" if op.axes else refuse_retyping(op)
+
+
+@canonical(TileOp)
+class EliminateTile(Whole):
+    """Tile(x) = x where every axis is taken once and the rank stays."""
+
+    name = "eliminate_tile"
+
+
+@canonical(ReshapeOp)
+class EliminateReshape(Whole):
+    """Reshape(x) = x where x has that shape."""
+
+    name = "eliminate_reshape"
+
+
+@canonical(FlattenOp)
+class EliminateFlatten(Whole):
+    """Flatten(x) = x where x is a vector, or a matrix that is cut between its axes."""
+
+    name = "eliminate_flatten"
+
+
+@canonical(SqueezeOp)
+class EliminateSqueeze(Whole):
+    """Squeeze(x) = x where no axis named has an extent of 1."""
+
+    name = "eliminate_squeeze"
+
+
+@canonical(ExpandDimsOp)
+class EliminateExpandDims(Whole):
+    """ExpandDims(x) = x where no axis is put in."""
+
+    name = "eliminate_expanddims"

@@ -202,11 +202,14 @@ IMAGE_LAYERS = (
 def pointwise(net: Growing, x: str, shape: Shape) -> None:
     channels = shape[0]
     net.one_of(
-        ("ReLU", [x], "0=0.0"), ("ReLU", [x], "0=0.2"), ("Sigmoid", [x], ""), ("HardSwish", [x], ""),
-        ("Swish", [x], ""), ("Clip", [x], "0=-0.5 1=0.5"), ("TanH", [x], ""), ("UnaryOp", [x], "0=1"),
-        ("BinaryOp", [x], "0=0 1=1 2=0.5"), ("Dropout", [x], ""), ("BatchNorm", [x], f"0={channels}"),
-        ("Scale", [x], f"0={channels} 1=1"), ("PReLU", [x], f"0={channels}"),
-    )  # fmt: skip
+        (net.draw.choice(["Sigmoid", "HardSwish", "Swish", "TanH", "Dropout"]), [x], ""),
+        (net.draw.choice(["BatchNorm", "PReLU"]), [x], f"0={channels}"),
+        ("ReLU", [x], net.draw.choice(["0=0.0", "0=0.2"])),
+        ("Clip", [x], "0=-0.5 1=0.5"),
+        ("UnaryOp", [x], "0=1"),
+        ("BinaryOp", [x], "0=0 1=1 2=0.5"),
+        ("Scale", [x], f"0={channels} 1=1"),
+    )
 
 
 def arithmetic(net: Growing, x: str, shape: Shape) -> None:

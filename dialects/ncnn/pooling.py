@@ -78,7 +78,8 @@ class PoolingOp(Layer):
         check_positive(self, ["kernel_w", "kernel_h", "stride_w", "stride_h"])
         if self.pad_mode not in (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER):
             raise LayerError(f"pad_mode is {self.pad_mode}, none of 0 to 3", "pad_mode")
-        for name in ("pad_left", "pad_right", "pad_top", "pad_bottom"):
+        pads = ("pad_left", "pad_right", "pad_top", "pad_bottom")
+        for name in pads if self.pad_mode in (FULL, VALID) else ():
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}, but must not be negative", name)
 
@@ -90,7 +91,10 @@ class PoolingOp(Layer):
 
     @property
     def explicit(self) -> list[Pad]:
-        return [(self.pad_top, self.pad_bottom), (self.pad_left, self.pad_right)]
+        """The pads of (h, w); where the mode says SAME, a file may say -233, which pads nothing."""
+        pads = (self.pad_top, self.pad_bottom, self.pad_left, self.pad_right)
+        top, bottom, left, right = (max(pad, 0) for pad in pads)
+        return [(top, bottom), (left, right)]
 
     @property
     def keeps_apart(self) -> bool:

@@ -62,6 +62,14 @@ def test_same_padding_counts_as_real(check_layer: Check) -> None:
     check_layer("Pooling", {**AVERAGE, "pad_mode": 3}, [X], expected=lower)
 
 
+@pytest.mark.parametrize("pooling_type", [0, 1])
+def test_same_padding_needs_no_pads(pooling_type: int, check_layer: Check) -> None:
+    """Where the mode says SAME, files write -233 for pads."""
+    params = {"pooling_type": pooling_type, "kernel_w": 2, "pad_mode": 2}
+    [expected] = check_layer("Pooling", params, [X])
+    check_layer("Pooling", {**params, "pad_left": -233}, [X], expected=[expected])
+
+
 def test_a_mean_of_no_real_cell_is_nan(check_layer: Check) -> None:
     """A window in the padding divides zero by zero."""
     params = {"pooling_type": 1, "kernel_w": 1, "pad_left": 1, "pad_right": 0, "pad_top": 0}

@@ -6,8 +6,10 @@ read -> infer shapes -> canonicalize -> expand -> fuse -> plan memory -> loops -
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +22,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, ModuleOp,
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.cache import Cache, cache_of, key_of
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
@@ -76,7 +79,7 @@ def compile(
         random_weights=random_weights,
     )
     with _no_collection():
-        return Model(_Compilation(param, bin, options).artifact())
+        return Model(_Compilation(param, bin, options, cache_of(os.environ)).artifact())
 
 
 def stages(
@@ -95,8 +98,10 @@ def stages(
 class _Compilation:
     """One network on its way; every method is one stage and returns what the next one reads."""
 
-    def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
-        self.param, self.bin, self.options = param, bin, options
+    def __init__(
+        self, param: AnyPath, bin: AnyPath | None, options: Options, cache: Cache | None = None
+    ) -> None:
+        self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.context = Context()
 
     def network(self) -> ModuleOp:
@@ -124,23 +129,44 @@ class _Compilation:
         inputs = len(network_of(module).body.block.args)
         return build(planned, self.options.target, inputs)
 
-    def text(self, loops: Loops) -> str:
-        """LLVM's text of the whole network."""
-        target = self.options.target
-        return emit_llvm(lower(loops.module, target), target, threads_text(declare_run=False))
-
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
+        """Every level as one module, whatever the cache holds."""
+        target = self.options.target
         module = self.network()
         yield "ncnn", module
         module = self.structured(module)
         planned = plan(module)
         yield "linalg", module
-        loops = self.loops(module, planned)
-        yield "loops", loops.module
-        text = self.text(loops)
+        module = self.loops(module, planned).module()
+        yield "loops", module
+        text = emit_llvm(lower(module, target), target, threads_text(declare_run=False))
         yield "llvm", text
-        yield "asm", emit_assembly(text, self.options.target)
-        yield "obj", emit_object(text, self.options.target)
+        yield "asm", emit_assembly(text, target)
+        yield "obj", emit_object(text, target)
+
+    def objects(self, loops: Loops) -> tuple[bytes, ...]:
+        """Machine code: one object a kernel, those of the entry point and of the threads last."""
+        made = [self._object(unit.key(), partial(self._text, unit.module)) for unit in loops.units]
+        made.append(self._object(loops.entry_key(), partial(self._text, loops.entry_module)))
+        made.append(self._object(threads_text(), threads_text))
+        if self.cache is not None:
+            self.cache.trim()
+        return tuple(made)
+
+    def _text(self, module: Callable[[], ModuleOp]) -> str:
+        return emit_llvm(lower(module(), self.options.target), self.options.target)
+
+    def _object(self, key: str, text: Callable[[], str]) -> bytes:
+        """The object for LLVM's text, which is only asked for where the cache has no object."""
+        target = self.options.target
+        if self.cache is None:
+            return emit_object(text(), target)
+        name = key_of(key, target)
+        found = self.cache.get(name)
+        if found is None:
+            found = emit_object(text(), target)
+            self.cache.put(name, found)
+        return found
 
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""
@@ -150,7 +176,7 @@ class _Compilation:
         inputs, outputs = _bindings(module, planned)
         options = self.options
         return Artifact(
-            objects=(emit_object(self.text(loops), options.target),),
+            objects=self.objects(loops),
             weights=packed(planned),
             arena_bytes=planned.arena_bytes,
             inputs=inputs,
@@ -160,7 +186,7 @@ class _Compilation:
             info={
                 "model": Path(fspath(self.param)).name,
                 "opt_level": options.opt_level,
-                "kernels": loops.kernels,
+                "kernels": len(loops.units),
                 "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
             },
             threads=options.num_threads,

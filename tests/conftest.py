@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -44,6 +44,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "layer(*types, without=()): `case` runs over the recorded cases of layer types"
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests neither find nor leave compiled kernels in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NCC_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        yield
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

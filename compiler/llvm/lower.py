@@ -13,7 +13,7 @@ given stays as it is.
 from __future__ import annotations
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -21,15 +21,11 @@ from ncc.compiler.llvm import arithmetic, control, memory, vectors
 from ncc.compiler.llvm.build import POINTER
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.math import Library
-from ncc.compiler.llvm.overlap import overlapping_arguments
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 
 BARRIER = "ncc_barrier"
 """void ncc_barrier(void *state, int64_t threads), of the runtime's text."""
-
-_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
-_NOTHING = DictionaryAttr({})
 
 
 def lower_call(function: Function, op: func.CallOp) -> None:
@@ -105,12 +101,8 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
         if not isinstance(op, func.FuncOp):
             raise CompilerBug(f"{op.name} beside the functions", pass_name=PASS)
         sources.append(op)
+    functions = [_lower_function(source, target, library) for source in sources]
     entries = [source for source in sources if not is_private(source)]
-    sharing = overlapping_arguments(entries)
-    functions = [
-        _lower_function(source, target, library, sharing.get(source.sym_name.data, frozenset()))
-        for source in sources
-    ]
     if any(isinstance(op, rt.BarrierOp) for entry in entries for op in entry.walk()):
         functions.append(_declaration(BARRIER, [POINTER, i64]))
     return ModuleOp([*functions, *library.functions])
@@ -121,10 +113,11 @@ def is_private(source: func.FuncOp) -> bool:
     return source.sym_visibility is not None and source.sym_visibility.data == "private"
 
 
-def _lower_function(
-    source: func.FuncOp, target: Target, library: Library, sharing: frozenset[int]
-) -> llvm.FuncOp:
-    """One function. `sharing` numbers the arguments whose memory other arguments may name too."""
+def _lower_function(source: func.FuncOp, target: Target, library: Library) -> llvm.FuncOp:
+    """One function; attributes of its arguments (`llvm.noalias`) stay."""
+    if source.is_declaration:
+        types = [machine_type(type) for type in source.function_type.inputs]
+        return _declaration(source.sym_name.data, types)
     arguments = source.body.block.args
     entry = Block(arg_types=[machine_type(argument.type) for argument in arguments])
     region = Region(entry)
@@ -150,14 +143,7 @@ def _lower_function(
         body=region,
         other_props={
             "no_unwind": UnitAttr(),
-            "arg_attrs": ArrayAttr(
-                _NOALIAS
-                if is_private(source)
-                and isinstance(argument.type, MemRefType)
-                and position not in sharing
-                else _NOTHING
-                for position, argument in enumerate(arguments)
-            ),
+            **({} if source.arg_attrs is None else {"arg_attrs": source.arg_attrs}),
         },
     )
 

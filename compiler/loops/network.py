@@ -1,48 +1,72 @@
 """The loops level of a whole network: one function a kernel signature, and the entry point.
 
-    func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
-      %x = rt.buffer %buffers[3] : memref<150528xf32>
-      %first, %last = rt.share 56 of %tid, %threads
-      func.call @conv_0(%x, %w, %y, %first, %last)
-      rt.barrier %buffers, %threads
-      ...
+A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
+loops are written when they are asked for: whoever holds its machine code already need not ask.
 
-All threads run the same code on their share of each kernel's chunks. A barrier stands only where
-a step touches memory that another step since the last barrier wrote, or writes what it read.
+A barrier stands only where a step touches memory that another step since the last barrier wrote,
+or writes what it read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
-from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops import code, nest, transform
+from ncc.compiler.loops.entry import (
+    Argument,
+    Barrier,
+    Launch,
+    Script,
+    declarations,
+    promise_separate,
+    separate_arguments,
+    write_run,
+)
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
-from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
-from ncc.dialects import rt
 
-index = IndexType()
 ARENA_BUFFER, CONSTANT_BUFFER, FIRST_BUFFER = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Written:
-    """A kernel's function, its memrefs, and how many chunks it has."""
+class Unit:
+    """One kernel: `text` says all that its loops depend on, `make` writes them.
+
+    `separate` tells for each memref whether it never shares memory with another one.
+    """
 
     name: str
-    types: list[MemRefType[Attribute]]
+    text: str
+    types: tuple[MemRefType[Attribute], ...]
     chunks: int
-    schedule: Schedule | None
+    make: Callable[[], func.FuncOp]
+    separate: tuple[bool, ...] = ()
+
+    def key(self) -> str:
+        """Equal for units whose modules are equal."""
+        return stable_text((self.name, self.text, self.separate))
+
+    def function(self) -> func.FuncOp:
+        """The kernel as a private function."""
+        function = self.make()
+        promise_separate(function, self.separate)
+        return function
+
+    def module(self) -> ModuleOp:
+        """The kernel alone, to be called from elsewhere."""
+        function = self.function()
+        function.sym_visibility = None
+        return ModuleOp([function])
 
 
 @dataclass
@@ -54,17 +78,29 @@ class Step:
     chunks: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class Loops:
-    """The module of a network at the loops level, and its steps in order."""
+    """A network at the loops level: its kernels, what the entry point does, the steps in order."""
 
-    module: ModuleOp
-    steps: list[Step]
-    kernels: int
+    units: tuple[Unit, ...]
+    script: Script
+    steps: tuple[Step, ...]
+
+    def module(self) -> ModuleOp:
+        """All of it as one module."""
+        return ModuleOp([*(unit.function() for unit in self.units), write_run(self.script)])
+
+    def entry_key(self) -> str:
+        """Equal for networks whose entry points are equal."""
+        return stable_text(self.script)
+
+    def entry_module(self) -> ModuleOp:
+        """The entry point alone, its kernels declared."""
+        return ModuleOp([*declarations(self.script), write_run(self.script)])
 
 
 def build(plan: Plan, target: Target, inputs: int) -> Loops:
-    """Write every kernel of a plan once, and the entry point that calls them."""
+    """The kernels of a plan, each once, and the entry point that calls them."""
     return _NetworkWriter(plan, target, inputs).write()
 
 
@@ -84,10 +120,8 @@ class _NetworkWriter:
         self.plan = plan
         self.target = target
         self.inputs = inputs
-        self.written: dict[Hashable, Written] = {}
-        self.functions: list[func.FuncOp] = []
-        self.buffers: dict[tuple[int, int, Attribute], SSAValue] = {}
-        self.entry = Block(arg_types=[LLVMPointerType(), index, index])
+        self.units: dict[str, Unit] = {}
+        self.script: list[Launch | Barrier] = []
         self.pending = _Pending()
         self.steps: list[Step] = []
 
@@ -98,48 +132,58 @@ class _NetworkWriter:
                 self._frame(step)
             else:
                 self._call(step)
-        self.entry.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
-        run = func.FuncOp("run", types, Region(self.entry))
-        return Loops(ModuleOp([*self.functions, run]), self.steps, len(self.written))
+        script = tuple(self.script)
+        separate = separate_arguments(script)
+        units = (replace(unit, separate=separate[unit.name]) for unit in self.units.values())
+        return Loops(tuple(units), script, tuple(self.steps))
 
     def _call(self, call: Call) -> None:
+        places = [*call.operands, *call.results]
         if code.is_code(call.function):
-            key: Hashable = ("code", call.function)
-            if key not in self.written:
-                function = code.outlined(call.function, f"code_{len(self.written)}")
-                self.functions.append(function)
-                types = code.memrefs(function)
-                self.written[key] = Written(function.sym_name.data, types, 1, None)
-            self._emit(self.written[key], [*call.operands, *call.results], call.layers)
-            return
-        self._kernel(kernel_of(call), [*call.operands, *call.results], call.layers)
+            self._code(call.function, places, call.layers)
+        else:
+            self._kernel(kernel_of(call), places, call.layers)
+
+    def _code(self, outlined: func.FuncOp, places: list[Place], layers: tuple[str, ...]) -> None:
+        function = code.outlined(outlined, "code")
+        text = str(function)
+        if text not in self.units:
+            name = f"code_{digest(text)[:12]}"
+            types = tuple(code.memrefs(function))
+            self.units[text] = Unit(name, text, types, 1, lambda: code.outlined(outlined, name))
+        self._launch(self.units[text], places, layers)
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
-        signature = kernel.signature()
-        if signature not in self.written:
-            name = f"{_kind(kernel)}_{len(self.written)}"
+        signature = stable_text(kernel.signature())
+        if signature not in self.units:
+            self.units[signature] = self._unit(kernel, signature)
+        self._launch(self.units[signature], places, layers)
+
+    def _unit(self, kernel: Kernel, signature: str) -> Unit:
+        target = self.target
+        if kernel.matrix is not None:
+            schedule = transform.choose(kernel, target)
+        else:
+            schedule = choose(kernel, target)
+        text = f"{signature} {stable_text(schedule)}"
+        name = f"{_kind(kernel)}_{digest(text)[:12]}"
+
+        def make() -> func.FuncOp:
             if kernel.matrix is not None:
-                schedule = transform.choose(kernel, self.target)
-                self.functions.append(transform.write(kernel, schedule, name, self.target))
-            else:
-                schedule = choose(kernel, self.target)
-                self.functions.append(nest.write(kernel, schedule, name))
-            chunks = nest.chunk_count(kernel, schedule)
-            self.written[signature] = Written(name, nest.kernel_types(kernel), chunks, schedule)
-        self._emit(self.written[signature], places, layers)
+                return transform.write(kernel, schedule, name, target)
+            return nest.write(kernel, schedule, name)
 
-    def _emit(self, written: Written, places: list[Place], layers: tuple[str, ...]) -> None:
-        buffers, tid, threads = self.entry.args
-        arguments = [
-            self._buffer(place, kind) for place, kind in zip(places, written.types, strict=True)
-        ]
-        share = rt.ShareOp(written.chunks, tid, threads)
-        call = func.CallOp(written.name, [*arguments, share.first, share.last], [])
-        self.entry.add_ops([share, call])
-        self.steps.append(Step(written.name, layers, written.chunks))
+        chunks = nest.chunk_count(kernel, schedule)
+        return Unit(name, text, tuple(nest.kernel_types(kernel)), chunks, make)
 
-    def _buffer(self, place: Place, kind: MemRefType[Attribute]) -> SSAValue:
+    def _launch(self, unit: Unit, places: Sequence[Place], layers: tuple[str, ...]) -> None:
+        arguments = tuple(map(self._argument, places, unit.types))
+        if len(arguments) != len(places):
+            raise CompilerBug(f"{unit.name} called with {len(places)} arguments")
+        self.script.append(Launch(unit.name, unit.chunks, arguments))
+        self.steps.append(Step(unit.name, layers, unit.chunks))
+
+    def _argument(self, place: Place, type: MemRefType[Attribute]) -> Argument:
         root = place.root
         number = {
             Kind.ARENA: ARENA_BUFFER,
@@ -147,13 +191,7 @@ class _NetworkWriter:
             Kind.INPUT: FIRST_BUFFER + root.number,
             Kind.OUTPUT: FIRST_BUFFER + self.inputs + root.number,
         }[root.kind]
-        offset = root.byte_offset + place.offset * root.element_bytes
-        key = (number, offset, kind)
-        if key not in self.buffers:
-            op = rt.BufferOp(self.entry.args[0], number, kind, offset)
-            self.entry.add_op(op)
-            self.buffers[key] = op.memref
-        return self.buffers[key]
+        return Argument(number, root.byte_offset + place.offset * root.element_bytes, type)
 
     def _frame(self, frame: Frame) -> None:
         """Each border slab in turn: axes before it without their own border, those behind with."""
@@ -186,7 +224,7 @@ class _NetworkWriter:
             or any(_overlap(w, v) and w[0] is not v[0] for w in writes for v in self.pending.writes)
         )
         if conflict:
-            self.entry.add_op(rt.BarrierOp(self.entry.args[0], self.entry.args[2]))
+            self.script.append(Barrier())
             self.pending = _Pending()
         self.pending.reads += reads
         self.pending.writes += writes

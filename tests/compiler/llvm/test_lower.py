@@ -454,13 +454,29 @@ def test_entry_point(compiled: Compile) -> None:
     assert not y[:9].any()
 
 
-def test_noalias_only_where_proved(parse: Callable[[str], ModuleOp]) -> None:
-    """Arguments that overlap in some call are not promised to be apart."""
-    text = emit_llvm(lower(parse(ENTRY), AVX2), AVX2)
-    assert "@scale(ptr noalias %v0, ptr noalias %v1" in text
-    overlapping = ENTRY.replace("%buffers[1] offset 96", "%buffers[4] offset 48")
-    text = emit_llvm(lower(parse(overlapping), AVX2), AVX2)
-    assert "@scale(ptr %v0, ptr %v1" in text
+def test_promises_about_arguments_stay(parse: Callable[[str], ModuleOp]) -> None:
+    """`noalias` is said of the arguments whose attributes say so, and of no other."""
+    promised = ENTRY.replace("%x: memref<8xf32>", "%x: memref<8xf32> {llvm.noalias}", 1)
+    assert "@scale(ptr noalias %v0, ptr %v1" in emit_llvm(lower(parse(promised), AVX2), AVX2)
+    assert "noalias" not in emit_llvm(lower(parse(ENTRY), AVX2), AVX2)
+
+
+def test_kernels_of_other_modules_are_declared(parse: Callable[[str], ModuleOp]) -> None:
+    """A function without a body is called, not defined."""
+    text = emit_llvm(
+        lower(
+            parse("""
+    func.func private @other(memref<8xf32>, index)
+    func.func @k(%x: memref<8xf32>, %i: index) {
+      func.call @other(%x, %i) : (memref<8xf32>, index) -> ()
+      func.return
+    }"""),
+            AVX2,
+        ),
+        AVX2,
+    )
+    assert "declare void @other(ptr, i64)" in text
+    assert "call void @other(ptr %v0, i64 %v1)" in text
 
 
 def test_instructions_stay(compiled: Compile) -> None:

@@ -1,0 +1,165 @@
+"""Machine code that was made before, kept in files, one for each kernel.
+
+    <folder>/<first two digits of the key>/<key>.o      magic, SHA-256 of the key and code, code
+
+An entry appears whole or not at all: it is written under another name and then renamed. Processes
+share a folder without locks, since whoever writes an entry writes the same bytes. What cannot be
+read, is cut short or belongs to another key counts as absent and is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from ncc.compiler.target import Target
+
+FOLDER_VARIABLE = "NCC_CACHE_DIR"
+"""Names the folder of the cache; without it, the user's cache folder has one for ncc."""
+
+SWITCH_VARIABLE = "NCC_CACHE"
+"""`off` or `0`: no cache."""
+
+LIMIT_BYTES = 64 << 20
+"""What a cache keeps at most: the kernels of some hundred networks."""
+
+_KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
+_FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
+_MAGIC = b"ncc kernel 1\n"
+_HEADER_BYTES = len(_MAGIC) + 32
+
+_GENERATORS = ("loops", "llvm", "target.py", "../runtime/threads.py", "../dialects/rt.py")
+"""What machine code is made by, seen from here, given a kernel's key."""
+
+
+@cache
+def generator_version() -> str:
+    """Other code, other versions of LLVM or xDSL: another text. No entry outlives an edit."""
+    here = Path(__file__).parent
+    files: list[Path] = []
+    for name in _GENERATORS:
+        path = here / name
+        files += sorted(path.glob("*.py")) if path.is_dir() else [path]
+    sources = sha256()
+    for file in files:
+        sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    packages = [f"{name} {version(name)}" for name in ("ncc", "llvmlite", "xdsl")]
+    return ", ".join([*packages, sources.hexdigest()])
+
+
+def key_of(text: str, target: Target) -> str:
+    """The key of the machine code for a text that says all but the target and the compiler."""
+    features = " ".join(sorted(target.features))
+    parts = (generator_version(), target.name, target.cpu, features, text)
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+class Cache:
+    """The files in a folder. Nothing here fails: a folder that cannot be written gives a warning.
+
+    limit: bytes that `trim` leaves at most.
+    """
+
+    def __init__(self, folder: Path, limit: int = LIMIT_BYTES) -> None:
+        self.folder = folder
+        self.limit = limit
+        self._grown = False
+        self._writable = True
+
+    def get(self, key: str) -> bytes | None:
+        """The code kept under a key, if it is there and whole."""
+        path = self._path(key)
+        try:
+            with path.open("rb") as file:
+                held = file.read()
+                used = os.fstat(file.fileno()).st_mtime
+        except OSError:
+            return None
+        code = held[_HEADER_BYTES:]
+        if held[:_HEADER_BYTES] != _header(key, code):
+            return None
+        self._note_use(path, used)
+        return code
+
+    def put(self, key: str, code: bytes) -> None:
+        """Keep code under a key."""
+        if not self._writable:
+            return
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="new-", dir=path.parent)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(_header(key, code) + code)
+                os.replace(name, path)
+            except OSError:
+                os.unlink(name)
+                raise
+        except OSError as error:
+            self._writable = False
+            warnings.warn(
+                f"compiled kernels are not kept: {error} ({SWITCH_VARIABLE}=off says so at once)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        else:
+            self._grown = True
+
+    def trim(self) -> None:
+        """Where something was added: delete what was not used for longest, down to the limit."""
+        if not self._grown:
+            return
+        self._grown = False
+        files = sorted(self._files(), key=lambda file: file[1])
+        total = sum(size for _, _, size in files)
+        if total <= self.limit:
+            return
+        for path, _, size in files:
+            if total <= self.limit * _KEPT_SHARE:
+                return
+            # Another process may have been faster, or may not let us.
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.o"
+
+    def _note_use(self, path: Path, used: float) -> None:
+        """The time of the last change is that of the last use, an hour more or less."""
+        with suppress(OSError):
+            if time.time() - used > _FRESH_SECONDS:
+                os.utime(path)
+
+    def _files(self) -> Iterator[tuple[str, float, int]]:
+        """Path, last use and size of every file, those that a killed process left included."""
+        with suppress(OSError):
+            for part in list(os.scandir(self.folder)):
+                with suppress(OSError):
+                    for entry in os.scandir(part.path):
+                        with suppress(OSError):
+                            found = entry.stat()
+                            yield entry.path, found.st_mtime, found.st_size
+
+
+def cache_of(environment: Mapping[str, str]) -> Cache | None:
+    """The cache that the environment's variables ask for; None where they want none."""
+    if environment.get(SWITCH_VARIABLE, "").lower() in ("off", "0", "no", "false"):
+        return None
+    folder = environment.get(FOLDER_VARIABLE)
+    return Cache(Path(folder) if folder else user_cache_path("ncc", appauthor=False) / "kernels")
+
+
+def _header(key: str, code: bytes) -> bytes:
+    return _MAGIC + sha256(key.encode() + code).digest()

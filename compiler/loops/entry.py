@@ -1,0 +1,144 @@
+"""The entry point of a network: which kernels run on which memory, and where all threads meet.
+
+    func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
+      %x = rt.buffer %buffers[3] : memref<150528xf32>
+      %first, %last = rt.share 56 of %tid, %threads
+      func.call @contraction_8d04ab2c91f3(%x, %w, %y, %first, %last)
+      rt.barrier %buffers, %threads
+      ...
+
+It is kept as plain data, a script, until the function is wanted: the data says what the function
+is without writing it, and which arguments of a kernel never share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FixedBitwidthType,
+    IndexType,
+    MemRefType,
+    UnitAttr,
+)
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects import rt
+
+index = IndexType()
+
+_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
+_NOTHING = DictionaryAttr({})
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Memory of a kernel: a memref that starts `offset` bytes into one of the run's buffers."""
+
+    buffer: int
+    offset: int
+    type: MemRefType[Attribute]
+
+    def meets(self, other: Argument) -> bool:
+        """Whether the two have bytes in common."""
+        return (
+            self.buffer == other.buffer
+            and self.offset < other.offset + _bytes(other.type)
+            and other.offset < self.offset + _bytes(self.type)
+        )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All threads run their share of a kernel's chunks."""
+
+    kernel: str
+    chunks: int
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """All threads wait for each other."""
+
+
+Script: TypeAlias = tuple[Launch | Barrier, ...]
+
+
+def _bytes(type: MemRefType[Attribute]) -> int:
+    element = type.element_type
+    if isinstance(element, FixedBitwidthType):
+        size = element.size
+    elif isinstance(element, IndexType):
+        size = 8
+    else:
+        raise CompilerBug(f"memory of {element}")
+    return type.element_count() * size
+
+
+def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:
+    """For each kernel, which of its arguments share no memory with another one in any launch.
+
+    The memory planner puts values over one another, also inside one launch: a residual sum in
+    place of one of its operands. LLVM may only be told `noalias` of the arguments named here.
+    """
+    shared: dict[str, set[int]] = {}
+    counts: dict[str, int] = {}
+    for launch in script:
+        if not isinstance(launch, Launch):
+            continue
+        counts[launch.kernel] = len(launch.arguments)
+        here = shared.setdefault(launch.kernel, set())
+        for (first, one), (second, other) in combinations(enumerate(launch.arguments), 2):
+            if one.meets(other):
+                here |= {first, second}
+    return {
+        name: tuple(position not in shared[name] for position in range(count))
+        for name, count in counts.items()
+    }
+
+
+def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:
+    """Say so in the function's type: `%x: memref<8xf32> {llvm.noalias}`."""
+    attributes = [_NOALIAS if apart else _NOTHING for apart in separate]
+    others = len(function.function_type.inputs) - len(attributes)
+    function.arg_attrs = ArrayAttr([*attributes, *[_NOTHING] * others])
+
+
+def write_run(script: Script) -> func.FuncOp:
+    """The entry point as a function; kernels are called by name."""
+    entry = Block(arg_types=[LLVMPointerType(), index, index])
+    buffers, thread, threads = entry.args
+    known: dict[Argument, SSAValue] = {}
+    for step in script:
+        if isinstance(step, Barrier):
+            entry.add_op(rt.BarrierOp(buffers, threads))
+            continue
+        for argument in step.arguments:
+            if argument not in known:
+                op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset)
+                entry.add_op(op)
+                known[argument] = op.memref
+        share = rt.ShareOp(step.chunks, thread, threads)
+        operands = [*(known[argument] for argument in step.arguments), share.first, share.last]
+        entry.add_ops([share, func.CallOp(step.kernel, operands, [])])
+    entry.add_op(func.ReturnOp())
+    types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
+    return func.FuncOp("run", types, Region(entry))
+
+
+def declarations(script: Script) -> list[func.FuncOp]:
+    """The kernels of a script as functions that another module defines."""
+    kernels = {step.kernel: step for step in script if isinstance(step, Launch)}
+    return [
+        func.FuncOp.external(name, [*(a.type for a in launch.arguments), index, index], [])
+        for name, launch in kernels.items()
+    ]

@@ -1,0 +1,80 @@
+"""The entry point: what is promised about the arguments of kernels, and how it is written."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
+
+from ncc.compiler.loops.entry import (
+    Argument,
+    Barrier,
+    Launch,
+    Script,
+    declarations,
+    promise_separate,
+    separate_arguments,
+    write_run,
+)
+from ncc.dialects import rt
+
+
+def memory(buffer: int, offset: int, elements: int = 8) -> Argument:
+    return Argument(buffer, offset, MemRefType(f32, [elements]))
+
+
+SCRIPT: Script = (
+    Launch("scale", 5, (memory(3, 0), memory(1, 32))),
+    Barrier(),
+    Launch("scale", 5, (memory(1, 32), memory(4, 0))),
+    Launch("add", 1, (memory(1, 0), memory(1, 32), memory(1, 48))),
+)
+
+
+def test_arguments_that_share_bytes_are_not_separate() -> None:
+    """Bytes 32 to 64 of a buffer meet bytes 48 to 80, and no byte before 32."""
+    assert separate_arguments(SCRIPT) == {"scale": (True, True), "add": (True, False, False)}
+
+
+def test_one_launch_in_place_is_enough() -> None:
+    """What is promised of a kernel holds for every launch of it."""
+    in_place = (*SCRIPT, Launch("scale", 5, (memory(1, 0), memory(1, 0))))
+    assert separate_arguments(in_place)["scale"] == (False, False)
+
+
+def test_neighbours_are_separate() -> None:
+    """The byte behind a window is not the window's, and another buffer is other memory."""
+    script = (Launch("k", 1, (memory(1, 0), memory(1, 32), memory(2, 16))),)
+    assert separate_arguments(script) == {"k": (True, True, True)}
+
+
+def test_indices_have_eight_bytes() -> None:
+    """Tables of indices are memory too."""
+    table = Argument(2, 0, MemRefType(IndexType(), [4]))
+    script = (Launch("k", 1, (table, memory(2, 28))), Launch("l", 1, (table, memory(2, 32))))
+    assert separate_arguments(script) == {"k": (False, False), "l": (True, True)}
+
+
+def test_promises_are_attributes_of_the_arguments() -> None:
+    """Arguments behind the memrefs get none."""
+    (declared,) = (op for op in declarations(SCRIPT) if op.sym_name.data == "add")
+    promise_separate(declared, [True, False, False])
+    assert declared.arg_attrs is not None
+    promised = ["llvm.noalias" in attributes.data for attributes in declared.arg_attrs]
+    assert promised == [True, False, False, False, False]
+
+
+def test_entry_point_does_what_the_script_says() -> None:
+    """Each window is taken once; launches and barriers stand in the order of the script."""
+    run = write_run(SCRIPT)
+    ModuleOp([*declarations(SCRIPT), run]).verify()
+    kept = (func.CallOp, rt.BarrierOp)
+    steps = [
+        op.callee.string_value() if isinstance(op, func.CallOp) else "barrier"
+        for op in run.body.block.ops
+        if isinstance(op, kept)
+    ]
+    assert steps == ["scale", "barrier", "scale", "add"]
+    windows = [op for op in run.body.block.ops if isinstance(op, rt.BufferOp)]
+    assert len(windows) == 5
+    shares = [op.extent.value.data for op in run.body.block.ops if isinstance(op, rt.ShareOp)]
+    assert shares == [5, 5, 1]

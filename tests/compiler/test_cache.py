@@ -1,0 +1,289 @@
+"""Kernels that were compiled before: when they are found, and that nothing else changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler import cache as cache_module
+from ncc.compiler import pipeline
+from ncc.compiler.cache import Cache, cache_of, key_of
+from ncc.compiler.llvm.emit import emit_object
+from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+
+PARAM = """7767517
+5 5
+Input            data   0 1 data 0=12 1=10 2=4
+Convolution      conv   1 1 data a 0=8 1=3 4=1 5=1 6=288 9=1
+Softmax          soft   1 1 a b 0=0 1=1
+Pooling          pool   1 1 b c 0=0 1=2 2=2
+Convolution      last   1 1 c d 0=5 1=1 5=1 6=40
+"""
+
+KEY = key_of("a kernel", AVX2)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "kernels")
+
+
+def entries(cache: Cache) -> list[Path]:
+    return sorted(cache.folder.rglob("*.o"))
+
+
+def keys(count: int) -> list[str]:
+    return [key_of(f"kernel {number}", AVX2) for number in range(count)]
+
+
+# --- entries ----------------------------------------------------------------------------------
+
+
+def test_what_was_put_is_found(cache: Cache) -> None:
+    """By its key only, by another cache on the same folder too, and also when it is empty."""
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"code")
+    cache.put(key_of("another", AVX2), b"")
+    assert cache.get(KEY) == b"code"
+    assert Cache(cache.folder).get(KEY) == b"code"
+    assert cache.get(key_of("another", AVX2)) == b""
+    assert cache.get(key_of("a third", AVX2)) is None
+    assert len(list(cache.folder.rglob("*"))) == 4, "two folders, two files, nothing left over"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda held: held[:-1],
+        lambda held: held[:10],
+        lambda held: b"",
+        lambda held: held + b"\0",
+        lambda held: held[:-1] + bytes([held[-1] ^ 1]),
+        lambda held: b"\x7fELF" + held[4:],
+        lambda held: b"not ours at all, but longer than any header could ever be" * 3,
+    ],
+    ids=["short", "header", "empty", "long", "bit", "magic", "foreign"],
+)
+def test_broken_entry_is_rewritten(cache: Cache, damage: Callable[[bytes], bytes]) -> None:
+    """It counts as absent, and the next one put in its place is found."""
+    cache.put(KEY, b"code")
+    (path,) = entries(cache)
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"code")
+    assert cache.get(KEY) == b"code"
+
+
+def test_entry_of_another_key_is_absent(cache: Cache) -> None:
+    """A file that was copied to another name is not the code of that name."""
+    cache.put(KEY, b"code")
+    (path,) = entries(cache)
+    other = key_of("another", AVX2)
+    target = cache.folder / other[:2] / f"{other}.o"
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(path.read_bytes())
+    assert cache.get(other) is None
+
+
+def test_key_tells_targets_apart() -> None:
+    """The same loops are other code on another CPU."""
+    assert len({key_of("a kernel", target) for target in (AVX512, AVX2, BASELINE)}) == 3
+
+
+def test_key_changes_with_the_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of a file that makes code leaves no key as it was; other files do not matter."""
+    for name in ("compiler/loops", "compiler/llvm", "runtime", "dialects"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("compiler/loops/nest", "compiler/target", "runtime/threads", "dialects/rt"):
+        (tmp_path / f"{name}.py").write_text("before")
+    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/cache.py"))
+    version = cache_module.generator_version.__wrapped__
+    before = version()
+    (tmp_path / "compiler/options.py").write_text("unrelated")
+    assert version() == before
+    (tmp_path / "compiler/loops/nest.py").write_text("after")
+    after = version()
+    assert after != before
+    monkeypatch.setattr(cache_module, "generator_version", lambda: before)
+    old = key_of("a kernel", AVX2)
+    monkeypatch.setattr(cache_module, "generator_version", lambda: after)
+    assert key_of("a kernel", AVX2) != old
+
+
+def test_generator_version_sees_all_that_makes_code() -> None:
+    """Every place that is named exists, and the two folders are not empty."""
+    here = Path(cache_module.__file__).parent
+    for name in cache_module._GENERATORS:
+        assert (here / name).exists()
+    assert list((here / "loops").glob("*.py")) and list((here / "llvm").glob("*.py"))
+
+
+# --- size -------------------------------------------------------------------------------------
+
+
+def test_least_recently_used_go_first(tmp_path: Path) -> None:
+    """Down to three quarters of the limit; a use counts as much as a new entry."""
+    cache = Cache(tmp_path, limit=10_000)
+    for age, key in enumerate(keys(12)):
+        cache.put(key, bytes(1000))
+        old = time.time() - 1_000_000 + age
+        os.utime(cache._path(key), (old, old))
+    assert cache.get(keys(12)[0]) is not None
+    cache.trim()
+    left = [number for number, key in enumerate(keys(12)) if cache.get(key) is not None]
+    assert left == [0, 6, 7, 8, 9, 10, 11]
+
+
+def test_nothing_is_deleted_below_the_limit(cache: Cache) -> None:
+    """And a cache that has not grown does not even look."""
+    for key in keys(5):
+        cache.put(key, bytes(1000))
+    cache.trim()
+    assert len(entries(cache)) == 5
+    small = Cache(cache.folder, limit=1)
+    small.trim()
+    assert len(entries(cache)) == 5
+    small.put(KEY, b"code")
+    small.trim()
+    assert not entries(cache)
+
+
+# --- the folder -------------------------------------------------------------------------------
+
+
+def test_environment_says_where_and_whether(tmp_path: Path) -> None:
+    """NCC_CACHE_DIR names the folder, NCC_CACHE=off wants none; else the user's cache folder."""
+    named = cache_of({"NCC_CACHE_DIR": str(tmp_path)})
+    assert named is not None and named.folder == tmp_path
+    usual = cache_of({})
+    assert usual is not None and usual.folder.parts[-2:] == ("ncc", "kernels")
+    assert cache_of({"NCC_CACHE": "off", "NCC_CACHE_DIR": str(tmp_path)}) is None
+    assert cache_of({"NCC_CACHE": "0"}) is None
+    assert cache_of({"NCC_CACHE": "on"}) is not None
+
+
+def test_folder_that_cannot_be_made_warns_once(tmp_path: Path) -> None:
+    """Compilation goes on without keeping anything."""
+    (tmp_path / "file").write_text("in the way")
+    cache = Cache(tmp_path / "file" / "kernels")
+    with pytest.warns(RuntimeWarning, match="not kept") as seen:
+        for key in keys(3):
+            cache.put(key, b"code")
+    assert len(seen) == 1
+    assert cache.get(KEY) is None
+    cache.trim()
+
+
+# --- compilations -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small network, and a cache of its own."""
+    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.delenv("NCC_CACHE", raising=False)
+    path = tmp_path / "net.param"
+    path.write_text(PARAM)
+    return path
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The LLVM texts that became machine code since the test began."""
+    texts: list[str] = []
+
+    def emit(text: str, target: Target) -> bytes:
+        texts.append(text)
+        return emit_object(text, target)
+
+    monkeypatch.setattr(pipeline, "emit_object", emit)
+    return texts
+
+
+def test_warm_compilation_makes_no_code(network: Path, made: list[str]) -> None:
+    """And the model is the same one, bit by bit: objects, weights, results."""
+    cold = ncc.compile(network, random_weights=1)
+    assert len(made) == len(cold.artifact.objects) > 4
+    made.clear()
+    warm = ncc.compile(network, random_weights=1)
+    assert not made
+    assert warm.artifact.objects == cold.artifact.objects
+    assert np.array_equal(np.asarray(warm.artifact.weights), np.asarray(cold.artifact.weights))
+    x = np.random.default_rng(0).standard_normal((4, 10, 12)).astype(np.float32)
+    assert cold(x).tobytes() == warm(x).tobytes()
+
+
+def test_cache_changes_no_bit(
+    network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code from the cache, code just made and code made without any cache are the same."""
+    kept = ncc.compile(network, random_weights=1)
+    monkeypatch.setenv("NCC_CACHE", "off")
+    made.clear()
+    fresh = ncc.compile(network, random_weights=1)
+    assert len(made) == len(fresh.artifact.objects)
+    assert fresh.artifact.objects == kept.artifact.objects
+
+
+def test_only_new_kernels_are_compiled(network: Path, made: list[str]) -> None:
+    """One more layer is one more kernel, and another entry point."""
+    ncc.compile(network, random_weights=1)
+    made.clear()
+    longer = PARAM.replace("5 5\n", "6 6\n") + "TanH tanh 1 1 d e\n"
+    network.write_text(longer)
+    ncc.compile(network, random_weights=1, opt_level=1)
+    made.clear()
+    network.write_text(longer.replace("TanH", "Sigmoid"))
+    ncc.compile(network, random_weights=1, opt_level=1)
+    assert [text.count("\ndefine void @run(") for text in made] == [0, 1]
+    assert "@pointwise_" in made[0]
+
+
+def test_another_target_is_compiled_again(network: Path, made: list[str]) -> None:
+    """Nothing of one target serves another one."""
+    ncc.compile(network, random_weights=1, target="avx2")
+    before = len(made)
+    ncc.compile(network, random_weights=1, target="baseline")
+    assert len(made) > before
+
+
+def test_broken_folder_is_healed(network: Path, made: list[str], tmp_path: Path) -> None:
+    """Entries that were cut short are compiled anew, silently, and then serve again."""
+    cold = ncc.compile(network, random_weights=1)
+    files = sorted((tmp_path / "kernels").rglob("*.o"))
+    assert len(files) == len(cold.artifact.objects)
+    for file in files:
+        file.write_bytes(file.read_bytes()[:-7])
+    made.clear()
+    assert ncc.compile(network, random_weights=1).artifact.objects == cold.artifact.objects
+    assert len(made) == len(files)
+    made.clear()
+    assert ncc.compile(network, random_weights=1).artifact.objects == cold.artifact.objects
+    assert not made
+
+
+def test_two_processes_at_once(network: Path, tmp_path: Path) -> None:
+    """Both compile, neither disturbs the other, and every entry that they leave is whole."""
+    code = (
+        "import ncc, numpy, sys\n"
+        "m = ncc.compile(sys.argv[1], random_weights=1)\n"
+        "print(m(numpy.ones((4, 10, 12), numpy.float32)).tobytes().hex())"
+    )
+    command = [sys.executable, "-c", code, str(network)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    printed = [process.communicate(timeout=120)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert printed[0] == printed[1]
+    model = ncc.compile(network, random_weights=1)
+    assert model(np.ones((4, 10, 12), np.float32)).tobytes().hex() == printed[0].strip()
+    cache = Cache(tmp_path / "kernels")
+    assert all(cache.get(path.stem) is not None for path in entries(cache))
+    assert not [path for path in cache.folder.rglob("*") if path.name.startswith("new-")]

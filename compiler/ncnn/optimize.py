@@ -25,6 +25,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.ncnn import fold_affine as fold_affine
+from ncc.compiler.ncnn import fold_constants as fold_constants
+from ncc.compiler.ncnn import fold_padding as fold_padding
 from ncc.compiler.ncnn import fuse_activation as fuse_activation
 from ncc.compiler.ncnn import fuse_binaryop as fuse_binaryop
 from ncc.compiler.ncnn import replace_layers as replace_layers

@@ -112,15 +112,19 @@ def absorb(
     The host keeps its own name; the blob has that of the result of `op`. Floats are rounded to
     float32, as files hold them.
     """
-    for name, value in (params or {}).items():
-        kind = host.LAYER.params[name].kind
-        host.properties[name] = to_attribute(kind, _rounded(value))
+    set_params(host, params or {})
     host.properties.update(weights or {})
     host.attributes["blobs"] = ArrayAttr([StringAttr(name) for name in op.blob_names])
     for old, new in zip(op.results, host.results, strict=True):
         new.name_hint = old.name_hint
     rewriter.replace(op, [], list(host.results))
     rewriter.handle_operation_modification(host)
+
+
+def set_params(op: Layer, params: Mapping[str, ParamValue]) -> None:
+    """Change params of a layer. Floats are rounded to float32, as files hold them."""
+    for name, value in params.items():
+        op.properties[name] = to_attribute(op.LAYER.params[name].kind, _rounded(value))
 
 
 def in_place_of(

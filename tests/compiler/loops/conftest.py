@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
-from xdsl.ir import Block, Region
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.evaluate import evaluate_value
 from ncc.compiler.linalg.fuse import Fuse
@@ -23,40 +22,17 @@ from ncc.compiler.loops.kernel import Kernel, kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import Array, Shape
+from ncc.dialects.weight import Array
 from ncc.runtime.machine_code import MachineCode
 
 GUARD = 64
 """Cells around every root that nobody may write."""
 
-Write = Callable[..., "Tensor | list[Tensor]"]
-"""Writes a computation: a builder and the arguments to the results."""
-
-
-def network(shapes: Sequence[Shape], write: Write) -> ModuleOp:
-    """A module whose public function is what `write(builder, *arguments)` says."""
-    block = Block(arg_types=[TensorType(f32, list(shape)) for shape in shapes])
-    tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
-    written = write(Builder(block, "layer"), *tensors)
-    results = [t.value for t in (written if isinstance(written, list) else [written])]
-    block.add_op(func.ReturnOp(*results))
-    types = ([arg.type for arg in block.args], [result.type for result in results])
-    module = ModuleOp([func.FuncOp("network", types, Region(block))])
-    module.verify()
-    return module
-
-
-def planned(module: ModuleOp, epilogues: bool = True) -> Plan:
-    """The memory plan of a network, outlined into groups in place."""
-    Fuse(epilogues=epilogues).apply(Context(), module)
-    module.verify()
-    return plan(module)
-
 
 def kernels(module: ModuleOp) -> list[Kernel]:
     """The kernels of a network in order."""
-    return [kernel_of(step) for step in planned(module).steps if isinstance(step, Call)]
+    Fuse().apply(Context(), module)
+    return [kernel_of(step) for step in plan(module).steps if isinstance(step, Call)]
 
 
 @dataclass
@@ -137,7 +113,8 @@ def run_all(
     functions: list[func.FuncOp] = []
     programs: list[Program] = []
     for module, arguments in networks:
-        program = Program(planned(module), arguments)
+        Fuse().apply(Context(), module)
+        program = Program(plan(module), arguments)
         for step in program.plan.steps:
             if not isinstance(step, Call):
                 continue
@@ -153,12 +130,6 @@ def run_all(
     text = emit_llvm(lower(ModuleOp(functions), target), target, "")
     code = MachineCode([emit_object(text, target)])
     return [program.run(code) for program in programs], programs
-
-
-@pytest.fixture(scope="session")
-def make_network() -> Callable[[Sequence[Shape], Write], ModuleOp]:
-    """make_network(shapes, write): a module of one function of the structured level."""
-    return network
 
 
 @pytest.fixture(scope="session")

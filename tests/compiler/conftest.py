@@ -1,0 +1,59 @@
+"""Networks of the structured level, written in index notation, and their memory plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.ir import Block, Region
+
+from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.plan import Plan
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import Shape
+
+Write: TypeAlias = Callable[..., "Tensor | Sequence[Tensor]"]
+"""Writes a computation: a builder and the arguments to the results."""
+
+MakeNetwork: TypeAlias = Callable[[Sequence[Shape], Write], ModuleOp]
+
+
+def network(shapes: Sequence[Shape], write: Write) -> ModuleOp:
+    block = Block(arg_types=[TensorType(f32, list(shape)) for shape in shapes])
+    tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
+    written = write(Builder(block, "layer"), *tensors)
+    results = [t.value for t in ([written] if isinstance(written, Tensor) else written)]
+    block.add_op(func.ReturnOp(*results))
+    types = ([arg.type for arg in block.args], [result.type for result in results])
+    function = func.FuncOp("network", types, Region(block))
+    for which, count in (("inputs", len(shapes)), ("outputs", len(results))):
+        names = ArrayAttr([StringAttr(f"{which[:-1]}{k}") for k in range(count)])
+        function.attributes[which] = names
+    module = ModuleOp([function])
+    module.verify()
+    return module
+
+
+@pytest.fixture(scope="session")
+def make_network() -> MakeNetwork:
+    """make_network(shapes, write): a module whose function is `write(builder, *arguments)`."""
+    return network
+
+
+@pytest.fixture(scope="session")
+def make_plan() -> Callable[..., Plan]:
+    """make_plan(module): the memory plan of a network, which is outlined in place."""
+
+    def planned(module: ModuleOp, epilogues: bool = True) -> Plan:
+        Fuse(epilogues=epilogues).apply(Context(), module)
+        module.verify()
+        found = plan(module)
+        module.verify()
+        return found
+
+    return planned

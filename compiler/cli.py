@@ -17,13 +17,22 @@ from __future__ import annotations
 import secrets
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ncc.compiler.commands.arguments import (
+    BIN,
+    PARAM,
+    all_of,
+    named_file,
+    named_shape,
+    progress,
+)
+from ncc.compiler.commands.explain import explain_command
+from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
 
 if TYPE_CHECKING:
@@ -45,25 +54,6 @@ SUFFIXES = {
     "obj": ".o",
 }
 
-Decorator: TypeAlias = Callable[[Any], Any]
-
-
-def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """data=3x224x224"""
-    name, _, shape = text.rpartition("=")
-    extents = shape.split("x")
-    if not name or not all(e.isascii() and e.isdigit() and int(e) > 0 for e in extents):
-        raise click.BadParameter(f"{text!r} is not of the form data=3x224x224")
-    return name, tuple(map(int, extents))
-
-
-def named_file(text: str) -> tuple[str, str]:
-    """data=@x.npy"""
-    name, _, path = text.partition("=@")
-    if not name or not path:
-        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy")
-    return name, path
-
 
 def named_result(text: str) -> tuple[str, str | None]:
     """prob=@y.npy, or prob alone"""
@@ -78,20 +68,6 @@ def levels(text: str) -> tuple[str, ...]:
             raise click.BadParameter(f"{level!r} is none of {', '.join(SUFFIXES)}")
     return wanted
 
-
-def all_of(*decorators: Decorator) -> Decorator:
-    """Several decorators as one; help shows their options in this order."""
-
-    def decorate(command: Any) -> Any:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
-
-    return decorate
-
-
-PARAM = click.argument("param", type=click.Path(exists=True, dir_okay=False))
-BIN = click.argument("bin", required=False, type=click.Path(exists=True, dir_okay=False))
 
 COMPILING = all_of(
     click.option(
@@ -266,6 +242,10 @@ def verify_command(
     return DIFFERS
 
 
+ncc.add_command(optimize_command)
+ncc.add_command(explain_command)
+
+
 def is_compiled(path: str) -> bool:
     """Whether a file is a .ncc file: a zip archive."""
     with open(path, "rb") as file:
@@ -360,18 +340,6 @@ def write(path: Path, data: bytes) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def progress(what: str) -> Iterator[None]:
-    """A sign of life on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
 
 
 def run(arguments: Sequence[str]) -> int:

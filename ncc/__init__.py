@@ -4,6 +4,7 @@
     y = model(x)                            # float32 arrays in numpy order, no batch axis
     model.save("net.ncc")
     model = ncc.load("net.ncc")             # needs no compiler
+    ncc.optimize("net.param", "net.bin", "small.param", "small.bin")    # for ncnn to run
 
 Names are imported when they are first used, so that `import ncc` and the loading of a compiled
 model stay quick.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+    from ncc.compiler.optimizer import OptimizeReport, optimize
     from ncc.compiler.options import Options
     from ncc.compiler.pipeline import compile
     from ncc.runtime.errors import ArtifactError, InputError, NccError
@@ -32,10 +34,12 @@ __all__ = [
     "Model",
     "ModelError",
     "NccError",
+    "OptimizeReport",
     "Options",
     "Unsupported",
     "compile",
     "load",
+    "optimize",
 ]
 
 _HOMES = {
@@ -45,9 +49,11 @@ _HOMES = {
     "Model": "ncc.runtime.session",
     "ModelError": "ncc.compiler.diagnostics",
     "NccError": "ncc.runtime.errors",
+    "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",
     "Unsupported": "ncc.compiler.diagnostics",
     "compile": "ncc.compiler.pipeline",
+    "optimize": "ncc.compiler.optimizer",
 }
 
 

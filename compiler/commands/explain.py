@@ -1,0 +1,39 @@
+"""`ncc explain`: what became of each layer and blob, and why a pass did not fire."""
+
+from __future__ import annotations
+
+import click
+
+from ncc.compiler.commands.arguments import PARAM, named_shape, progress
+
+
+@click.command("explain")
+@PARAM
+@click.argument("bin", required=False)
+@click.option("--blob", "blobs", multiple=True, metavar="NAME", help="Tell the way of this blob.")
+@click.option("--pass", "passes", multiple=True, metavar="NAME", help="Tell where it could fire.")
+@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+def explain_command(
+    param: str,
+    bin: str | None,
+    blobs: tuple[str, ...],
+    passes: tuple[str, ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+) -> None:
+    """Tell what `ncc optimize` does to PARAM: the fate of every layer, or of what is asked for.
+
+    BIN: the .bin beside PARAM, or null for random weights. Nothing is written.
+    """
+    from ncc.compiler.explain import fate_of_blob, fates, why_not
+    from ncc.compiler.optimizer import optimize_network
+
+    with progress(f"optimizing {param}"):
+        done = optimize_network(param, bin, input_shapes=dict(shapes))
+    for warning in done.warnings:
+        click.echo(warning, err=True)
+    for blob in blobs:
+        click.echo("\n".join(fate_of_blob(done, blob)))
+    for name in passes:
+        click.echo("\n".join(why_not(done, name)))
+    if not blobs and not passes:
+        click.echo("\n".join(fates(done)))

@@ -1,0 +1,86 @@
+"""`ncc optimize`: the arguments of ncnnoptimize in their order, and options of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ncc.compiler.commands.arguments import named_shape, progress
+
+HALVES = (1, 65536)
+"""The flags that ask for fp16; any other is fp32."""
+
+
+def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """Print every pass with what it says of itself, and end."""
+    if not asked or context.resilient_parsing:
+        return
+    from ncc.compiler.ncnn.optimize import pattern_names
+
+    for name in pattern_names():
+        click.echo(name)
+    context.exit()
+
+
+@click.command("optimize")
+@click.argument("in_param", metavar="IN.PARAM")
+@click.argument("in_bin", metavar="IN.BIN")
+@click.argument("out_param", metavar="OUT.PARAM")
+@click.argument("out_bin", metavar="OUT.BIN")
+@click.argument("flag", metavar="FLAG", type=int)
+@click.argument("start", metavar="[CUTSTART]", required=False)
+@click.argument("end", metavar="[CUTEND]", required=False)
+@click.option(
+    "--list-passes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=list_passes,
+    help="Show the names of all passes.",
+)
+@click.option("--without", "off", multiple=True, metavar="PASS", help="A pass that must not fire.")
+@click.option("--keep", multiple=True, metavar="BLOB", help="A blob that must survive by name.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
+@click.option(
+    "--verify-rewrites",
+    is_flag=True,
+    help="Try each rewrite on numbers, and refuse those that change any.",
+)
+@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+def optimize_command(
+    in_param: str,
+    in_bin: str,
+    out_param: str,
+    out_bin: str,
+    flag: int,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    **options: Any,
+) -> None:
+    """Make a network smaller and faster, for ncnn to run; its results stay what they are.
+
+    IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
+    as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --input tells
+    the shape of an input that the file leaves open (data=3x224x224).
+
+    Every rewrite is a line, with its pass and the layers it took; a summary follows. What ncc
+    cannot read or write ends with an error, and nothing is written.
+    """
+    from ncc.compiler.optimizer import optimize
+
+    with progress(f"optimizing {in_param}"):
+        report = optimize(
+            in_param,
+            in_bin,
+            out_param,
+            out_bin,
+            flag in HALVES,
+            input_shapes=dict(shapes),
+            **options,
+        )
+    for warning in report.warnings:
+        click.echo(warning, err=True)
+    for line in report.lines():
+        click.echo(line)
+    if report.written is None:
+        click.echo("a dry run: nothing is written")

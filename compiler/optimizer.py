@@ -1,0 +1,256 @@
+"""Files of a network -> smaller files that say the same: `ncc optimize`, `ncc.optimize`.
+
+read -> infer shapes -> cut -> optimize -> write
+
+Nothing is written before all of it has gone well. The report tells every rewrite, what was refused,
+and what the network costs before and after.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.utils.exceptions import VerifyException
+
+from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+from ncc.compiler.ncnn.check_rewrites import refuse_changed_results
+from ncc.compiler.ncnn.cut import cut
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
+from ncc.compiler.ncnn.multiply_adds import multiply_adds
+from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.ncnn.rewrite import Rewrite
+from ncc.compiler.read.network import read
+from ncc.compiler.write.network import Written, network_text, write
+from ncc.compiler.write.wiring import wire
+from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+
+NO_WEIGHTS = "null"
+"""The .bin that ncnnoptimize takes for random weights."""
+
+SEED = 0
+"""Of the random weights."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a network takes.
+
+    layers: those of its file, with Splits. weight_bytes, blob_bytes: in memory, estimated. The last
+    two are None where a shape is not known.
+    """
+
+    layers: int
+    weight_bytes: int
+    blob_bytes: int | None
+    multiply_adds: int | None
+
+    @staticmethod
+    def of(module: ModuleOp) -> Cost:
+        layers = len(wire(Network.of(module)))
+        blobs = blob_bytes(module)
+        known = None if blobs is None else multiply_adds(module)
+        return Cost(layers, weight_bytes(module), blobs, known)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A rewrite that was legal and was found to change results."""
+
+    pattern: str
+    layers: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern} {' '.join(self.layers)} refused: {self.reason}"
+
+
+@dataclass(frozen=True)
+class OptimizeReport:
+    """What was done to a network.
+
+    rewrites: in order. refusals: rewrites that were tried and changed results. warnings: what the
+    files say that is ignored, and shapes that are not known. written: None for a dry run.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+    refusals: tuple[Refusal, ...]
+    warnings: tuple[str, ...]
+    before: Cost
+    after: Cost
+    written: Written | None
+
+    def lines(self) -> Iterator[str]:
+        """The report, a rewrite a line and the summary behind it.
+
+        Splits that come and go are no lines: they stand in a file wherever a blob is read twice.
+        """
+        yield from (str(one) for one in self.rewrites if one.pattern != EliminateSplit.name)
+        yield from map(str, self.refusals)
+        yield from _summary(self.before, self.after)
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A network before and after, in IR."""
+
+    original: ModuleOp
+    module: ModuleOp
+    rewrites: tuple[Rewrite, ...]
+    refusals: tuple[Refusal, ...]
+    warnings: tuple[str, ...]
+
+
+def optimize(
+    in_param: AnyPath,
+    in_bin: AnyPath | None,
+    out_param: AnyPath,
+    out_bin: AnyPath,
+    fp16: bool = False,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+    off: Collection[str] = (),
+    keep: Collection[str] = (),
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    verify_rewrites: bool = False,
+    dry_run: bool = False,
+) -> OptimizeReport:
+    """Optimize the network in `in_param` and `in_bin` into `out_param` and `out_bin`.
+
+    in_bin: "null" makes random weights; None is the .bin beside the .param. fp16: store weights as
+    halves. start, end: the first and the last layer to keep, by name. off: passes that must not
+    fire. keep: blobs that must survive by name. input_shapes: in numpy order by blob name.
+    verify_rewrites: try each rewrite on numbers, and refuse those that change any. dry_run: write
+    nothing.
+
+    Raises ModelError where the files are at fault, Unsupported for layers that ncc does not know or
+    that no file can say, InputError for names that the network does not have and paths that cannot
+    be written. Then nothing is written.
+    """
+    done = optimize_network(
+        in_param,
+        in_bin,
+        start=start,
+        end=end,
+        off=off,
+        keep=keep,
+        input_shapes=input_shapes,
+        verify_rewrites=verify_rewrites,
+    )
+    warnings = done.warnings
+    if dry_run:
+        network_text(done.module)  # for its errors
+        written = None
+    else:
+        written = write(done.module, out_param, out_bin, fp16=fp16)
+        warnings += tuple(map(str, written.kept_wide))
+    before, after = Cost.of(done.original), Cost.of(done.module)
+    return OptimizeReport(done.rewrites, done.refusals, warnings, before, after, written)
+
+
+def optimize_network(
+    in_param: AnyPath,
+    in_bin: AnyPath | None = None,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+    off: Collection[str] = (),
+    keep: Collection[str] = (),
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    verify_rewrites: bool = False,
+) -> Optimized:
+    """The same without writing; the network before and after as modules."""
+    random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
+    result = read(in_param, None if random else in_bin, random_weights=SEED if random else None)
+    module = result.module
+    _return_collected(module)
+    warnings = result.warnings + _infer(module, input_shapes)
+    if start is not None or end is not None:
+        cut(module, start, end)
+    original = module.clone()
+    check = _Check() if verify_rewrites else None
+    rewrites = optimize_module(module, off=off, keep=keep, check=check)
+    if rewrites:
+        _infer(module, input_shapes)
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise CompilerBug(f"the network is broken: {error}", "optimize", str(module)) from error
+    refusals = () if check is None else tuple(check.refusals)
+    return Optimized(original, module, tuple(rewrites), refusals, warnings)
+
+
+@dataclass
+class _Check:
+    """Tries every rewrite, and remembers each that was refused once."""
+
+    refusals: dict[Refusal, None] = field(default_factory=dict)
+
+    def __call__(self, pattern: LayerPattern, layers: Match) -> str | None:
+        reason = refuse_changed_results(pattern, layers)
+        if reason is not None:
+            names = tuple(layer.layer_name for layer in layers)
+            self.refusals[Refusal(pattern.name, names, reason)] = None
+        return reason
+
+
+def _infer(module: ModuleOp, input_shapes: Mapping[str, Sequence[int]] | None) -> tuple[str, ...]:
+    """Infer what shapes there are; what is not known is a warning, for ncnn runs the file as well.
+
+    Without shapes fewer rewrites are proved; none becomes wrong.
+    """
+    asked = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    try:
+        infer_shapes(module, asked)
+    except (ModelError, Unsupported) as error:
+        Network.of(module).function.update_function_type()
+        return (f"warning: shapes are not all known, so that fewer passes can fire\n{error}",)
+    return ()
+
+
+def _return_collected(module: ModuleOp) -> None:
+    """Let the inputs that a Noop has no output for be outputs of the network.
+
+    Files collect their heads in a Noop; who runs them extracts each by its name.
+    """
+    network = Network.of(module)
+    outputs = dict(network.outputs)
+    for noop in network.layers:
+        if isinstance(noop, NoopOp):
+            for value in noop.operands[len(noop.results) :]:
+                owner = value.owner
+                if isinstance(owner, Layer) and not isinstance(owner, InputOp):
+                    outputs.setdefault(owner.blob_names[owner.results.index(value)], value)
+    network.terminator.operands = list(outputs.values())
+    network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in outputs])
+    network.function.update_function_type()
+
+
+def _summary(before: Cost, after: Cost) -> Iterator[str]:
+    def row(what: str, show: Callable[[int], str], old: int | None, new: int | None) -> str:
+        shown = ("unknown" if number is None else show(number) for number in (old, new))
+        return f"{what:<14} {' -> '.join(shown)}"
+
+    yield row("layers", str, before.layers, after.layers)
+    yield row("weights", _megabytes, before.weight_bytes, after.weight_bytes)
+    yield row("blobs", _megabytes, before.blob_bytes, after.blob_bytes)
+    yield row("multiply-adds", _millions, before.multiply_adds, after.multiply_adds)
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 2**20:.2f} MB"
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.2f} M"

@@ -4,14 +4,19 @@
     def test_it(network): ...
 
 `network` runs over all fp32 networks; the test is slow for those not named as quick.
+
+    def test_it(random_network):
+        network = random_network(seed)          # see random_network.py
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -136,3 +141,29 @@ def _weights(name: str, param: Path, folder: Path) -> Path:
         env={**os.environ, "NCC_BENCH_DATA": str(folder)},
     )
     return made
+
+
+# --- random networks ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def random_network() -> Callable[[int], Any]:
+    """The network of a seed."""
+    for module in ("random_growth", "random_motifs", "random_network"):
+        loaded = _load(module)
+    made: Callable[[int], Any] = loaded.random_network
+    return made
+
+
+def _load(module: str) -> Any:
+    """A module beside this file by the name that its neighbours import it by."""
+    name = f"tests.networks.{module}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            name, Path(__file__).with_name(f"{module}.py")
+        )
+        if spec is None or spec.loader is None:
+            raise ImportError(name)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]

@@ -161,17 +161,13 @@ class _NetworkWriter:
 
     def _unit(self, kernel: Kernel, signature: str) -> Unit:
         target = self.target
-        if kernel.matrix is not None:
-            schedule = transform.choose(kernel, target)
-        else:
-            schedule = choose(kernel, target)
+        schedule = choose(kernel, target)
         text = f"{signature} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
         def make() -> func.FuncOp:
-            if kernel.matrix is not None:
-                return transform.write(kernel, schedule, name, target)
-            return nest.write(kernel, schedule, name)
+            writer = nest.write if kernel.matrix is None else transform.write
+            return writer(kernel, schedule, name)
 
         chunks = nest.chunk_count(kernel, schedule)
         return Unit(name, text, tuple(nest.kernel_types(kernel)), chunks, make)

@@ -58,10 +58,16 @@ def _pair(kernel: Kernel, matrix: Access) -> tuple[int, int]:
     return outer.pop(), inner.pop()
 
 
-def choose(kernel: Kernel, target: Target) -> Schedule:
-    """All results of one place together; the lane is a contiguous loop, or there is none."""
+def transform(kernel: Kernel, target: Target) -> Schedule | None:
+    """A few rows of results at once; the lane is a contiguous loop, or there is none.
+
+    So many rows that their columns of data stay in registers, but two, which share most work.
+    """
+    if kernel.matrix is None:
+        return None
     loops = Loops.of(kernel)
-    tile = tuple((d, kernel.extents[d]) for d in (loops.row, loops.column))
+    rows = max(2, (target.registers - 4) // kernel.extents[loops.across])
+    tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]))
     others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
     lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]
     lane = max(lanes, key=lambda d: kernel.extents[d], default=None)
@@ -76,22 +82,22 @@ def choose(kernel: Kernel, target: Target) -> Schedule:
     return Schedule(lane, vector, tile, (*order, lane), reduced, chunks=chunks)
 
 
-def write(kernel: Kernel, schedule: Schedule, name: str, target: Target) -> func.FuncOp:
+def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
     """The kernel as a private function in func, scf, memref, vector and arith."""
-    return Transform(kernel, schedule, target).write(name)
+    return Transform(kernel, schedule).write(name)
 
 
 class Transform(Nest):
     """The nest whose tile is all results of one place."""
 
-    def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
         if kernel.matrix is None:
             raise CompilerBug("a transform without a matrix")
         self.matrix = kernel.matrix
         self.loops = Loops.of(kernel)
         self.clips = {outer: (inner, true) for outer, inner, true in kernel.tails}
-        self.most_rows = max(2, (target.registers - 4) // len(self.matrix[0]))
+        self.kept = {d: kernel.extents[d] for d in (self.loops.row, self.loops.column)}
 
     def _parallel(self, loops: list[int]) -> None:
         """A loop over tiles ends where the result does, maybe with a partial tile."""
@@ -100,16 +106,16 @@ class Transform(Nest):
             return
         loop, inner = loops[0], loops[1:]
         point, true = self.clips[loop]
-        size = self.state.sizes[point]
+        size = self.kept[point]
         self._run(loop, 0, true // size, 1, 1, lambda: self._parallel(inner))
         if true % size:
-            self.state.sizes[point] = true % size
+            self.kept[point] = true % size
             self._with(loop, true // size, 1, lambda: self._parallel(inner))
-            self.state.sizes[point] = size
+            self.kept[point] = size
 
     def _tile(self) -> None:
-        rows = range(self.state.sizes[self.loops.row])
-        for group in together(self.matrix, rows, self.most_rows):
+        rows = range(self.kept[self.loops.row])
+        for group in together(self.matrix, rows, self.schedule.points(self.loops.row)):
             self.cache = {}
             across = [self._down(group, j) for j in range(len(self.matrix[0]))]
             for position, row in enumerate(group):
@@ -127,7 +133,7 @@ class Transform(Nest):
 
     def _across(self, row: int, values: Sequence[SSAValue]) -> None:
         """One row of results: the rest of the transform, the epilogue, the stores."""
-        columns = range(self.state.sizes[self.loops.column])
+        columns = range(self.kept[self.loops.column])
         results = combine(self.matrix, columns, values.__getitem__, self)
         for column, value in zip(columns, results, strict=True):
             point = {self.loops.row: row, self.loops.column: column}

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
-from ncc.compiler.loops import nest
+from ncc.compiler.loops import nest, transform
 from ncc.compiler.loops.kernel import Kernel, kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
@@ -120,7 +120,8 @@ def run_all(
                 continue
             kernel = kernel_of(step)
             schedule = schedule_of(kernel)
-            function = nest.write(kernel, schedule, f"kernel_{len(functions)}")
+            write = nest.write if kernel.matrix is None else transform.write
+            function = write(kernel, schedule, f"kernel_{len(functions)}")
             del function.properties["sym_visibility"]
             functions.append(function)
             program.names.append(function.sym_name.data)

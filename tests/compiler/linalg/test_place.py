@@ -1,0 +1,366 @@
+"""Values live inside what reads them, and are copied only where nothing else is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.pipeline import stages
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
+from ncc.dialects import rt
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp
+from ncc.dialects.weight import Shape, WeightAttr
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+MakePlan: TypeAlias = Callable[..., Plan]
+
+
+def work(b: Builder, x: Tensor) -> Tensor:
+    """Some computation: a kernel of its own where its result has two readers."""
+    at = b.loops_of(x.shape)
+    return b.map(at, exp(x[at]))
+
+
+def flip(b: Builder, x: Tensor) -> Tensor:
+    """A computation that reads elsewhere than it writes: always a kernel of its own."""
+    y, z = b.loops_of(x.shape[::-1])
+    return b.map((y, z), x[z, y])
+
+
+class Placed:
+    """A network and its plan."""
+
+    def __init__(self, module: ModuleOp, plan: Plan) -> None:
+        self.module, self.plan = module, plan
+
+    @property
+    def kernels(self) -> list[str]:
+        """The functions called, in order."""
+        calls = [step for step in self.plan.steps if isinstance(step, Call)]
+        return [call.function.sym_name.data for call in calls]
+
+    @property
+    def copies(self) -> int:
+        return sum(name.startswith("copy") for name in self.kernels)
+
+    def place(self, kind: type, number: int = 0) -> Place:
+        """Where the result of the numbered operation of a kind is."""
+        ops = [op for op in network_of(self.module).body.block.ops if isinstance(op, kind)]
+        return self.plan.places[ops[number].results[0]]
+
+
+@pytest.fixture
+def placed(make_network: MakeNetwork, make_plan: MakePlan) -> Callable[..., Placed]:
+    """placed(shapes, write): the network that `write` writes, with its plan."""
+
+    def place(shapes: Sequence[Shape], write: Any) -> Placed:
+        module = make_network(shapes, write)
+        return Placed(module, make_plan(module))
+
+    return place
+
+
+PlaceNetwork: TypeAlias = Callable[..., Placed]
+
+
+# --- Flatten and Reshape are views ----------------------------------------------------------
+
+VIEWS = """7767517
+6 6
+Input data 0 1 data 0=4 1=3 2=2
+Sigmoid before 1 1 data hidden
+Flatten flatten 1 1 hidden vector
+Reshape reshape 1 1 vector matrix 0=6 1=4
+Permute after 1 1 matrix turned 0=1
+Sigmoid last 1 1 turned out
+"""
+
+
+def layers_of(call: func.CallOp) -> list[StringAttr]:
+    held = call.attributes["layers"]
+    assert isinstance(held, ArrayAttr)
+    return [name for name in held.data if isinstance(name, StringAttr)]
+
+
+@pytest.fixture(params=[0, 1, 2])
+def levels(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """The structured level and the loops of a network that reshapes between two kernels."""
+    path = tmp_path / "views.param"
+    path.write_text(VIEWS)
+    return {
+        name: stage.clone() if isinstance(stage, ModuleOp) else stage
+        for name, stage in stages(path, opt_level=request.param)
+    }
+
+
+def test_flatten_and_reshape_are_no_kernels(levels: dict[str, Any]) -> None:
+    """No call carries the name of a Flatten or Reshape, and nothing is copied."""
+    network = network_of(levels["linalg"])
+    calls = [op for op in network.body.block.ops if isinstance(op, func.CallOp)]
+    layers = {name.data for call in calls for name in layers_of(call)}
+    assert "before" in layers and "after" in layers
+    assert not layers & {"flatten", "reshape", "copy", "hidden", "vector", "matrix"}
+
+
+def test_flatten_and_reshape_keep_the_address(levels: dict[str, Any]) -> None:
+    """In the emitted code, what is written in front of them is read behind them: same buffer."""
+    module: ModuleOp = levels["loops"]
+    run = next(
+        op
+        for op in module.body.block.ops
+        if isinstance(op, func.FuncOp) and op.sym_name.data == "run"
+    )
+    calls = [op for op in run.body.block.ops if isinstance(op, func.CallOp)]
+
+    def buffers(call: func.CallOp) -> list[tuple[int, int]]:
+        """Number and byte offset of each memref."""
+        owners = [value.owner for value in call.operands]
+        ops = [owner for owner in owners if isinstance(owner, rt.BufferOp)]
+        return [(op.index.value.data, op.offset.value.data) for op in ops]
+
+    first, second = calls[0], calls[1]
+    (_, written), (read, *_) = buffers(first), buffers(second)
+    assert written == read
+
+
+def test_reshapes_are_the_same_memory(placed: PlaceNetwork) -> None:
+    """Collapsing and expanding change strides, neither root nor offset."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = b.collapse(work(b, x), [[0, 1], [2]])
+        return flip(b, b.reshape(y, (8, 3)))
+
+    found = placed([(2, 3, 4)], write)
+    for kind in (tensor.CollapseShapeOp, tensor.ExpandShapeOp):
+        place = found.place(kind)
+        assert place.root is found.place(func.CallOp).root and place.offset == 0
+    assert found.kernels == ["k0", "k1"]
+
+
+# --- pads -----------------------------------------------------------------------------------
+
+
+def test_a_padded_value_lives_inside_its_frame(placed: PlaceNetwork) -> None:
+    """The producer writes with the frame's strides, one row and one column in; no copy."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return flip(b, b.pad(work(b, x), (1, 1), (0, 2)))
+
+    found = placed([(3, 4)], write)
+    inner, outer = found.place(func.CallOp), found.place(tensor.PadOp)
+    assert inner.root is outer.root
+    assert inner.strides == outer.strides == (7, 1) and inner.offset == 8
+    assert found.kernels == ["k0", "k1"]
+    assert [type(step) for step in found.plan.steps] == [Frame, Call, Call]
+
+
+def test_a_pad_of_a_pad(placed: PlaceNetwork) -> None:
+    """Frames nest: offsets add, and both frames are filled."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = b.pad(work(b, x), (1, 1), (1, 1))
+        return flip(b, b.pad(y, (0, 2), (0, 0), 1.0))
+
+    found = placed([(3, 4)], write)
+    assert found.place(func.CallOp).offset == 1 * 8 + 2 + 1
+    assert found.copies == 0
+    assert sum(isinstance(step, Frame) for step in found.plan.steps) == 2
+
+
+def test_a_value_in_two_frames_is_copied_once(placed: PlaceNetwork) -> None:
+    """The first pad owns the value, the second gets a copy."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        return [flip(b, b.pad(y, (1, 1), (1, 1))), flip(b, b.pad(y, (2, 2), (2, 2)))]
+
+    assert placed([(3, 4)], write).copies == 1
+
+
+def test_a_padded_value_can_be_read_as_it_is(placed: PlaceNetwork) -> None:
+    """A residual reads inside the frame: no copy."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        return [flip(b, b.pad(y, (1, 1), (1, 1))), flip(b, y)]
+
+    assert placed([(3, 4)], write).copies == 0
+
+
+def test_an_input_cannot_live_in_a_frame(placed: PlaceNetwork) -> None:
+    """The caller's memory is where it is."""
+    assert placed([(3, 4)], lambda b, x: flip(b, b.pad(x, (1, 1), (1, 1)))).copies == 1
+
+
+def test_a_reshape_that_strides_refuse(placed: PlaceNetwork) -> None:
+    """The rows inside a frame are not one vector: one copy, also for what is reshaped on."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        framed = flip(b, b.pad(y, (0, 1), (0, 1)))
+        return [framed, flip(b, b.expand(b.collapse(y, [[0, 1]]), [[0, 1]], (2, 6)))]
+
+    found = placed([(3, 4)], write)
+    assert found.copies == 1
+
+
+# --- concat and slices ----------------------------------------------------------------------
+
+
+def test_a_concat_of_producers(placed: PlaceNetwork) -> None:
+    """Each producer writes its part; there is no kernel for the concat."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return flip(b, b.concat([work(b, x), work(b, x), work(b, x)], 0))
+
+    found = placed([(3, 4)], write)
+    assert found.kernels == ["k0", "k1", "k2", "k3"]
+    assert [found.place(func.CallOp, k).offset for k in range(3)] == [0, 12, 24]
+    assert len({found.place(func.CallOp, k).root for k in range(3)}) == 1
+
+
+def test_a_concat_along_an_inner_axis(placed: PlaceNetwork) -> None:
+    """Columns side by side: the same strides, other offsets."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        return flip(b, b.concat([work(b, x), work(b, y)], 1))
+
+    found = placed([(3, 4), (3, 2)], write)
+    first, second = found.place(func.CallOp, 0), found.place(func.CallOp, 1)
+    assert first.strides == second.strides == (6, 1) and second.offset == 4
+
+
+def test_a_concat_in_a_concat_in_a_frame(placed: PlaceNetwork) -> None:
+    """Owners nest: offsets add."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        inner = b.concat([work(b, x), work(b, x)], 0)
+        return flip(b, b.pad(b.concat([work(b, x), inner], 0), (1, 1), (1, 1)))
+
+    found = placed([(2, 3)], write)
+    assert found.copies == 0
+    rows = [found.place(func.CallOp, k).offset // 5 - 1 for k in range(3)]
+    assert sorted(rows) == [0, 2, 4]
+
+
+def test_a_value_joined_with_itself(placed: PlaceNetwork) -> None:
+    """It has one place; the second is a copy."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = work(b, x)
+        return flip(b, b.concat([y, y], 0))
+
+    assert placed([(3, 4)], write).copies == 1
+
+
+def test_inputs_and_constants_are_copied_into_a_concat(placed: PlaceNetwork) -> None:
+    """Neither is made by a kernel that could write elsewhere."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        weight = b.weight(WeightAttr.of(np.ones((3, 4), np.float32)))
+        return flip(b, b.concat([x, weight, work(b, x)], 0))
+
+    assert placed([(3, 4)], write).copies == 2
+
+
+def test_slices_are_views(placed: PlaceNetwork) -> None:
+    """A box of a value is its memory from an offset on."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        return [flip(b, b.slice(y, (1, 1), (2, 3))), flip(b, y)]
+
+    found = placed([(3, 4)], write)
+    place = found.place(tensor.ExtractSliceOp)
+    assert place.root is found.place(func.CallOp).root
+    assert place.offset == 5 and place.strides == (4, 1)
+    assert found.copies == 0
+
+
+# --- results --------------------------------------------------------------------------------
+
+
+def test_a_result_is_written_in_place(placed: PlaceNetwork) -> None:
+    """Also through a reshape, and where other kernels read it."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        return [b.collapse(y, [[0, 1]]), flip(b, y)]
+
+    found = placed([(3, 4)], write)
+    assert found.copies == 0
+    assert [root.kind for root in found.plan.outputs] == [Kind.OUTPUT, Kind.OUTPUT]
+    assert found.place(func.CallOp).root is found.plan.outputs[0]
+    assert found.plan.arena_bytes == 0
+
+
+@pytest.mark.parametrize("what", ["input", "constant", "slice", "twice", "padded too", "concat"])
+def test_results_that_need_a_copy(placed: PlaceNetwork, what: str) -> None:
+    """What is elsewhere already is copied to the caller's array: one copy each."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = work(b, x)
+        match what:
+            case "input":
+                return [x]
+            case "constant":
+                return [b.weight(WeightAttr.of(np.ones((3, 4), np.float32)))]
+            case "slice":
+                return [b.slice(y, (1, 0), (1, 4))]
+            case "twice":
+                return [y, y]
+            case "concat":
+                return [b.concat([y, work(b, x)], 0), y]
+        return [flip(b, b.pad(y, (1, 1), (1, 1))), y]
+
+    assert placed([(3, 4)], write).copies == 1
+
+
+# --- chains ---------------------------------------------------------------------------------
+
+
+def phases(b: Builder, x: Tensor, begin: Tensor) -> Tensor:
+    """Two kernels that fill the even and the odd columns of one result."""
+    for phase in (0, 1):
+        y, z = b.loops_of(x.shape)
+        begin = b.map((y, z * 2 + phase), x[y, z], into=begin)
+    return begin
+
+
+def test_chained_kernels_share_memory(placed: PlaceNetwork) -> None:
+    """Each goes on writing where the one before left off."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return flip(b, phases(b, x, b.full((3, 8), 0.0)))
+
+    found = placed([(3, 4)], write)
+    roots = [found.place(func.CallOp, k).root for k in range(3)]
+    assert roots[0] is roots[1] is roots[2]
+    assert found.copies == 0
+
+
+def test_a_chain_spares_what_others_read(placed: PlaceNetwork) -> None:
+    """A value with another reader is copied before it is overwritten."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        begin = work(b, y)
+        return [flip(b, begin), flip(b, phases(b, x, begin))]
+
+    assert placed([(3, 4), (3, 8)], write).copies == 1
+
+
+def test_a_chain_spares_the_input(placed: PlaceNetwork) -> None:
+    """Nothing is written into the caller's array."""
+    found = placed([(3, 4), (3, 8)], lambda b, x, y: flip(b, phases(b, x, y)))
+    assert found.copies == 1
+    for step in found.plan.steps:
+        if isinstance(step, Call):
+            assert all(place.root.kind is not Kind.INPUT for place in step.results)

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 
 from platformdirs import user_cache_path
+from xdsl import __version__ as xdsl_version
 
+from ncc.compiler.llvm.emit import llvmlite_version
 from ncc.compiler.target import Target
 
 FOLDER_VARIABLE = "NCC_CACHE_DIR"
@@ -53,8 +54,7 @@ def generator_version() -> str:
     sources = sha256()
     for file in files:
         sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    packages = [f"{name} {version(name)}" for name in ("ncc", "llvmlite", "xdsl")]
-    return ", ".join([*packages, sources.hexdigest()])
+    return f"llvmlite {llvmlite_version()}, xdsl {xdsl_version}, ncc {sources.hexdigest()}"
 
 
 def key_of(text: str, target: Target) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -22,6 +22,7 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
 )
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -38,7 +39,7 @@ class Linear:
     def of(terms: Mapping[int, int], constant: int = 0) -> Linear:
         return Linear(tuple(sorted((d, c) for d, c in terms.items() if c)), constant)
 
-    @property
+    @cached_property
     def bare(self) -> int | None:
         """The loop that this form is, if it is one loop alone."""
         if len(self.terms) == 1 and self.constant == 0 and self.terms[0][1] == 1:
@@ -74,6 +75,12 @@ def linear(expr: AffineExpr) -> Linear:
 
     constant = add(expr, 1)
     return Linear.of(terms, constant)
+
+
+@lru_cache(maxsize=4096)
+def _forms(map: AffineMap) -> tuple[Linear, ...]:
+    """The linear form of each result of a map. Networks have few maps, and views many."""
+    return tuple(linear(result) for result in map.results)
 
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -124,10 +131,7 @@ class View:
     def __init__(self, op: GenericOp) -> None:
         self.op = op
         maps = [m.data for m in op.indexing_maps.data if isinstance(m, AffineMapAttr)]
-        accesses = [
-            Access(value, tuple(linear(e) for e in m.results))
-            for value, m in zip(op.operands, maps, strict=True)
-        ]
+        accesses = [Access(value, _forms(m)) for value, m in zip(op.operands, maps, strict=True)]
         self.reads = accesses[:-1]
         self.write = accesses[-1]
         self.body: Block = op.body.block

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, TensorType, f32
@@ -158,28 +159,26 @@ class _Reader:
             raise CompilerBug("a kernel without a return")
         self.result = returned.operands[0]
         self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
-        self.operations = [op for op in block.ops if isinstance(op, GenericOp)]
+        self.views = [View(op) for op in block.ops if isinstance(op, GenericOp)]
         self.fills = [op for op in block.ops if isinstance(op, FillOp)]
         types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
         self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
 
     def read(self) -> Kernel:
-        if not self.operations:
+        if not self.views:
             return self._fill()
-        anchor = self._anchor()
-        view = View(anchor)
+        view = self.anchor
         axes = [form.bare for form in view.write.index]
         identity = {d: d for d in range(len(view.extents))}
         epilogue: list[Stage] = []
         captured: dict[SSAValue, Captured] = self._captured(view)
-        after = self.operations[self.operations.index(anchor) + 1 :]
-        value = anchor.results[0]
-        for op in after:
-            epilogue.append(self._stage(View(op), self._renamed(View(op), axes), value))
-            value = op.results[0]
+        value: SSAValue = view.op.results[0]
+        for after in self.views[self.views.index(view) + 1 :]:
+            epilogue.append(self._stage(after, self._renamed(after, axes), value))
+            value = after.op.results[0]
         store_argument = len(self.function.body.block.args)
-        if anchor.outputs[0] in self.argument_of:
-            store_argument = self.argument_of[anchor.outputs[0]]
+        if view.op.outputs[0] in self.argument_of:
+            store_argument = self.argument_of[view.op.outputs[0]]
         return Kernel(
             extents=view.extents,
             reduced=frozenset(view.reduced),
@@ -195,10 +194,10 @@ class _Reader:
             matrix=view.separable,
         )
 
-    def _anchor(self) -> GenericOp:
+    @cached_property
+    def anchor(self) -> View:
         """The reduction of the group, or its first pointwise computation."""
-        folding = [op for op in self.operations if View(op).reads_outs]
-        return folding[0] if folding else self.operations[0]
+        return next((view for view in self.views if view.reads_outs), self.views[0])
 
     def _initial(self, view: View, axes: Sequence[int | None]) -> float | Stage | None:
         source = view.op.outputs[0]
@@ -238,10 +237,11 @@ class _Reader:
             for loop, factor in form.terms:
                 d = loops[loop]
                 coefficients[d] = coefficients.get(d, 0) + factor * stride
-        return Access(argument, offset, tuple(coefficients.get(d, 0) for d in range(self._rank())))
+        return Access(argument, offset, tuple(coefficients.get(d, 0) for d in range(self.rank)))
 
-    def _rank(self) -> int:
-        return len(View(self._anchor()).extents)
+    @cached_property
+    def rank(self) -> int:
+        return len(self.anchor.extents)
 
     def _captured(self, view: View) -> dict[SSAValue, Captured]:
         found: dict[SSAValue, Captured] = {}

@@ -14,7 +14,16 @@ from ncc.dialects.ncnn.arithmetic import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.convolution import Filtering
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr
-from ncc.dialects.ncnn.linear import Activated, InnerProductOp
+from ncc.dialects.ncnn.linear import (
+    COLUMN,
+    NO_C,
+    ROW,
+    SCALAR,
+    VECTOR_OF_ROWS,
+    Activated,
+    GemmOp,
+    InnerProductOp,
+)
 from ncc.dialects.weight import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2
@@ -103,6 +112,46 @@ class ScaleHost(Host):
         return with_bias({"scale": scale * affine.factor}, op.bias, affine)
 
 
+class GemmHost(Host):
+    """alpha (A B + beta C) with a constant B, or else a constant A: its columns, or its rows."""
+
+    def channels(self, op: Any) -> int:
+        return int(op.constantN if op.constantB else op.constantM)
+
+    def axis(self, op: Any) -> int | None:
+        outer = bool(op.constantB) == bool(op.output_transpose)
+        return 0 if outer else 1 + bool(op.output_N1M)
+
+    def refuse(self, op: Any, affine: Affine) -> str | None:
+        if not op.constantA and not op.constantB:
+            return "both of its factors are inputs"
+        if op.quantize_term:
+            return "its weights are quantized"
+        if not op.constantC and len(op.operands) > (not op.constantA) + (not op.constantB):
+            return "what it adds is an input"
+        if op.alpha == 0:
+            return "its alpha is 0"
+        along = (NO_C, SCALAR, ROW) if op.constantB else (NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN)
+        if op.constantC and op.constant_broadcast_type_C not in along:
+            return "what it adds differs along its other axis"
+        return None
+
+    def weights(self, op: Any, affine: Affine) -> Changes:
+        name, transposed = ("B_data", op.transB) if op.constantB else ("A_data", not op.transA)
+        held = double(op.properties[name])
+        factor = affine.factor[:, None] if transposed else affine.factor
+        weights = {name: held * factor}
+        added = np.zeros(1)
+        if op.C_data is not None:
+            added = double(op.C_data).ravel() * op.beta
+        added = added * affine.factor + affine.offset / op.alpha
+        if op.C_data is None and not added.any():
+            return {}, weights
+        kind = ROW if op.constantB else VECTOR_OF_ROWS
+        params: dict[str, ParamValue] = {"beta": 1.0, "constantC": 1}
+        return {**params, "constant_broadcast_type_C": kind}, {**weights, "C_data": added}
+
+
 def refuse_weights(
     op: Activated, weight: WeightAttr | None, channels: int, affine: Affine
 ) -> str | None:
@@ -158,4 +207,4 @@ def affine_hosts() -> list[Host]:
     """All hosts; those that filter are all layers of that family."""
     filters = [FilterHost(kind) for kind in LAYERS.values() if issubclass(kind, Filtering)]
     others = [InnerProductHost(InnerProductOp), BatchNormHost(BatchNormOp), ScaleHost(ScaleOp)]
-    return [*filters, *others]
+    return [*filters, *others, GemmHost(GemmOp)]

@@ -5,7 +5,7 @@
 
 s and t are those of BatchNorm, Scale, Bias, Dropout, Power, or of a BinaryOp by constants, on
 either side: one for all, or one for each output channel of the host. Hosts are all convolutions
-and their transposes, InnerProduct, BatchNorm and Scale.
+and their transposes, InnerProduct, Gemm with a constant factor, BatchNorm and Scale.
 """
 
 from __future__ import annotations

@@ -1,0 +1,186 @@
+"""Activations that were written out as arithmetic.
+
+| name           | terms             | f                          | becomes      |
+|----------------|-------------------|----------------------------|--------------|
+| fuse_swish     | x f               | sigmoid(x)                 | Swish        |
+| fuse_hardswish | k x f             | HardSigmoid, Clip from 0   | HardSwish    |
+| fuse_gelu      | x / 2 + x f / 2   | erf(x / sqrt(2))           | GELU         |
+| fuse_gelu      | x / 2 + x f / 2   | tanh(p x + 0.044715 p x^3) | GELU by tanh |
+
+p is sqrt(2 / pi). The tree may multiply and add in any order. At minus infinity they may differ:
+0 times infinity is NaN, and sigmoid is limited.
+
+Needs: nothing.  Breaks: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import pi, sqrt
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.elementwise_terms import Reading, Terms, is_tanh, same_terms
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp, EltwiseOp
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
+from ncc.dialects.ncnn.layer import Layer, ParamValue
+from ncc.dialects.ncnn.unary import (
+    ClipOp,
+    ErfOp,
+    GELUOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    PowerOp,
+    SigmoidOp,
+    SwishOp,
+    TanHOp,
+    UnaryOpOp,
+)
+
+DEPTH = 8
+"""How many layers deep a written-out activation may be."""
+
+ARITHMETIC = (BinaryOpOp, EltwiseOp, UnaryOpOp, PowerOp)
+
+HALF_AND_HALF: Terms = {(1, 0): 0.5, (1, 1): 0.5}
+BY_ERF: Terms = {(1, 0): sqrt(0.5)}
+BY_TANH: Terms = {(1, 0): sqrt(2 / pi), (3, 0): 0.044715 * sqrt(2 / pi)}
+
+
+@dataclass(frozen=True)
+class Written:
+    """An arithmetic tree: its terms, f, what f is given in terms of x, and the layers of it all."""
+
+    x: SSAValue
+    terms: Terms
+    function: Layer
+    argument: Terms
+    layers: Match
+
+
+def _inside(op: Layer, depth: int = DEPTH) -> Iterator[Layer]:
+    """The layers of the tree below a layer."""
+    for operand in op.operands:
+        maker = operand.owner
+        if isinstance(maker, Layer):
+            yield maker
+            if depth and isinstance(maker, ARITHMETIC):
+                yield from _inside(maker, depth - 1)
+
+
+class FuseWritten(LayerPattern):
+    """terms(x, f(terms(x))) = activation(x)."""
+
+    exact = False
+    differs_on = ("infinities",)
+    functions: tuple[type[Layer], ...]
+
+    def look(self, op: Layer) -> Match | None:
+        written = self._written(op)
+        return None if written is None else written.layers
+
+    def legal(self, *layers: Layer) -> str | None:
+        for layer in layers[:-1]:
+            for use in layer.results[0].uses:
+                if use.operation not in layers:
+                    return f"{layer.layer_name} is read by others, too"
+        return None
+
+    def become(self, rewriter: PatternRewriter, *layers: Layer) -> None:
+        written = self._written(layers[-1])
+        made = None if written is None else self.activation(written)
+        if written is None or made is None:
+            raise CompilerBug(f"{self.name} does not find what it found", "optimize")
+        kind, params = made
+        rewriter.replace(layers[-1], [in_place_of(layers[-1], kind, [written.x], params)])
+        for layer in reversed(layers[:-1]):
+            rewriter.erase(layer)
+
+    def activation(self, written: Written) -> tuple[type[Layer], dict[str, ParamValue]] | None:
+        """The layer that computes the same, and its params; None where there is none."""
+        raise NotImplementedError(self.name)
+
+    def _written(self, op: Layer) -> Written | None:
+        """The first reading of a tree that is an activation of one of its values."""
+        inside = list(dict.fromkeys(_inside(op)))
+        for function in inside:
+            if not isinstance(function, self.functions) and not is_tanh(function, self.functions):
+                continue
+            below = [function, *_inside(function)]
+            for x in dict.fromkeys(operand for layer in below for operand in layer.operands):
+                written = self._read(op, x)
+                if written is not None and self.activation(written) is not None:
+                    return written
+        return None
+
+    def _read(self, op: Layer, x: SSAValue) -> Written | None:
+        outer = Reading(x, self.functions)
+        terms = outer.terms(op.results[0])
+        if terms is None or outer.function is None:
+            return None
+        inner = Reading(x, ())
+        argument = inner.terms(outer.function.operands[0])
+        if argument is None:
+            return None
+        layers = tuple(dict.fromkeys([*inner.layers, *outer.layers]))
+        return Written(x, terms, outer.function, argument, layers)
+
+
+@choice(BinaryOpOp, EltwiseOp)
+class FuseSwish(FuseWritten):
+    """x sigmoid(x) = Swish(x)."""
+
+    name = "fuse_swish"
+    functions = (SigmoidOp,)
+
+    def activation(self, written: Written) -> tuple[type[Layer], dict[str, ParamValue]] | None:
+        matches = same_terms(written.terms, {(1, 1): 1.0})
+        return (SwishOp, {}) if matches and same_terms(written.argument, {(1, 0): 1.0}) else None
+
+
+@choice(BinaryOpOp, EltwiseOp)
+class FuseHardSwish(FuseWritten):
+    """x HardSigmoid(x; alpha, beta) = HardSwish(x; alpha, beta).
+
+    k x Clip(s x + t, 0, 1 / k) = HardSwish(x; k s, k t) where s > 0.
+    """
+
+    name = "fuse_hardswish"
+    functions = (HardSigmoidOp, ClipOp)
+
+    def activation(self, written: Written) -> tuple[type[Layer], dict[str, ParamValue]] | None:
+        function, argument = written.function, written.argument
+        if isinstance(function, HardSigmoidOp):
+            matches = same_terms(written.terms, {(1, 1): 1.0})
+            if not matches or not same_terms(argument, {(1, 0): 1.0}):
+                return None
+            return HardSwishOp, {"alpha": function.alpha, "beta": function.beta}
+        if not isinstance(function, ClipOp) or function.min != 0 or function.max <= 0:
+            return None
+        slope, offset = argument.get((1, 0), 0.0), argument.get((0, 0), 0.0)
+        line = {power: value for power, value in ((1, slope), (0, offset)) if value}
+        if slope <= 0 or argument != {(power, 0): value for power, value in line.items()}:
+            return None
+        k = 1 / function.max
+        if not same_terms(written.terms, {(1, 1): k}):
+            return None
+        return HardSwishOp, {"alpha": slope * k, "beta": offset * k}
+
+
+@choice(BinaryOpOp, EltwiseOp)
+class FuseGELU(FuseWritten):
+    """x / 2 + x f(x) / 2 = GELU(x), f by erf or by tanh."""
+
+    name = "fuse_gelu"
+    functions = (ErfOp, TanHOp)
+
+    def activation(self, written: Written) -> tuple[type[Layer], dict[str, ParamValue]] | None:
+        if not same_terms(written.terms, HALF_AND_HALF):
+            return None
+        if isinstance(written.function, ErfOp):
+            return (GELUOp, {}) if same_terms(written.argument, BY_ERF) else None
+        return (GELUOp, {"fast_gelu": 1}) if same_terms(written.argument, BY_TANH) else None

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.pipeline import stages
@@ -51,7 +52,7 @@ class Placed:
     def copies(self) -> int:
         return sum(name.startswith("copy") for name in self.kernels)
 
-    def place(self, kind: type, number: int = 0) -> Place:
+    def place(self, kind: type[Operation], number: int = 0) -> Place:
         """Where the result of the numbered operation of a kind is."""
         ops = [op for op in network_of(self.module).body.block.ops if isinstance(op, kind)]
         return self.plan.places[ops[number].results[0]]

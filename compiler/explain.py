@@ -18,6 +18,7 @@ from ncc.compiler.optimizer import Optimized
 from ncc.compiler.write.wiring import Line, wire
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import SplitOp
 from ncc.runtime.errors import InputError
 
 
@@ -45,9 +46,14 @@ def fate_of_blob(done: Optimized, blob: str) -> Iterator[str]:
 
 
 def fates(done: Optimized) -> Iterator[str]:
-    """Every layer of the file in a line: what stands for it now, and by which rewrites."""
+    """Every layer of the file in a line: what stands for it now, and by which rewrites.
+
+    Splits are no lines: they stand wherever a blob is read twice.
+    """
     left = {line.name for line in wire(Network.of(done.module))}
     for op in Network.of(done.original).layers:
+        if isinstance(op, SplitOp):
+            continue
         way = _way(done.rewrites, op.layer_name)
         where = f"line {op.line}: " if op.line else ""
         head = f"{where}{op.LAYER.type} {op.layer_name}"

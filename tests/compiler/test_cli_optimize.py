@@ -1,0 +1,143 @@
+"""`ncc optimize` and `ncc explain`: arguments, what is printed, exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from ncc.compiler import cli
+from ncc.compiler.read.network import read
+from ncc.dialects.ncnn.network import Network
+
+LINES = """
+Input data 0 1 data 0=8 1=8 2=3
+Convolution conv 1 1 data conv 0=4 1=3 6=108
+ReLU relu 1 1 conv relu
+Dropout drop 1 1 relu drop
+Pooling pool 1 1 drop pool 0=1 4=1
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: list[str]
+    err: str
+
+
+Run: TypeAlias = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ncc(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """ncc("optimize", ...): one command line, in this process, in a folder with net.param."""
+    lines = LINES.strip().splitlines()
+    (tmp_path / "net.param").write_text("\n".join(["7767517", f"{len(lines)} 30", *lines, ""]))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Outcome:
+        code = cli.run([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return Outcome(code, out.splitlines(), err)
+
+    return run
+
+
+FILES = ("net.param", "null", "out.param", "out.bin")
+
+
+def test_a_line_a_rewrite_and_a_summary(ncc: Run) -> None:
+    """Pass and layers, as ncnnoptimize prints them."""
+    done = ncc("optimize", *FILES, 0)
+    assert done.code == cli.OK and done.err == ""
+    assert sorted(done.out[:-4]) == [
+        "eliminate_dropout drop",
+        "fuse_convolution_activation conv relu",
+    ]
+    assert [line.split() for line in done.out[-4:]] == [
+        ["layers", "5", "->", "3"],
+        ["weights", "0.00", "MB", "->", "0.00", "MB"],
+        ["blobs", "0.00", "MB", "->", "0.00", "MB"],
+        ["multiply-adds", "0.00", "M", "->", "0.00", "M"],
+    ]
+    assert len(Network.of(read("out.param").module).layers) == 3
+
+
+@pytest.mark.parametrize("flag, size", [(0, 4 + 432), (2, 4 + 432), (1, 4 + 216), (65536, 4 + 216)])
+def test_the_flag(ncc: Run, tmp_path: Path, flag: int, size: int) -> None:
+    """1 and 65536 are halves, all else is fp32."""
+    assert ncc("optimize", *FILES, flag).code == cli.OK
+    assert (tmp_path / "out.bin").stat().st_size == size
+
+
+def test_a_cut(ncc: Run) -> None:
+    """The names of the first and the last layer to keep."""
+    assert ncc("optimize", *FILES, 0, "relu", "drop").code == cli.OK
+    network = Network.of(read("out.param").module)
+    assert list(network.inputs) == ["conv"] and list(network.outputs) == ["drop"]
+
+
+def test_options(ncc: Run, tmp_path: Path) -> None:
+    """A pass off, a blob kept, rewrites tried, and nothing written in a dry run."""
+    dry = ncc("optimize", *FILES, 0, "--dry-run", "--without", "eliminate_dropout")
+    assert dry.code == cli.OK and "eliminate_dropout drop" not in dry.out
+    assert dry.out[-1] == "a dry run: nothing is written"
+    assert not (tmp_path / "out.param").exists()
+    kept = ncc("optimize", *FILES, 0, "--keep", "conv", "--verify-rewrites")
+    assert kept.code == cli.OK and kept.out[0] == "eliminate_dropout drop"
+
+
+def test_the_passes_are_listed(ncc: Run) -> None:
+    """Without any file."""
+    listed = ncc("optimize", "--list-passes")
+    assert listed.code == cli.OK
+    assert {"fuse_convolution_batchnorm", "eliminate_dropout"} <= set(listed.out)
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        (("nowhere.param", "null", "out.param", "out.bin", 0), cli.WRONG, "nowhere.param"),
+        (("net.param", "nowhere.bin", "out.param", "out.bin", 0), cli.WRONG, "nowhere.bin"),
+        ((*FILES, 0, "nobody"), cli.WRONG, "no layer 'nobody'"),
+        ((*FILES, 0, "--keep", "nobody"), cli.WRONG, "no blob 'nobody'"),
+        ((*FILES, 0, "--without", "nobody"), cli.WRONG, "no pattern 'nobody'"),
+        (("net.param", "null", "out", "out", 0), cli.WRONG, "two files"),
+        (("net.param", "null", "no/out.param", "out.bin", 0), cli.WRONG, "cannot be written"),
+        (FILES, cli.USAGE, "Missing argument"),
+        ((*FILES, "fp16"), cli.USAGE, "not a valid integer"),
+    ],
+)
+def test_errors(
+    ncc: Run, tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
+) -> None:
+    """A message, an exit code, and no file."""
+    done = ncc("optimize", *arguments)
+    assert done.code == code and message in done.err and not done.out
+    assert [path.name for path in tmp_path.iterdir()] == ["net.param"]
+
+
+def test_malformed_files(ncc: Run, tmp_path: Path) -> None:
+    """Every problem with its line; ncnnoptimize says that all is well."""
+    (tmp_path / "net.param").write_text("7767517\n1 2\nReLU relu 1 1 nobody out\n")
+    done = ncc("optimize", *FILES, 0)
+    assert done.code == cli.WRONG and "net.param:3" in done.err
+    assert not (tmp_path / "out.param").exists()
+
+
+def test_explain(ncc: Run) -> None:
+    """Every layer, a blob, a pass."""
+    assert (
+        "line 5: ReLU relu: in conv, by fuse_convolution_activation"
+        in ncc("explain", "net.param", "null").out
+    )
+    blob = ncc("explain", "net.param", "null", "--blob", "relu")
+    assert blob.out[0] == "blob 'relu' was made by layer 'relu' (ReLU) on line 5"
+    why = ncc("explain", "net.param", "null", "--pass", "eliminate_pooling1x1")
+    assert why.out == ["eliminate_pooling1x1: no layers of this network look like it"]
+    wrong = ncc("explain", "net.param", "null", "--pass", "nobody")
+    assert wrong.code == cli.WRONG and "nobody" in wrong.err

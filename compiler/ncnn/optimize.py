@@ -29,7 +29,10 @@ from ncc.compiler.ncnn import fold_constants as fold_constants
 from ncc.compiler.ncnn import fold_padding as fold_padding
 from ncc.compiler.ncnn import fuse_activation as fuse_activation
 from ncc.compiler.ncnn import fuse_binaryop as fuse_binaryop
+from ncc.compiler.ncnn import fuse_elementwise as fuse_elementwise
+from ncc.compiler.ncnn import fuse_normalization as fuse_normalization
 from ncc.compiler.ncnn import replace_layers as replace_layers
+from ncc.compiler.ncnn import sink_reshape as sink_reshape
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
 from ncc.compiler.ncnn.choices import CHOICES

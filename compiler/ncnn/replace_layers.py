@@ -20,7 +20,7 @@ from ncc.dialects.ncnn.arithmetic import PReLUOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.canonicalize.ranks import KEEP_RANK, rank_of
 from ncc.dialects.ncnn.convolution import ConvolutionOp
-from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.unary import ReLUOp
@@ -79,23 +79,31 @@ class ReplaceConvolution(LayerPattern):
 
     def become(self, rewriter: PatternRewriter, *layers: Layer) -> None:
         op = layers[-1]
-        if not isinstance(op, ConvolutionOp) or op.weight is None:
-            return
+        if isinstance(op, ConvolutionOp):
+            new = in_place_of(op, InnerProductOp, op.operands, *as_inner_product(op))
+            rewriter.replace(op, [new])
+
+
+def as_inner_product(
+    op: ConvolutionOp,
+) -> tuple[dict[str, ParamValue], dict[str, WeightAttr]]:
+    """The params and weights of the InnerProduct that a 1x1 convolution is of each pixel."""
+    params: dict[str, ParamValue] = {
+        "num_output": op.num_output,
+        "bias_term": op.bias_term,
+        "weight_data_size": op.weight_data_size,
+    }
+    if op.activation_type:
+        params["activation_type"] = op.activation_type
+    if op.activation_params:
+        params["activation_params"] = op.activation_params
+    weights: dict[str, WeightAttr] = {}
+    if op.weight is not None:
         shape = (op.num_output, op.channels.inputs)
-        weights = {"weight": WeightAttr(Weights(shape, op.weight.data.source))}
-        if op.bias is not None:
-            weights["bias"] = op.bias
-        params = {
-            "num_output": op.num_output,
-            "bias_term": op.bias_term,
-            "weight_data_size": op.weight_data_size,
-        }
-        if op.activation_type:
-            params["activation_type"] = op.activation_type
-        new = in_place_of(op, InnerProductOp, op.operands, params, weights)
-        if op.activation_params:
-            new.properties["activation_params"] = op.properties["activation_params"]
-        rewriter.replace(op, [new])
+        weights["weight"] = WeightAttr(Weights(shape, op.weight.data.source))
+    if op.bias is not None:
+        weights["bias"] = op.bias
+    return params, weights
 
 
 @choice(ConvolutionOp)

@@ -223,7 +223,7 @@ def verify_command(
     """Hold compiled code against the layers' references and against ncnn, blob by blob.
 
     ncnn is asked where its wheel is installed (pip install 'ncc[verify]'). Exit code 5 says that
-    something differs; the last line names the first layer that does.
+    something differs; the last lines name the first layer that does.
     """
     from ncc.compiler.feeds import read_arrays
     from ncc.compiler.verify import report_lines, verify
@@ -239,6 +239,8 @@ def verify_command(
         return OK
     where = "as compiled for use" if first.fused else "of all"
     click.echo(f"the first {where} that differs: layer {first.layer} ({first.type})")
+    if first.fused:
+        click.echo(f"ncc explain {param} --blob {first.blob}: what was fused on the way to it")
     return DIFFERS
 
 

@@ -57,7 +57,7 @@ def optimize_command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     **options: Any,
 ) -> None:
-    """Make a network smaller and faster, for ncnn to run; its results stay what they are.
+    """Make a network smaller and faster, for ncnn to run; results stay but for rounding.
 
     IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
     as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --input tells

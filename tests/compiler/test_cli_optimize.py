@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import pytest
 
-from ncc.compiler import cli
+from ncc.compiler import cli, verify
 from ncc.compiler.read.network import read
+from ncc.compiler.verify import Report, Row
 from ncc.dialects.ncnn.network import Network
 
 LINES = """
@@ -141,3 +142,13 @@ def test_explain(ncc: Run) -> None:
     assert why.out == ["eliminate_pooling1x1: no layers of this network look like it"]
     wrong = ncc("explain", "net.param", "null", "--pass", "nobody")
     assert wrong.code == cli.WRONG and "nobody" in wrong.err
+
+
+def test_verify_points_to_explain(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a blob is wrong only in the network as it is used, a fusion is to blame."""
+    right = Row("pool", "Pooling", "pool", (4,), 1e-7, 1e-7)
+    wrong = Row("pool", "Pooling", "pool", (4,), 0.5, 0.5, fused=True)
+    monkeypatch.setattr(verify, "verify", lambda *a, **o: Report((right, wrong), 1e-4, None))
+    done = ncc("verify", "net.param")
+    assert done.code == cli.DIFFERS
+    assert done.out[-1] == "ncc explain net.param --blob pool: what was fused on the way to it"

@@ -60,7 +60,7 @@ def test_the_first_wrong_blob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Wrong:
         def __init__(self, model: Any) -> None:
-            self.model, self.inputs = model, model.inputs
+            self.model, self.inputs, self.outputs = model, model.inputs, model.outputs
 
         def run(self, feeds: Any) -> Any:
             values = self.model.run(feeds)

@@ -1,0 +1,256 @@
+"""Convolutions in tiles: the same numbers, nothing materialised twice, and when they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.parser import Parser
+
+from ncc.compiler.linalg import winograd
+from ncc.compiler.linalg.convolve import ChooseConvolution, Convolution, match
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.winograd import Tiling
+from ncc.compiler.plan import Call, Plan
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.weight import Random, WeightAttr, Weights
+
+MakeNetwork = Callable[..., ModuleOp]
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles pay for small convolutions too, in chunks of one row."""
+    monkeypatch.setattr(winograd, "CALL", 0)
+    monkeypatch.setattr(winograd, "STREAMED", 0.0)
+
+
+def weights(b: Builder, shape: Sequence[int], stream: int = 0) -> Tensor:
+    scale = float(np.prod(shape[1:])) ** -0.5
+    return b.weight(WeightAttr(Weights(tuple(shape), Random(7, stream, scale))))
+
+
+def convolution(
+    b: Builder, x: Tensor, outputs: int, *, pad: int = 1, stride: int = 1, window: int = 3
+) -> Tensor:
+    """A convolution with bias, as a layer expands."""
+    x = b.pad(x, [0, pad, pad], [0, pad, pad])
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    w = weights(b, (outputs, x.shape[0], window, window))
+    bias = b.spread(weights(b, (outputs,), 1), (outputs, height, width), axis=0)
+    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+    data = x[i, p * stride + k, q * stride + m]
+    return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
+
+
+def relu(b: Builder, x: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return b.map(loops, maximum(x[loops], 0.0))
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return b.map(loops, x[loops] + y[loops])
+
+
+def block(b: Builder, x: Tensor) -> Tensor:
+    """A residual block: two convolutions, and the input added."""
+    y = relu(b, convolution(b, x, x.shape[0]))
+    return relu(b, add(b, convolution(b, y, x.shape[0]), x))
+
+
+def rewritten(module: ModuleOp) -> ModuleOp:
+    ChooseConvolution().apply(Context(), module)
+    module.verify()
+    return module
+
+
+def generics(module: ModuleOp) -> list[GenericOp]:
+    return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+
+
+def is_tiled(module: ModuleOp) -> bool:
+    return any("separable" in op.attributes for op in generics(module))
+
+
+def found(module: ModuleOp) -> Convolution | str:
+    """What the one contraction of a network is."""
+    (op,) = (op for op in generics(module) if "addf" in str(op) and "mulf" in str(op))
+    return match(op)
+
+
+def check_numbers(module: ModuleOp, shapes: Sequence[Sequence[int]]) -> None:
+    """Before and after, in double precision: only the weights were rounded again."""
+    draw = np.random.default_rng(1)
+    arrays = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
+    before = evaluate(network_of(module), arrays, dtype=np.float64)
+    rewritten(module)
+    assert is_tiled(module)
+    after = evaluate(network_of(module), arrays, dtype=np.float64)
+    for want, got in zip(before, after, strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("pad", [0, 1])
+@pytest.mark.parametrize("size", [(7, 7), (13, 13), (14, 9), (16, 12)])
+def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
+    """Tiles compute the convolution, whatever they cover beyond it."""
+    shape = (16, *size)
+    module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
+    check_numbers(module, [shape])
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("size", [8, 14])
+def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
+    """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
+    shape = (16, size, size)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        r = relu(b, r)
+        y = convolution(b, x, 16)
+        scale = weights(b, (16,), 5)
+        o, p, q = b.loops_of(y.shape)
+        y = b.map((o, p, q), y[o, p, q] * scale[o] + r[o, p, q])
+        o, p, q = b.loops_of(y.shape)
+        return b.map((o, p, q), y[o, p, q] / (1.0 + exp(-y[o, p, q])))
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
+
+
+def calls_of(planned: Plan) -> list[Call]:
+    return [step for step in planned.steps if isinstance(step, Call)]
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("size", [8, 13, 14])
+def test_nothing_twice(make_network: MakeNetwork, make_plan: Any, size: int) -> None:
+    """Three kernels a chunk, with all that follows, and not a single copy between layers."""
+    shape = (16, size, size)
+    module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    chunks = Tiling(16, 16, size, size).rows
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("eager")
+def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What tiles cover beyond a result is never written: its neighbour's channels are there."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        return b.concat([convolution(b, x, 16), relu(b, x)], axis=0)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_pad_grows(make_network: MakeNetwork) -> None:
+    """There is one padded tensor, large enough for whole tiles; its other readers see a slice."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        padded = b.pad(relu(b, x), [0, 1, 1], [0, 1, 1])
+        return [convolution(b, padded, 16, pad=0), relu(b, padded)]
+
+    module = make_network([(16, 13, 13)], write)
+    check_numbers(module, [(16, 13, 13)])
+    pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
+    assert [shape_of(op.result) for op in pads] == [(16, 18, 18)]
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
+    """An operand that lives in a concatenation is added after the tiles, not copied into them."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> list[Tensor]:
+        r = relu(b, r)
+        return [add(b, convolution(b, x, 16), r), b.concat([r, relu(b, x)], axis=0)]
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [
+        (lambda b, x: convolution(b, x, 64, stride=2), "stride"),
+        (lambda b, x: convolution(b, x, 64, window=5, pad=2), "3x3"),
+        (lambda b, x: convolution(b, x, 8), "channels"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [64, 4, 4]), 64), "worth"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [16, 14, 14]), 16), "worth"),
+    ],
+)
+def test_why_not(make_network: MakeNetwork, write: Callable[..., Tensor], reason: str) -> None:
+    """What stays as it is has a reason, and is left alone."""
+    module = make_network([(64, 28, 28)], write)
+    why = found(module)
+    assert isinstance(why, str) and reason in why
+    before = str(module)
+    assert str(rewritten(module)) == before
+
+
+def test_weights_that_are_computed(make_network: MakeNetwork) -> None:
+    """Weights that arrive at run time are not transformed."""
+
+    def write(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+        o, p, q, i, k, m = b.loops("o p:28 q:28 i k m")
+        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
+
+    module = make_network([(64, 30, 30), (64, 64, 3, 3)], write)
+    assert "computed" in str(found(module))
+
+
+def test_large_convolutions_are_cut() -> None:
+    """V and M of 64 channels at 224x224 are 58 MB; a chunk of them fits L2 twice."""
+    tiling = Tiling(64, 64, 224, 224)
+    bytes_of_a_row = 4 * 36 * tiling.columns * 128
+    assert tiling.chunk() * bytes_of_a_row <= winograd.HELD_NEAR
+    assert tiling.rows % tiling.chunk() == 0
+
+
+def test_large_weights_are_read_once() -> None:
+    """38 MB of weights cost more than what lies between the steps."""
+    tiling = Tiling(512, 512, 28, 28)
+    assert tiling.chunk() == tiling.rows
+
+
+def test_transformed_weights() -> None:
+    """U is G w G^T for each pair of channels, with the window's axes in front."""
+    plain = Weights((3, 2, 3, 3), Random(1, 2))
+    g = np.array(winograd.FILTER)
+    expected = np.einsum("ak,bl,oikl->aboi", g, g, plain.array().astype(np.float64))
+    held = plain.transformed(winograd.FILTER)
+    assert held.shape == (6, 6, 3, 2)
+    np.testing.assert_allclose(held.array(), expected, rtol=1e-6)
+
+
+def test_transformed_weights_are_text() -> None:
+    """A module with them prints and parses, numbers unchanged."""
+    context = Context()
+    context.load_dialect(NCNN)
+    plain = Weights((4, 2, 3, 3), Random(1, 2))
+    attribute = WeightAttr(plain.transformed(winograd.FILTER).blocked((3, 2), 16))
+    assert Parser(context, str(attribute)).parse_attribute() == attribute

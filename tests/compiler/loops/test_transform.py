@@ -1,0 +1,147 @@
+"""Convolutions in tiles as machine code: right on every target, and nothing written outside.
+
+The memory around every root is watched, and what nobody computed is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg import winograd
+from ncc.compiler.linalg.convolve import ChooseConvolution
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.loops import strategies
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.target import AVX512, TARGETS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.weight import Array, Random, WeightAttr, Weights
+from ncc.runtime import cpu
+
+RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+TOLERANCE = 2e-5
+"""Of the largest result, against double precision: F(4x4) rounds about ten times as coarsely."""
+
+
+@pytest.fixture(autouse=True)
+def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles pay for small convolutions too, in chunks of one row."""
+    monkeypatch.setattr(winograd, "CALL", 0)
+    monkeypatch.setattr(winograd, "STREAMED", 0.0)
+
+
+def convolution(b: Builder, x: Tensor, outputs: int, stream: int) -> Tensor:
+    """3x3 at stride 1 with a bias and a border of zeros."""
+    x = b.pad(x, [0, 1, 1], [0, 1, 1])
+    height, width = x.shape[1] - 2, x.shape[2] - 2
+    kernel = Weights((outputs, x.shape[0], 3, 3), Random(3, stream, (9 * x.shape[0]) ** -0.5))
+    w, held = b.weight(WeightAttr(kernel)), b.weight(WeightAttr(Weights((outputs,), Random(4, 1))))
+    bias = b.spread(held, (outputs, height, width), axis=0)
+    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m], bias)
+
+
+def block(b: Builder, x: Tensor) -> Tensor:
+    """A residual block whose input is computed: relu(conv(relu(conv(x)))) + x)."""
+    loops = b.loops_of(x.shape)
+    x = b.map(loops, x[loops] * 0.5)
+    y = convolution(b, x, x.shape[0] + 16, 1)
+    loops = b.loops_of(y.shape)
+    y = convolution(b, b.map(loops, maximum(y[loops], 0.0)), x.shape[0], 2)
+    loops = b.loops_of(x.shape)
+    return b.map(loops, maximum(y[loops] + x[loops], 0.0))
+
+
+def check(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    shapes: list[tuple[int, ...]],
+    target: Target,
+    *,
+    pack: bool = True,
+) -> list[Kernel]:
+    """Run a block of each shape, judge it in double precision; the kernels that ran."""
+    draw = np.random.default_rng(2)
+    networks: list[tuple[ModuleOp, list[Array]]] = []
+    expected: list[Array] = []
+    for shape in shapes:
+        module = make_network([shape], block)
+        arrays = [draw.standard_normal(shape).astype(np.float32)]
+        expected += evaluate(network_of(module), arrays, dtype=np.float64)
+        ChooseConvolution().apply(Context(), module)
+        if pack:
+            Pack().apply(Context(), module)
+        networks.append((module, arrays))
+    found, programs = run_networks(networks, lambda k: strategies.choose(k, target), target)
+    for want, (got,) in zip(expected, found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE * np.abs(want).max())
+    return [kernel for program in programs for kernel in program.kernels]
+
+
+def transforms(kernels: list[Kernel]) -> list[Kernel]:
+    return [kernel for kernel in kernels if kernel.matrix is not None]
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_on_every_target(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """Whole and partial tiles, bias, activations and a residual, in blocks of channels."""
+    shapes = [(16, 8, 8), (16, 13, 14)]
+    kernels = transforms(check(make_network, run_networks, shapes, target))
+    assert kernels
+    for kernel in kernels:
+        schedule = strategies.choose(kernel, target)
+        assert schedule.lane is not None and schedule.vector == target.lanes
+
+
+def test_plain_layout(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+) -> None:
+    """Where channels are not in blocks there is no lane: slow, and right."""
+    kernels = transforms(check(make_network, run_networks, [(16, 13, 5)], RUNNABLE[0], pack=False))
+    assert kernels
+    assert all(strategies.choose(kernel, RUNNABLE[0]).lane is None for kernel in kernels)
+
+
+def test_channels_that_fill_no_block(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+) -> None:
+    """The rest of a block is computed on and never read."""
+    assert transforms(check(make_network, run_networks, [(20, 13, 8)], RUNNABLE[0]))
+
+
+def test_rows_stay_in_registers(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[..., list[Kernel]]
+) -> None:
+    """Six columns of a row of results at once, and some registers for what is being added."""
+    module = make_network([(16, 8, 8)], block)
+    ChooseConvolution().apply(Context(), module)
+    Pack().apply(Context(), module)
+    for kernel in transforms(kernels_of(module)):
+        (_, rows), _ = strategies.choose(kernel, AVX512).tile
+        assert 6 * rows <= AVX512.registers - 4
+
+
+def test_layers_share_kernels(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[..., list[Kernel]]
+) -> None:
+    """Chunks of one convolution, but the last, are calls of the same three kernels."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return convolution(b, x, 16, 1)
+
+    module = make_network([(16, 16, 16)], write)
+    ChooseConvolution().apply(Context(), module)
+    Pack().apply(Context(), module)
+    found = transforms(kernels_of(module))
+    assert len(found) == 2 * 4
+    assert len({kernel.signature() for kernel in found}) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -21,6 +22,29 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 index = IndexType()
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+@cache
+def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    """A vector of `lanes` elements; made once, since making a type checks it."""
+    return VectorType(element, [lanes])
+
+
+@cache
+def memory_type(element: Attribute, elements: int) -> MemRefType[Attribute]:
+    """So many elements one behind the other."""
+    return MemRefType(element, [elements])
+
+
+@cache
+def _integer(value: int, type: IndexType | IntegerType) -> Attribute:
+    return IntegerAttr(value, type)
+
+
+@cache
+def _float(text: str) -> Attribute:
+    """By its text: 0.0 and -0.0 would be one key."""
+    return FloatAttr(float(text), f32)
 
 
 class LoopBuilder:
@@ -52,9 +76,9 @@ class LoopBuilder:
         key = (repr(value), type)
         if key not in self._constants:
             if isinstance(type, IndexType | IntegerType):
-                data: Attribute = IntegerAttr(int(value), type)
+                data = _integer(int(value), type)
             else:
-                data = FloatAttr(value, f32)
+                data = _float(repr(value))
             op = arith.ConstantOp.create(properties={"value": data}, result_types=[type])
             entry = self.blocks[0]
             if self._first_constant is None and entry.first_op is not None:
@@ -126,7 +150,7 @@ class LoopBuilder:
             raise TypeError(f"{kind} is no memory")
         if lanes == 1:
             return self.add(memref.LoadOp, [source, at], kind.element_type)
-        return self.add(vector.LoadOp, [source, at], VectorType(kind.element_type, [lanes]))
+        return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
 
     def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
         """An element or a vector."""
@@ -137,7 +161,7 @@ class LoopBuilder:
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""
-        return self.add(vector.BroadcastOp, [value], VectorType(value.type, [lanes]))
+        return self.add(vector.BroadcastOp, [value], vector_type(value.type, lanes))
 
     # --- control ----------------------------------------------------------------------------
 

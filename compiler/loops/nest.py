@@ -21,7 +21,7 @@ from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.build import LoopBuilder, index
+from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_type
 from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.transpose import transposed
@@ -57,7 +57,7 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + sum(c * (n - 1) for c, n in reach if c > 0)
         sizes[access.argument] = max(sizes[access.argument], size)
-    return [MemRefType(t, [n]) for t, n in zip(kernel.element_types, sizes, strict=True)]
+    return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 
 
 class Nest:
@@ -71,6 +71,7 @@ class Nest:
         self.builder = LoopBuilder(self.entry)
         self.state = State()
         self.cache: dict[object, SSAValue] = {}
+        self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
 
     def write(self, name: str) -> func.FuncOp:
         first, last = self.entry.args[-2:]
@@ -433,7 +434,7 @@ class Nest:
         moving: set[SSAValue] = set()
         if wide and lane is not None:
             vector_flight = flight is not None and isinstance(flight.type, VectorType)
-            moving = varying(stage, lane, self.kernel, vector_flight)
+            moving = self._varying(stage, lane, vector_flight)
         values: dict[SSAValue, SSAValue] = {}
         if flight is not None and len(stage.body.args) > len(stage.inputs):
             values[stage.body.args[-1]] = flight
@@ -461,6 +462,13 @@ class Nest:
                 values[op.results[0]] = self._operation(op, value_of, moving, point)
         raise CompilerBug("a body without a yield")
 
+    def _varying(self, stage: Stage, lane: int, vector_flight: bool) -> set[SSAValue]:
+        """What `varying` says, asked once instead of for every point."""
+        key = (stage.body, vector_flight)
+        if key not in self.moving:
+            self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
+        return self.moving[key]
+
     def _operation(
         self,
         op: Operation,
@@ -482,7 +490,7 @@ class Nest:
         result_type = op.results[0].type
         if any(isinstance(o.type, VectorType) for o in operands):
             operands = [self._wide(o) for o in operands]
-            result_type = VectorType(result_type, [self.state.lanes])
+            result_type = vector_type(result_type, self.state.lanes)
         return self.builder.add(type(op), operands, result_type, dict(op.properties))
 
     def _wide(self, value: SSAValue) -> SSAValue:

@@ -1,6 +1,6 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> expand -> fuse -> plan memory -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> expand -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import read
@@ -113,6 +114,8 @@ class _Compilation:
         infer_shapes(module, options.input_shapes)
         if options.opt_level >= 1:
             canonicalize(module, exact=options.opt_level == 1)
+        if options.opt_level >= 2:
+            optimize_module(module)
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:

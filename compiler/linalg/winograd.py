@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, f32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr, Weights
@@ -169,7 +170,9 @@ def _mark(result: Tensor, matrix: Matrix) -> None:
 
 def _attributes(result: Tensor) -> dict[str, Attribute]:
     owner = result.value.owner
-    return owner.attributes  # type: ignore[union-attr]
+    if not isinstance(owner, Operation):
+        raise CompilerBug("a computation that is an argument")
+    return owner.attributes
 
 
 def _integers(rows: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:

@@ -5,7 +5,7 @@ The memory around every root is watched, and what nobody computed is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ def block(b: Builder, x: Tensor) -> Tensor:
 def check(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
-    shapes: list[tuple[int, ...]],
+    shapes: Sequence[tuple[int, ...]],
     target: Target,
     *,
     pack: bool = True,

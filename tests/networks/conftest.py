@@ -1,9 +1,10 @@
 """The benchmark networks of ../shared/models, their weights, and what ncnn computes from them.
 
-    @pytest.mark.networks(quick=["squeezenet_v1.1"])
+    @pytest.mark.networks(quick=["squeezenet_v1.1"], slow=["resnet18"])
     def test_it(network): ...
 
-`network` runs over all fp32 networks; the test is slow for those not named as quick.
+`network` runs over all fp32 networks: by default those named as quick, with `-m slow` those named
+as slow (all, unless some are named), and with `-m sweep` the rest.
 
     def test_it(random_network):
         network = random_network(seed)          # see random_network.py
@@ -71,7 +72,7 @@ def names() -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "networks(quick=()): `network` runs over the benchmark networks"
+        "markers", "networks(quick=(), slow=all): `network` runs over the benchmark networks"
     )
 
 
@@ -79,11 +80,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("networks")
     if marker is None:
         return
-    quick = marker.kwargs.get("quick", ())
-    parameters = [
-        pytest.param(name, id=name, marks=() if name in quick else pytest.mark.slow)
-        for name in names()
-    ]
+    quick, slow = marker.kwargs.get("quick", ()), marker.kwargs.get("slow", names())
+
+    def when(name: str) -> Any:
+        return () if name in quick else pytest.mark.slow if name in slow else pytest.mark.sweep
+
+    parameters = [pytest.param(name, id=name, marks=when(name)) for name in names()]
     if not parameters:
         reason = pytest.mark.skip(reason="there is no ../shared/models beside the checkout")
         parameters = [pytest.param("none", marks=reason)]

@@ -19,6 +19,10 @@ WAYS = [(level, target) for target in ("avx512", "avx2") for level in (0, 1, 2)]
 WAYS += [(2, "baseline")]
 
 
+# One of each kind: what CI has time for at every level, target and blob.
+SOME = ["efficientnet_b0", "mobilenet_v3", "shufflenet", "squeezenet_ssd", "yolov4-tiny"]
+
+
 def require(target: str) -> None:
     if not Target.of(target).features <= cpu.features():
         pytest.skip(f"this CPU cannot run {target}")
@@ -40,7 +44,7 @@ def test_as_it_is_used(network: Any) -> None:
     compare(model, network)
 
 
-@pytest.mark.networks()
+@pytest.mark.networks(slow=SOME)
 @pytest.mark.parametrize(("level", "target"), WAYS, ids=[f"O{o}-{t}" for o, t in WAYS])
 def test_every_level_and_target(network: Any, level: int, target: str) -> None:
     """At every level for every family of CPUs, on one thread and on two."""
@@ -58,7 +62,7 @@ def test_every_level_and_target(network: Any, level: int, target: str) -> None:
         compare(Model(model.artifact, threads), network)
 
 
-@pytest.mark.networks()
+@pytest.mark.networks(slow=SOME)
 def test_every_blob(network: Any) -> None:
     """Every blob can be asked for, and is what the references and ncnn say."""
     report = verify(network.param, network.bin, feeds=network.feeds)
@@ -66,7 +70,7 @@ def test_every_blob(network: Any) -> None:
     assert report.first is None, report.first
 
 
-@pytest.mark.networks()
+@pytest.mark.networks(slow=SOME)
 def test_it_survives_a_file(network: Any, tmp_path: Any) -> None:
     """A saved and loaded model gives the same bits."""
     options = {"outputs": network.outputs, "input_shapes": network.input_shapes}

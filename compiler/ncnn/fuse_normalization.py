@@ -158,7 +158,8 @@ class FuseNorm(LayerPattern):
         x, params = self._made(layers[-1])
         shape = shape_of(x)
         try:
-            region = self.kind.make([x], params).region(shape or ())
+            # Without its operand: a question must not leave a reader behind.
+            region = self.kind.make([], params).region(shape or ())
         except LayerError as error:
             return error.message
         normalized = _normalized(layers[-1])

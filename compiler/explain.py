@@ -12,14 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ncc.compiler.ncnn.optimize import explain
+from ncc.compiler.ncnn.choices import CHOICES
+from ncc.compiler.ncnn.optimize import explain, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.optimizer import Optimized
 from ncc.compiler.write.wiring import Line, wire
-from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern
+from ncc.dialects.ncnn.layer import PATTERNS, Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import SplitOp
 from ncc.runtime.errors import InputError
+
+
+def passes() -> Iterator[str]:
+    """Every pass with the first line of what it says of itself."""
+    truths = (pattern for of_type in PATTERNS.values() for pattern in of_type)
+    choices = (pattern for _, pattern in CHOICES)
+    said = {p.name: p.__doc__ or "" for p in (*truths, *choices) if isinstance(p, LayerPattern)}
+    width = max(map(len, pattern_names()))
+    for name in pattern_names():
+        yield f"{name:<{width}}  {said.get(name, '').strip().partition(chr(10))[0]}".rstrip()
 
 
 def fate_of_blob(done: Optimized, blob: str) -> Iterator[str]:

@@ -27,9 +27,10 @@ from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.read.network import read
 from ncc.compiler.write.network import Written, network_text, write
 from ncc.compiler.write.wiring import wire
+from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.layer import Layer, to_attribute
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
 
@@ -174,11 +175,12 @@ def optimize_network(
     random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
     result = read(in_param, None if random else in_bin, random_weights=SEED if random else None)
     module = result.module
-    _return_collected(module)
     warnings = result.warnings + _infer(module, input_shapes)
+    _state_shapes(module, input_shapes or {})
     if start is not None or end is not None:
         cut(module, start, end)
     original = module.clone()
+    _return_collected(module)
     check = _Check() if verify_rewrites else None
     rewrites = optimize_module(module, off=off, keep=keep, check=check)
     if rewrites:
@@ -219,6 +221,16 @@ def _infer(module: ModuleOp, input_shapes: Mapping[str, Sequence[int]] | None) -
     return ()
 
 
+def _state_shapes(module: ModuleOp, asked: Mapping[str, Sequence[int]]) -> None:
+    """Let Inputs say the shapes that were asked for: rewrites may rest on them."""
+    for op in Network.of(module).layers:
+        if isinstance(op, InputOp) and len(op.results) == 1 and op.blob_names[0] in asked:
+            shape = asked[op.blob_names[0]]
+            extents = dict(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
+            for axis in ("w", "h", "d", "c"):
+                op.properties[axis] = to_attribute("int", extents.get(axis, 0))
+
+
 def _return_collected(module: ModuleOp) -> None:
     """Let the inputs that a Noop has no output for be outputs of the network.
 
@@ -227,11 +239,13 @@ def _return_collected(module: ModuleOp) -> None:
     network = Network.of(module)
     outputs = dict(network.outputs)
     for noop in network.layers:
-        if isinstance(noop, NoopOp):
-            for value in noop.operands[len(noop.results) :]:
-                owner = value.owner
-                if isinstance(owner, Layer) and not isinstance(owner, InputOp):
-                    outputs.setdefault(owner.blob_names[owner.results.index(value)], value)
+        if not isinstance(noop, NoopOp):
+            continue
+        for value in noop.operands[len(noop.results) :]:
+            maker = value.owner
+            if isinstance(maker, Layer) and not isinstance(maker, InputOp):
+                if value not in outputs.values():
+                    outputs.setdefault(maker.blob_names[maker.results.index(value)], value)
     network.terminator.operands = list(outputs.values())
     network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in outputs])
     network.function.update_function_type()

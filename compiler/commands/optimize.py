@@ -13,13 +13,12 @@ HALVES = (1, 65536)
 
 
 def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass with what it says of itself, and end."""
+    """Print every pass in a line, and end."""
     if not asked or context.resilient_parsing:
         return
-    from ncc.compiler.ncnn.optimize import pattern_names
+    from ncc.compiler.explain import passes
 
-    for name in pattern_names():
-        click.echo(name)
+    click.echo("\n".join(passes()))
     context.exit()
 
 
@@ -37,7 +36,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     is_eager=True,
     expose_value=False,
     callback=list_passes,
-    help="Show the names of all passes.",
+    help="Show all passes.",
 )
 @click.option("--without", "off", multiple=True, metavar="PASS", help="A pass that must not fire.")
 @click.option("--keep", multiple=True, metavar="BLOB", help="A blob that must survive by name.")

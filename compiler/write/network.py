@@ -52,7 +52,7 @@ def write(
     written to; then nothing is written.
     """
     lines, text = _text(module)
-    with _together(Path(param_path), Path(bin_path)) as (param, bin):
+    with _together(Path(param_path).resolve(), Path(bin_path).resolve()) as (param, bin):
         param.write_bytes(text.encode())
         with bin.open("wb") as file:
             kept = write_weights(_layers(lines), file, fp16=fp16)
@@ -83,12 +83,13 @@ def _layers(lines: Sequence[Line]) -> list[Layer]:
 @contextmanager
 def _together(*paths: Path) -> Iterator[list[Path]]:
     """Drafts beside the paths, which become the paths if all goes well, and vanish if not."""
-    if len({path.resolve() for path in paths}) != len(paths):
+    if len(set(paths)) != len(paths):
         raise InputError(f"{paths[0]} cannot hold two files at once")
     for path in paths:
-        if path.is_dir() or not path.parent.is_dir():
-            what = "is a folder" if path.is_dir() else f"is in no folder: there is no {path.parent}"
-            raise InputError(f"{path} cannot be written: it {what}")
+        if not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} cannot be written: it is there and is no plain file")
     drafts = [path.with_name(f".{secrets.token_hex(8)}.draft") for path in paths]
     try:
         yield drafts

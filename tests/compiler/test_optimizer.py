@@ -198,7 +198,7 @@ def test_shapes_that_nobody_says(tmp_path: Path) -> None:
     assert report.after.multiply_adds is None
     known = optimize(net, None, *outputs(tmp_path), input_shapes={"data": (3, 4, 4)})
     assert not known.warnings and known.after.layers == 2
-    assert "-23330=5,3,4,4,1,3" in (tmp_path / "out.param").read_text()
+    assert "data -23330=5,3,4,4,1,3 0=4 1=4 2=3\n" in (tmp_path / "out.param").read_text()
 
 
 @pytest.mark.parametrize("text", ["", "7767517\n1 2\nReLU relu 1 1 nobody out\n", "7767516\n1 1\n"])

@@ -178,8 +178,9 @@ def test_a_failure_leaves_what_was_there(network: Build, tmp_path: Path) -> None
     "names, message",
     [
         (("out", "out"), "two files at once"),
-        (("nowhere/out.param", "out.bin"), "there is no"),
-        (("out.param", "."), "is a folder"),
+        (("nowhere/out.param", "out.bin"), "there is no folder"),
+        (("out.param", "."), "no plain file"),
+        (("out.param", "/dev/null"), "no plain file"),
     ],
 )
 def test_paths_that_cannot_be_written(

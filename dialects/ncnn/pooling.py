@@ -124,10 +124,18 @@ class PoolingOp(Layer):
         wanted = zip(self.planes(x)[1:], (self.out_h, self.out_w), strict=True)
         return [Adaptive(n, n if out == KEEP else out) for n, out in wanted]
 
+    def hands_on(self, x: Shape) -> bool:
+        """Whether it is adaptive to the very extents of x: then x comes out, whatever its rank."""
+        if self.global_pooling or not self.adaptive_pooling:
+            return False
+        return all(parts.size == parts.output for parts in self.adaptive(x))
+
     def infer(self, x: Shape) -> Shape:
         c, *sizes = self.planes(x)
         if self.global_pooling:
             return (c,)
+        if self.hands_on(x):
+            return x
         if self.adaptive_pooling:
             return (c, *(parts.output for parts in self.adaptive(x)))
         inside = padded_shape(sizes, self.borders(sizes))
@@ -150,6 +158,8 @@ class PoolingOp(Layer):
     # --- meaning ----------------------------------------------------------------------------
 
     def reference(self, x: Array) -> Array:
+        if self.hands_on(x.shape):
+            return x
         x = (x[:, 0] if x.ndim == 4 else x).reshape(self.planes(x.shape))
         reduce = np.max if self.pooling_type == MAXIMUM else np.mean
         if self.global_pooling:
@@ -177,6 +187,8 @@ class PoolingOp(Layer):
         return mean
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
+        if self.hands_on(x.shape):
+            return x
         shape = self.planes(x.shape)
         if x.rank == 4:
             x = b.slice(x, (0, 0, 0, 0), (shape[0], 1, *shape[1:]))
@@ -205,8 +217,6 @@ class PoolingOp(Layer):
 
     def _expand_adaptive(self, b: Builder, x: Tensor) -> Tensor:
         parts = self.adaptive(x.shape)
-        if all(part.size == part.output for part in parts):
-            return x
         regular = [part.regular for part in parts]
         windows = [window for window in regular if window is not None]
         if len(windows) == len(parts):

@@ -96,6 +96,14 @@ def test_adaptive_pooling_divides_any_size(
     check_layer("Pooling", params, [ramp(2, 5, 6)])
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (2, 5, 3, 4)])
+def test_adaptive_to_its_own_extents_hands_on(shape: tuple[int, ...], check_layer: Check) -> None:
+    """A matrix stays a matrix and a volume a volume, where other poolings make three axes."""
+    x = ramp(*shape)
+    params = {"adaptive_pooling": 1, "out_w": 4, "out_h": 3}
+    check_layer("Pooling", params, [x], expected=[x])
+
+
 def test_fewer_or_more_axes_than_three(check_layer: Check) -> None:
     """A matrix is one channel; of (c, d, h, w) the first of d is read."""
     params = {"kernel_w": 3, "pad_mode": 1}

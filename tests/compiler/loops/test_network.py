@@ -1,0 +1,191 @@
+"""The loops of a network: a kernel for each signature, barriers where threads meet in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.loops.entry import Barrier, Launch
+from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.plan import Plan
+from ncc.compiler.target import Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp
+from ncc.dialects.weight import Array
+from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.session import Model
+
+SHAPE = (24, 40)
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+MakePlan: TypeAlias = Callable[..., Plan]
+
+
+def work(b: Builder, x: Tensor) -> Tensor:
+    """A kernel of its own: every column reads a row of another thread's share."""
+    y, z = b.loops_of(x.shape)
+    return b.map((y, z), x[y, z] * 0.5 + exp(x[x.shape[0] - 1, z] * -0.25))
+
+
+def join(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """A kernel of its own too."""
+    r, c = b.loops_of(x.shape)
+    return b.map((r, c), x[x.shape[0] - 1, c] - y[0, c])
+
+
+@pytest.fixture
+def loops(make_network: MakeNetwork, make_plan: MakePlan) -> Callable[..., Loops]:
+    """loops(write, inputs): the loops of a network of SHAPE."""
+
+    def written(write: Any, inputs: int = 1) -> Loops:
+        plan = make_plan(make_network([SHAPE] * inputs, write))
+        return build(plan, Target.of("host"), inputs)
+
+    return written
+
+
+LoopsOf: TypeAlias = Callable[..., Loops]
+
+
+def script(loops: Loops) -> list[str]:
+    """The entry point in short: kernels by their kind, and barriers."""
+    return [
+        step.kernel.split("_")[0] if isinstance(step, Launch) else "barrier"
+        for step in loops.script
+    ]
+
+
+# --- barriers -------------------------------------------------------------------------------
+
+
+def test_a_chain_meets_between_its_kernels(loops: LoopsOf) -> None:
+    """Each reads all of what the one before wrote."""
+    found = script(loops(lambda b, x: work(b, work(b, work(b, x)))))
+    assert found == ["pointwise", "barrier", "pointwise", "barrier", "pointwise"]
+
+
+def test_branches_run_without_meeting(loops: LoopsOf) -> None:
+    """Kernels that share no memory need no barrier; their reader needs one."""
+    found = script(loops(lambda b, x: join(b, work(b, x), work(b, x))))
+    assert found == ["pointwise", "pointwise", "barrier", "pointwise"]
+
+
+def test_recycled_memory_needs_a_barrier(loops: LoopsOf) -> None:
+    """A value may be overwritten when all threads have read it."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        return [work(b, work(b, work(b, x))), work(b, work(b, work(b, y)))]
+
+    found = loops(write, 2)
+    written: dict[tuple[int, int], int] = {}
+    since = 0
+    for time, step in enumerate(found.script):
+        if isinstance(step, Barrier):
+            since = time
+            continue
+        *reads, result = [(argument.buffer, argument.offset) for argument in step.arguments]
+        assert all(written.get(place, -1) < since for place in reads)
+        written[result] = time
+
+
+def test_frames_need_no_barrier_to_their_value(loops: LoopsOf) -> None:
+    """Border and inside are different cells of one root."""
+    found = script(loops(lambda b, x: work(b, b.pad(work(b, x), (1, 1), (1, 1)))))
+    assert found == ["fill"] * 4 + ["pointwise", "barrier", "pointwise"]
+
+
+def test_equal_kernels_are_written_once(loops: LoopsOf) -> None:
+    """A chain of five has three kernels at most: from the input, between, to the output."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(5):
+            x = work(b, x)
+        return x
+
+    found = loops(write)
+    assert len(found.steps) == 5 and len(found.units) == 1
+
+
+# --- numbers --------------------------------------------------------------------------------
+
+
+def random_network(seed: int) -> Callable[..., list[Tensor]]:
+    draw = random.Random(seed)
+
+    def write(b: Builder, *inputs: Tensor) -> list[Tensor]:
+        values = list(inputs)
+        for _ in range(draw.randint(3, 14)):
+            x, y = draw.choice(values[-3:]), draw.choice(values)
+            match draw.randrange(6):
+                case 0:
+                    values.append(join(b, x, y))
+                case 1:
+                    padded = b.pad(x, (1, 2), (2, 1), 0.5)
+                    values.append(work(b, b.slice(padded, (2, 1), SHAPE)))
+                case 2:
+                    both = b.concat([x, y], 0)
+                    values.append(work(b, b.slice(both, (SHAPE[0] // 2, 0), SHAPE)))
+                case 3:
+                    r, c, k = b.loops(f"r:{SHAPE[0]} c:{SHAPE[1]} k:{SHAPE[0]}")
+                    values.append(b.sum((r, c), over=(k,), of=x[r, 0] * y[k, c], init=0.1))
+                case _:
+                    values.append(work(b, x))
+        return [values[-1], draw.choice(values)]
+
+    return write
+
+
+def compiled(module: ModuleOp, plan: Plan, inputs: int, threads: int) -> Model:
+    """The model of a network without constants."""
+    target = Target.of("host")
+    text = emit_llvm(
+        lower(build(plan, target, inputs).module(), target), target, threads_text(declare_run=False)
+    )
+    returned = network_of(module).body.block.last_op
+    results = returned.operands if returned is not None else ()
+    return Model(
+        Artifact(
+            objects=(emit_object(text, target),),
+            weights=b"",
+            arena_bytes=plan.arena_bytes,
+            inputs=tuple(Binding(f"input{k}", SHAPE) for k in range(inputs)),
+            outputs=tuple(Binding(f"output{k}", SHAPE) for k in range(len(results))),
+            threads=threads,
+        )
+    )
+
+
+def arguments(count: int) -> list[Array]:
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(SHAPE).astype(np.float32) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_threads_give_the_same_bits(
+    make_network: MakeNetwork, make_plan: MakePlan, seed: int
+) -> None:
+    """One thread is right; two and three, again and again, give its bits."""
+    arrays = arguments(2)
+    feeds = {f"input{k}": array for k, array in enumerate(arrays)}
+    results = []
+    for threads in (1, 2, 3):
+        module = make_network([SHAPE] * 2, random_network(seed))
+        expected = evaluate(network_of(module), arrays, dtype=np.float64)
+        model = compiled(module, make_plan(module), 2, threads)
+        for _ in range(1 if threads == 1 else 15):
+            results.append(model.run(feeds))
+        for k, want in enumerate(expected):
+            found = results[-1][f"output{k}"]
+            np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+    for other in results[1:]:
+        assert all(np.array_equal(other[name], results[0][name]) for name in results[0])

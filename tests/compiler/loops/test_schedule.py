@@ -1,0 +1,224 @@
+"""What the strategies choose for the layers that matter, on each target."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.loops import strategies
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.nest import chunk_count
+from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
+from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp
+from ncc.dialects.weight import Shape, WeightAttr
+
+targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+
+
+@pytest.fixture
+def kernel(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[[ModuleOp], list[Kernel]]
+) -> Callable[..., Kernel]:
+    """kernel(write, *shapes): the last kernel that reduces, or the only one; channels packed."""
+
+    def last(write: Any, *shapes: Shape, packed: bool = True) -> Kernel:
+        module = make_network(list(shapes), write)
+        if packed:
+            Pack().apply(Context(), module)
+        kernels = kernels_of(module)
+        return ([k for k in kernels if k.reduced] or kernels)[-1]
+
+    return last
+
+
+KernelOf: TypeAlias = Callable[..., Kernel]
+
+
+def ones(*shape: int) -> WeightAttr:
+    return WeightAttr.of(np.ones(shape, np.float32))
+
+
+def convolution(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(64, x.shape[0], 3, 3))
+    o, y, z, i, k, m = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i k m")
+    return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(x.shape[0], 3, 3))
+    c, y, z, k, m = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m")
+    return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
+
+
+def depthwise_of_blocks(b: Builder, x: Tensor) -> Tensor:
+    return depthwise(b, convolution(b, x))
+
+
+def pooling(b: Builder, x: Tensor) -> Tensor:
+    """The largest of each window of 2x2, behind a convolution that leaves blocks."""
+    x = convolution(b, x)
+    c, y, z, k, m = b.loops(f"c y:{x.shape[1] // 2} z:{x.shape[2] // 2} k:2 m:2")
+    return b.max((c, y, z), over=(k, m), of=x[c, y * 2 + k, z * 2 + m])
+
+
+def inner_product(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(1000, x.shape[0]))
+    o, i = b.loops("o i")
+    return b.sum((o,), over=(i,), of=x[i] * w[o, i])
+
+
+def row_sums(b: Builder, x: Tensor) -> Tensor:
+    r, c = b.loops_of(x.shape)
+    return b.sum((r,), over=(c,), of=x[r, c])
+
+
+def pointwise(b: Builder, x: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, exp(x[at]))
+
+
+def accumulators(kernel: Kernel, schedule: Schedule, target: Target) -> int:
+    """Vector registers that hold results of one tile."""
+    points = prod(n for _, n in schedule.tile)
+    return points * -(-schedule.vector // target.lanes)
+
+
+LAYERS: list[tuple[Any, Shape]] = [
+    (convolution, (64, 16, 16)), (convolution, (3, 40, 40)), (convolution, (20, 9, 9)),
+    (depthwise, (64, 18, 18)), (depthwise, (40, 9, 9)), (pooling, (64, 16, 16)),
+    (inner_product, (512,)), (row_sums, (197, 768)), (pointwise, (64, 16, 16)),
+]  # fmt: skip
+
+
+@targets
+@pytest.mark.parametrize(("write", "shape"), LAYERS)
+def test_tiles_fit_the_registers(
+    kernel: KernelOf, write: Any, shape: Shape, target: Target
+) -> None:
+    """Accumulators, and what a step reads beside them, are not spilled."""
+    found = kernel(write, shape)
+    schedule = strategies.choose(found, target)
+    assert accumulators(found, schedule, target) < target.registers
+
+
+@targets
+@pytest.mark.parametrize(("write", "shape"), LAYERS)
+def test_schedules_are_whole(kernel: KernelOf, write: Any, shape: Shape, target: Target) -> None:
+    """Every loop stands once; tiles are of known loops; threads get loops outside of the lane."""
+    found = kernel(write, shape)
+    for schedule in (strategies.choose(found, target), strategies.scalar(found)):
+        assert sorted(schedule.order) == found.parallel
+        assert set(schedule.reduced) == found.reduced
+        assert {loop for loop, _ in schedule.tile} <= set(found.parallel)
+        assert schedule.lane not in schedule.order[: schedule.chunks]
+        assert all(1 < n <= found.extents[loop] for loop, n in schedule.tile)
+
+
+@targets
+@pytest.mark.parametrize("write", [convolution, depthwise_of_blocks, pooling])
+def test_channels_are_the_lane(kernel: KernelOf, write: Any, target: Target) -> None:
+    """In blocks, on every target; vectors are as wide as the target's."""
+    found = kernel(write, (64, 18, 18))
+    schedule = strategies.choose(found, target)
+    assert schedule.lane is not None and schedule.lane in found.parallel
+    assert found.store.coefficients[schedule.lane] == 1
+    assert found.extents[schedule.lane] % 16 == 0
+    assert schedule.vector == target.lanes
+
+
+def test_a_convolution_fills_the_registers(kernel: KernelOf) -> None:
+    """At least half of the registers accumulate: fewer would wait for the adder."""
+    found = kernel(convolution, (64, 30, 30))
+    for target in (AVX512, AVX2, BASELINE):
+        schedule = strategies.choose(found, target)
+        assert accumulators(found, schedule, target) >= target.registers // 2
+
+
+@targets
+def test_a_window_is_unrolled(kernel: KernelOf, target: Target) -> None:
+    """Depthwise 3x3 and pooling 2x2 have no loop over the window: neighbours share what is read."""
+    for write in (depthwise_of_blocks, pooling):
+        found = kernel(write, (64, 18, 18))
+        assert strategies.choose(found, target).unroll == found.reduced
+
+
+@targets
+def test_sums_of_rows_are_vectors(kernel: KernelOf, target: Target) -> None:
+    """The lane is the row that is summed."""
+    found = kernel(row_sums, (197, 768), packed=False)
+    schedule = strategies.choose(found, target)
+    assert schedule.lane in found.reduced and schedule.vector == target.lanes
+
+
+@targets
+def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) -> None:
+    """The lane is the block of outputs, in which the weights are contiguous."""
+    found = kernel(inner_product, (512,))
+    schedule = strategies.choose(found, target)
+    weights = found.anchor.inputs[1]
+    assert schedule.lane is not None and weights is not None
+    assert weights.coefficients[schedule.lane] == 1
+
+
+@targets
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_is_vectorised(
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[[ModuleOp], list[Kernel]],
+    axis: int,
+    target: Target,
+) -> None:
+    """Largest, powers, sum and quotient, along rows or along columns."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        at, rest = (loops := b.loops_of(x.shape)), [loops[1 - axis]]
+        most = b.max(rest, over=[at[axis]], of=x[at])
+        at = b.loops_of(x.shape)
+        powers = b.map(at, exp(x[at] - most[at[1 - axis]]))
+        at = b.loops_of(x.shape)
+        total = b.sum([at[1 - axis]], over=[at[axis]], of=powers[at])
+        at = b.loops_of(x.shape)
+        return b.map(at, powers[at] / total[at[1 - axis]])
+
+    kernels = kernels_of(make_network([(64, 96)], write))
+    assert len(kernels) == 4
+    assert all(strategies.choose(kernel, target).vector == target.lanes for kernel in kernels)
+
+
+@targets
+def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
+    """The outer loops make some 16 chunks or more where there are as many steps."""
+    for write in (convolution, depthwise, pooling):
+        found = kernel(write, (64, 34, 34))
+        assert chunk_count(found, strategies.choose(found, target)) >= CHUNKS_WANTED
+
+
+def test_the_same_kernel_is_scheduled_the_same_way(kernel: KernelOf) -> None:
+    """A choice depends on nothing but the kernel and the target."""
+    first, second = (kernel(convolution, (64, 16, 16)) for _ in range(2))
+    assert strategies.choose(first, AVX512) == strategies.choose(second, AVX512)
+
+
+def test_vectors_fill() -> None:
+    """The widest vector of the target that an extent fills."""
+    assert [vector_of(n, AVX512) for n in (1, 3, 8, 15, 16, 100)] == [1, 2, 8, 8, 16, 16]
+    assert [vector_of(n, BASELINE) for n in (0, 2, 100)] == [1, 2, 4]
+
+
+def test_tiles_divide_where_they_can() -> None:
+    """A tile that divides, unless it would be less than half of what fits."""
+    assert [tile_of(n, 7) for n in (14, 12, 13, 5, 1)] == [7, 6, 7, 5, 1]
+    draw = random.Random(0)
+    for _ in range(100):
+        extent, most = draw.randint(1, 60), draw.randint(1, 8)
+        assert 1 <= tile_of(extent, most) <= min(extent, most)

@@ -35,13 +35,19 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 from ncc.dialects.ncnn.layer import Layer, LayerError, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.normalization import InnerRegion, LayerNormOp, RMSNormOp
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
+from ncc.dialects.ncnn.pooling import MEAN as MEAN_POOLING
+from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction import MEAN, SQUARES, ReductionOp
+from ncc.dialects.ncnn.reshape import View
 from ncc.dialects.ncnn.unary import UnaryOpOp
 
 NEUTRAL = {"gamma": 1.0, "beta": 0.0}
 """What gains and offsets are where there are none."""
 
 POW = 6
+PLANES = (1, 2)
+"""The axes that a global Pooling takes together."""
+
 SQUARE, SQUARE_ROOT, RECIPROCAL_ROOT = 4, 5, 6
 """op_types of UnaryOp."""
 
@@ -56,12 +62,36 @@ class Normalized:
     layers: tuple[Layer, ...]
 
 
-def _mean(op: object) -> tuple[SSAValue, tuple[int, ...]] | None:
-    """What a Reduction takes the mean of, and along which axes; they stay as extents of 1."""
+@dataclass(frozen=True)
+class Mean:
+    """The mean of a value, or of its square, along axes; `layers` in the order they run."""
+
+    value: SSAValue
+    axes: tuple[int, ...]
+    layers: tuple[Layer, ...]
+
+
+def _source(value: SSAValue) -> tuple[object, tuple[Layer, ...]]:
+    """What makes a value, and the views after it that make [C, 1, 1] of a vector of C elements."""
+    op = value.owner
+    if isinstance(op, View):
+        shape, viewed = shape_of(op.operands[0]), shape_of(value)
+        if shape is not None and len(shape) == 1 and viewed == (*shape, 1, 1):
+            return op.operands[0].owner, (op,)
+    return op, ()
+
+
+def _mean(value: SSAValue) -> Mean | None:
+    """A mean that keeps its axes as extents of 1, or is the vector of all channels' means."""
+    op, views = _source(value)
+    if isinstance(op, PoolingOp) and op.global_pooling and op.pooling_type == MEAN_POOLING:
+        shape = shape_of(op.operands[0])
+        planes = shape is not None and len(shape) == len(PLANES) + 1
+        return Mean(op.operands[0], PLANES, (op, *views)) if planes else None
     if not isinstance(op, ReductionOp) or op.operation != MEAN or op.coeff != 1 or not op.keepdims:
         return None
     shape = shape_of(op.operands[0])
-    return None if shape is None else (op.operands[0], tuple(op.reduced(len(shape))))
+    return None if shape is None else Mean(op.operands[0], tuple(op.reduced(len(shape))), (op,))
 
 
 def _squared(op: object) -> SSAValue | None:
@@ -76,20 +106,20 @@ def _squared(op: object) -> SSAValue | None:
     return None
 
 
-def _mean_of_squares(op: object) -> tuple[SSAValue, tuple[int, ...], tuple[Layer, ...]] | None:
-    """v, the axes and the layers of mean(v * v): of a square, or a Reduction of squares."""
-    found = _mean(op)
-    if found is not None and isinstance(op, Layer):
-        square = found[0].owner
-        value = _squared(square)
-        if value is not None and isinstance(square, Layer):
-            return value, found[1], (square, op)
+def _mean_of_squares(value: SSAValue) -> Mean | None:
+    """mean(v * v): of a square, or by a Reduction that squares."""
+    found = _mean(value)
+    if found is not None:
+        square = found.value.owner
+        squared = _squared(square)
+        if squared is not None and isinstance(square, Layer):
+            return Mean(squared, found.axes, (square, *found.layers))
+    op = value.owner
     if isinstance(op, ReductionOp) and op.operation == SQUARES and op.keepdims:
-        shape = shape_of(op.operands[0])
-        axes = () if shape is None else tuple(op.reduced(len(shape)))
-        count = 1 if shape is None else prod(shape[axis] for axis in axes)
-        if shape is not None and np.float32(op.coeff) == np.float32(1 / count):
-            return op.operands[0], axes, (op,)
+        shape = shape_of(op.operands[0]) or ()
+        axes = tuple(op.reduced(len(shape))) if shape else ()
+        if axes and np.float32(op.coeff) == np.float32(1 / prod(shape[axis] for axis in axes)):
+            return Mean(op.operands[0], axes, (op,))
     return None
 
 
@@ -108,22 +138,22 @@ def _normalized(op: Layer) -> Normalized | None:
     if not isinstance(op, BinaryOpOp) or len(op.operands) != 2 or op.op_type not in (MUL, DIV):
         return None
     for value, divisor in (op.operands, op.operands[::-1]):
-        root = divisor.owner
+        root, views = _source(divisor)
         found = _root(root)
-        if found is None or found[1] != (op.op_type == MUL):
+        if found is None or found[1] != (op.op_type == MUL) or not isinstance(root, Layer):
             continue
         if op.op_type == DIV and value is not op.operands[0]:
             continue
-        shifted = found[0].owner
-        if (
-            not isinstance(shifted, BinaryOpOp)
-            or shifted.op_type != ADD
-            or len(shifted.operands) != 1
+        shifted, between = _source(found[0])
+        if not isinstance(shifted, BinaryOpOp) or (shifted.op_type, len(shifted.operands)) != (
+            ADD,
+            1,
         ):
             continue
-        squares = _mean_of_squares(shifted.operands[0].owner)
-        if squares is not None and squares[0] is value and isinstance(root, Layer):
-            return Normalized(value, squares[1], shifted.b, (*squares[2], shifted, root, op))
+        squares = _mean_of_squares(shifted.operands[0])
+        if squares is not None and squares.value is value:
+            layers = (*squares.layers, shifted, *between, root, *views, op)
+            return Normalized(value, squares.axes, shifted.b, layers)
     return None
 
 
@@ -133,10 +163,10 @@ def _centred(value: SSAValue, axes: tuple[int, ...]) -> tuple[SSAValue, tuple[La
     if not isinstance(op, BinaryOpOp) or len(op.operands) != 2 or op.op_type not in (SUB, RSUB):
         return None
     x, mean = op.operands if op.op_type == SUB else op.operands[::-1]
-    reduction = mean.owner
-    if _mean(reduction) != (x, axes) or not isinstance(reduction, Layer):
+    found = _mean(mean)
+    if found is None or found.value is not x or found.axes != axes:
         return None
-    return x, (reduction, op)
+    return x, (*found.layers, op)
 
 
 class FuseNorm(LayerPattern):

@@ -1,0 +1,66 @@
+"""What constants make is a constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ncc.compiler.ncnn.optimize import explain
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import MemoryDataOp
+
+
+def test_a_chain_of_constants_is_one(net: Any, optimized: Any) -> None:
+    """Arithmetic, another shape and a part of a constant are computed once and for all."""
+    module = net(
+        """
+        Input x 0 1 x 0=3 1=2
+        MemoryData k 0 1 k 0=6
+        BinaryOp a 1 1 k a 0=2 1=1 2=2
+        Reshape r 1 1 a r 0=3 1=2
+        BinaryOp y 2 1 x r y 0=4
+        """,
+        {"k.data": [1, 2, 3, 4, 5, 6]},
+    )
+    optimized(module)
+    constant = Network.of(module).layers[1]
+    assert isinstance(constant, MemoryDataOp) and len(Network.of(module).layers) == 3
+    np.testing.assert_array_equal(constant.values.array(), [[2, 4, 6], [8, 10, 12]])
+    assert (constant.layer_name, constant.blob_names) == ("r", ("r",))
+
+
+def test_parts_are_constants_each(net: Any, optimized: Any) -> None:
+    """A layer of several results makes several constants; one that nobody reads goes."""
+    module = net(
+        """
+        Input x 0 1 x 0=3
+        MemoryData k 0 1 k 0=6
+        Slice s 1 2 k a b -23300=2,-233,-233
+        BinaryOp y 2 1 x b y 0=2
+    """,
+        outputs=["y"],
+    )
+    optimized(module)
+    types = [layer.LAYER.type for layer in Network.of(module).layers]
+    assert types == ["Input", "MemoryData", "BinaryOp"]
+
+
+def test_a_file_does_not_grow_much(net: Any, optimized: Any) -> None:
+    """A small constant repeated many times stays a layer."""
+    module = net("""
+        Input x 0 1 x 0=300 1=300
+        MemoryData k 0 1 k 0=1 1=300
+        Tile t 1 1 k t 0=1 1=300
+        BinaryOp y 2 1 x t y 0=0
+    """)
+    assert not optimized(module)
+    assert explain(module, "fold_constants") == [("t", "300 elements would become 90000")]
+
+
+def test_a_constant_output_stays_an_output(net: Any, optimized: Any) -> None:
+    """An output that constants make is a constant, by its name."""
+    module = net("MemoryData k 0 1 k 0=6\nAbsVal y 1 1 k y")
+    optimized(module)
+    assert list(Network.of(module).outputs) == ["y"]
+    assert len(Network.of(module).layers) == 1

@@ -103,13 +103,14 @@ class OptimizeReport:
 
 @dataclass(frozen=True)
 class Optimized:
-    """A network before and after, in IR."""
+    """A network before and after, in IR. has_shapes: whether all were known from the start."""
 
     original: ModuleOp
     module: ModuleOp
     rewrites: tuple[Rewrite, ...]
     refusals: tuple[Refusal, ...]
     warnings: tuple[str, ...]
+    has_shapes: bool
 
 
 def optimize(
@@ -154,7 +155,8 @@ def optimize(
         network_text(done.module)  # for its errors
         written = None
     else:
-        written = write(done.module, out_param, out_bin, fp16=fp16)
+        # Where shapes contradict each other, those that seem known may be wrong.
+        written = write(done.module, out_param, out_bin, fp16=fp16, hints=done.has_shapes)
         warnings += tuple(map(str, written.kept_wide))
     before, after = Cost.of(done.original), Cost.of(done.module)
     return OptimizeReport(done.rewrites, done.refusals, warnings, before, after, written)
@@ -175,7 +177,8 @@ def optimize_network(
     random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
     result = read(in_param, None if random else in_bin, random_weights=SEED if random else None)
     module = result.module
-    warnings = result.warnings + _infer(module, input_shapes)
+    unknown = _infer(module, input_shapes)
+    warnings = result.warnings + unknown
     _state_shapes(module, input_shapes or {})
     if start is not None or end is not None:
         cut(module, start, end)
@@ -190,7 +193,7 @@ def optimize_network(
     except VerifyException as error:
         raise CompilerBug(f"the network is broken: {error}", "optimize", str(module)) from error
     refusals = () if check is None else tuple(check.refusals)
-    return Optimized(original, module, tuple(rewrites), refusals, warnings)
+    return Optimized(original, module, tuple(rewrites), refusals, warnings, not unknown)
 
 
 @dataclass

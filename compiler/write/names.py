@@ -1,8 +1,7 @@
 """Names for a file: each once, those of the caller untouched, new ones where there is none.
 
-Layers and blobs have separate names. A name is claimed by the first who asks; a later one gets
-`name_1`, `name_2`, ... and what is unnamed a name of its own. Inputs and outputs of the network are
-claimed before all others.
+Layers and blobs have separate names. A name goes to the first who wishes it; a later one gets
+`name_1`, `name_2`, ... Inputs and outputs of the network have theirs before all others.
 """
 
 from __future__ import annotations
@@ -21,30 +20,30 @@ _KEY = re.compile(r"[+-]?[0-9]+=")
 class Names:
     """The names of one kind in one file.
 
-    `reserved`: those that only `claim_reserved` hands out. `wished`: those that somebody will
-    claim, so that none is invented like them.
+    reserved: those that nobody else can have. wished: those that somebody will wish for, so that
+    none is invented like them.
     """
 
     def __init__(self, wished: Iterable[str], reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
         self._wished = {*wished, *self._taken}
 
-    def claim(self, name: str, otherwise: str) -> str:
-        """The name itself if it is free, else a new one made of it; of `otherwise` if it is empty.
+    def named(self, wish: str, otherwise: str) -> str:
+        """The name wished for if it is free, else a new one made of it; of `otherwise` for "".
 
         Raises `Unsupported` for a name that no file can hold.
         """
-        if not name:
+        if not wish:
             return self.invent(otherwise)
-        check_name(name)
-        if name in self._taken:
-            return self.invent(name)
-        self._taken.add(name)
-        return name
+        check_name(wish)
+        if wish in self._taken:
+            return self.invent(wish)
+        self._taken.add(wish)
+        return wish
 
-    def invent(self, stem: str, number: int = 0) -> str:
+    def invent(self, stem: str) -> str:
         """A name that is nobody's and nobody's wish: `stem`, else `stem_1`, `stem_2`, ..."""
-        candidate = _shortened(stem, "")
+        candidate, number = _shortened(stem, ""), 0
         while candidate in self._taken or candidate in self._wished:
             number += 1
             candidate = _shortened(stem, f"_{number}")

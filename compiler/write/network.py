@@ -41,17 +41,22 @@ class Written:
 
 
 def write(
-    module: ModuleOp, param_path: AnyPath, bin_path: AnyPath, *, fp16: bool = False
+    module: ModuleOp,
+    param_path: AnyPath,
+    bin_path: AnyPath,
+    *,
+    fp16: bool = False,
+    hints: bool = True,
 ) -> Written:
     """Write a network as a text .param and its .bin, which ncnn loads.
 
-    fp16: store the weights that can be as halves. The files that the weights come from may be
-    written over.
+    fp16: store the weights that can be as halves. hints: tell the shapes that are known, by which
+    ncnn chooses kernels. The files that the weights come from may be written over.
 
     Raises `Unsupported` for what the format cannot say, `InputError` for paths that cannot be
     written to; then nothing is written.
     """
-    lines, text = _text(module)
+    lines, text = _text(module, hints)
     with _together(Path(param_path).resolve(), Path(bin_path).resolve()) as (param, bin):
         param.write_bytes(text.encode())
         with bin.open("wb") as file:
@@ -63,17 +68,17 @@ def write(
 
 def network_text(module: ModuleOp) -> str:
     """The .param text of a network. Raises `Unsupported` for what the format cannot say."""
-    return _text(module)[1]
+    return _text(module, hints=True)[1]
 
 
-def _text(module: ModuleOp) -> tuple[list[Line], str]:
+def _text(module: ModuleOp, hints: bool) -> tuple[list[Line], str]:
     lines = wire(Network.of(module))
     for op in _layers(lines):
         try:
             op.verify_()
         except LayerError as error:
             raise CompilerBug(f"layer {op.layer_name!r} is not as ncnn has it: {error}") from error
-    return lines, param_text(lines)
+    return lines, param_text(lines, hints=hints)
 
 
 def _layers(lines: Sequence[Line]) -> list[Layer]:

@@ -22,16 +22,19 @@ WIDTH = 24
 """Columns for the type and for the name, as ncnn's own tools have them."""
 
 
-def param_text(lines: Sequence[Line]) -> str:
-    """The text for the layers of a network with their names.
+def param_text(lines: Sequence[Line], *, hints: bool = True) -> str:
+    """The text for the layers of a network with their names; with hints where shapes are known.
 
     Raises `Unsupported` where the format cannot say what a layer is.
     """
     blobs = sum(len(line.outputs) for line in lines)
-    return "\n".join([str(MAGIC), f"{len(lines)} {blobs}", *map(_line, lines), ""])
+    return "\n".join(
+        [str(MAGIC), f"{len(lines)} {blobs}", *(_line(line, hints) for line in lines), ""]
+    )
 
 
-def _line(line: Line) -> str:
+def _line(line: Line, hints: bool) -> str:
     type, params = ("Split", []) if line.op is None else type_and_params(line.op)
     head = f"{type:<{WIDTH}} {line.name:<{WIDTH}} {len(line.inputs)} {len(line.outputs)}"
-    return " ".join([head, *line.inputs, *line.outputs, *shape_hints(line.shapes), *params])
+    shapes = shape_hints(line.shapes) if hints else []
+    return " ".join([head, *line.inputs, *line.outputs, *shapes, *params])

@@ -83,11 +83,11 @@ class _Wiring:
 
     def lines(self) -> Iterator[Line]:
         for op in self.network.layers:
-            name = self.layer_names.claim(op.layer_name, f"{op.LAYER.type.lower()}_0")
+            name = self.layer_names.named(op.layer_name, f"{op.LAYER.type.lower()}_0")
             inputs = tuple(self._read(op, position) for position in range(len(op.operands)))
             splits: list[Line] = []
             outputs = tuple(
-                self._made(op, blob or name, result, splits)
+                self._made(op, blob, name, result, splits)
                 for blob, result in zip(op.blob_names, op.results, strict=True)
             )
             yield Line(op, name, inputs, outputs, tuple(map(stated_shape, op.results)))
@@ -98,8 +98,11 @@ class _Wiring:
             raise CompilerBug(f"layer {op.layer_name!r} stands before what it reads")
         return self.waiting.pop((op, position))
 
-    def _made(self, op: Layer, blob: str, value: SSAValue, splits: list[Line]) -> str:
-        """The name of the blob that holds a value; a Split behind it if it is used twice."""
+    def _made(self, op: Layer, blob: str, layer: str, value: SSAValue, splits: list[Line]) -> str:
+        """The name of the blob that holds a value; a Split behind it if it is used twice.
+
+        An unnamed blob is called after the layer.
+        """
         outputs = self.outputs.get(value, [])
         readers = sorted(_readers(value), key=lambda r: (self.place[r[0]], r[1]))
         if isinstance(op, InputOp):
@@ -107,9 +110,12 @@ class _Wiring:
             direct = not outputs or outputs == [name]
         else:
             direct = len(outputs) + len(readers) <= 1
-            # Where an output has the blob's own name, the Split's blob that nobody reads gets it.
-            stem = f"{blob}_{SPLIT}" if blob in outputs else blob
-            name = outputs[0] if outputs and direct else self.blob_names.claim(stem, blob)
+            if direct and outputs:
+                name = outputs[0]
+            elif blob in outputs:  # the Split's blob that nobody reads gets the name
+                name = self.blob_names.invent(f"{blob}_{SPLIT}")
+            else:
+                name = self.blob_names.named(blob, layer)
         if direct and len(readers) <= 1:
             self.waiting.update((reader, name) for reader in readers)
         else:
@@ -119,6 +125,8 @@ class _Wiring:
     def _input_name(self, blob: str, outputs: Sequence[str], readers: int) -> str:
         """An input is called what it was called, whatever becomes of it."""
         check_name(blob)
+        if blob not in self.network.inputs:
+            raise CompilerBug("an input of the network has no name")
         if blob in outputs and (readers or len(outputs) > 1):
             raise Unsupported(
                 f"an input {blob!r} that layers read and that is an output under the same name",

@@ -201,6 +201,15 @@ def test_shapes_that_nobody_says(tmp_path: Path) -> None:
     assert "data -23330=5,3,4,4,1,3 0=4 1=4 2=3\n" in (tmp_path / "out.param").read_text()
 
 
+def test_shapes_that_contradict(tmp_path: Path) -> None:
+    """A warning too, for a caller may feed others; then no shape is told to ncnn."""
+    lines = ["Input data 0 1 data 0=8 1=8 2=3", "Convolution conv 1 1 data conv 0=4 1=3 6=36"]
+    net = network(tmp_path, "\n".join(lines))
+    report = optimize(net, None, *outputs(tmp_path))
+    assert len(report.warnings) == 1 and "'conv'" in report.warnings[0]
+    assert "-23330" not in (tmp_path / "out.param").read_text()
+
+
 @pytest.mark.parametrize("text", ["", "7767517\n1 2\nReLU relu 1 1 nobody out\n", "7767516\n1 1\n"])
 def test_malformed_files(tmp_path: Path, text: str) -> None:
     """ncnnoptimize writes a file of nothing and says that all is well."""

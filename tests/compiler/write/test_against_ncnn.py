@@ -16,6 +16,7 @@ from ncc.compiler import oracle
 from ncc.compiler.read.network import read
 from ncc.compiler.write.network import network_text, write
 from ncc.dialects.ncnn.layer import LAYERS, LayerError, WeightAttr
+from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 
 pytestmark = pytest.mark.skipif(not oracle.available(), reason="ncnn is not installed")
@@ -106,3 +107,28 @@ def test_a_layer_of_each_type(recorded_cases: Callable[[str], list[Any]], tmp_pa
 def test_all_cases(type: str, recorded_cases: Callable[[str], list[Any]], tmp_path: Path) -> None:
     """Every recorded case of a type."""
     check([case for case in recorded_cases(type) if is_plain(case)], tmp_path)
+
+
+WIRES = """func.func @network() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+attributes {outputs = ["in_again", "a", "b", "b_too"]} {
+%x = ncnn.Input() {w = 3 : i32, layer = "x", blobs = ["x"]} : () -> tensor<3xf32>
+%a = ncnn.UnaryOp(%x) {op_type = 1 : i32, layer = "a", blobs = ["a"]}
+    : (tensor<3xf32>) -> tensor<3xf32>
+%b = ncnn.BinaryOp(%a, %a) {op_type = 2 : i32, layer = "b", blobs = [""]}
+    : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+func.return %x, %a, %b, %b : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32> }"""
+
+
+def test_outputs_that_are_shared(parse: Callable[[str], ModuleOp], tmp_path: Path) -> None:
+    """An input, a value that is read as well, and one value under two names."""
+    files = tmp_path / "net.param", tmp_path / "net.bin"
+    write(parse(WIRES), *files)
+    assert set(Network.of(read(*files).module).outputs) == {"in_again", "a", "b", "b_too"}
+    x = np.array([1, -2, 3], np.float32)
+    found = oracle.run(*files, {"x": x}, ["in_again", "a", "b", "b_too"])
+    assert [array.tolist() for array in found.values()] == [
+        x.tolist(),
+        (-x).tolist(),
+        (x * x).tolist(),
+        (x * x).tolist(),
+    ]

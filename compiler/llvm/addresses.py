@@ -129,7 +129,7 @@ class Addresses:
             op = llvm.GEPOp.create(
                 operands=[pointer],
                 result_types=[POINTER],
-                properties=_gep(DenseArrayBase.from_list(i32, [count]), element),
+                properties=_gep(_constant_index(count), element),
             )
             found = scope.known[key] = self.builder.emit_in(scope, op)
         return found
@@ -170,6 +170,11 @@ class Addresses:
             )
             found = scope.known[key] = self.builder.emit_in(scope, op)
         return found
+
+
+@cache
+def _constant_index(count: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, [count])
 
 
 def _gep(indices: DenseArrayBase, element: Attribute) -> dict[str, Attribute]:

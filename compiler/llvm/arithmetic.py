@@ -67,8 +67,8 @@ def _extremum(strict: Combine, relaxed: Combine) -> Handler:
         op: arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp,
     ) -> None:
         combine = relaxed if FastMathFlag.NO_NANS in op.fastmath.data else strict
-        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
-        function.bind(op.result, combine(function.builder, lhs, rhs))
+        lhs, rhs = function.values(op.operands)
+        function.bind(op.results[0], combine(function.builder, lhs, rhs))
 
     return handle
 
@@ -83,14 +83,14 @@ def _binary(instruction: type[Operation]) -> Handler:
 
 def _float_binary(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: arith.AddfOp | arith.MulfOp) -> None:
-        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+        lhs, rhs = function.values(op.operands)
         flags = op.fastmath.data
         made = instruction.create(
             operands=[lhs, rhs],
             result_types=[lhs.type],
             properties={"fastmathFlags": llvm.FastMathAttr(flags)} if flags else {},
         )
-        function.bind(op.result, function.builder.emit(made).results[0])
+        function.bind(op.results[0], function.builder.emit(made).results[0])
 
     return handle
 
@@ -125,8 +125,10 @@ def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Opera
     plain = _binary(instruction)
 
     def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
-        if isinstance(op.result.type, IndexType):
-            function.bind_index(op.result, combine(function.index(op.lhs), function.index(op.rhs)))
+        (result,) = op.results
+        if isinstance(result.type, IndexType):
+            lhs, rhs = map(function.index, op.operands)
+            function.bind_index(result, combine(lhs, rhs))
         else:
             plain(function, op)
 
@@ -190,7 +192,7 @@ def lower_select(function: Function, op: arith.SelectOp) -> None:
 
 def lower_constant(function: Function, op: arith.ConstantOp) -> None:
     """An index is a linear form; anything else is shared in the function."""
-    value, result = op.value, op.result
+    value, (result,) = op.value, op.results
     if isinstance(result.type, IndexType):
         assert isinstance(value, IntegerAttr)
         return function.bind_index(result, Linear(constant=value.value.data))

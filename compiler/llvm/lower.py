@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm import arithmetic, control, memory, vectors
@@ -55,6 +55,7 @@ def lower_share(function: Function, op: rt.ShareOp) -> None:
 
 def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
     """A call of the runtime's barrier with the state in buffers[0]."""
+    function.library.declare(BARRIER, [POINTER, i64])
     state = memory.buffer_pointer(function, op.buffers, 0)
     function.builder.call(BARRIER, [state, function.value(op.threads)])
 
@@ -101,10 +102,13 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
         if not isinstance(op, func.FuncOp):
             raise CompilerBug(f"{op.name} beside the functions", pass_name=PASS)
         sources.append(op)
-    functions = [_lower_function(source, target, library) for source in sources]
-    entries = [source for source in sources if not is_private(source)]
-    if any(isinstance(op, rt.BarrierOp) for entry in entries for op in entry.walk()):
-        functions.append(_declaration(BARRIER, [POINTER, i64]))
+    functions: list[llvm.FuncOp] = []
+    for source in sources:
+        if source.is_declaration:
+            types = [machine_type(type) for type in source.function_type.inputs]
+            library.declare(source.sym_name.data, types)
+        else:
+            functions.append(_lower_function(source, target, library))
     return ModuleOp([*functions, *library.functions])
 
 
@@ -115,9 +119,6 @@ def is_private(source: func.FuncOp) -> bool:
 
 def _lower_function(source: func.FuncOp, target: Target, library: Library) -> llvm.FuncOp:
     """One function; attributes of its arguments (`llvm.noalias`) stay."""
-    if source.is_declaration:
-        types = [machine_type(type) for type in source.function_type.inputs]
-        return _declaration(source.sym_name.data, types)
     arguments = source.body.block.args
     entry = Block(arg_types=[machine_type(argument.type) for argument in arguments])
     region = Region(entry)
@@ -145,13 +146,4 @@ def _lower_function(source: func.FuncOp, target: Target, library: Library) -> ll
             "no_unwind": UnitAttr(),
             **({} if source.arg_attrs is None else {"arg_attrs": source.arg_attrs}),
         },
-    )
-
-
-def _declaration(name: str, arguments: list[Attribute]) -> llvm.FuncOp:
-    return llvm.FuncOp(
-        name,
-        llvm.LLVMFunctionType(arguments, llvm.LLVMVoidType()),
-        linkage=llvm.LinkageAttr("external"),
-        other_props={"no_unwind": UnitAttr()},
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAttr, UnitAttr, f32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm import exponential, rounding, trigonometric
@@ -67,8 +67,18 @@ class Library:
 
     @property
     def functions(self) -> Sequence[llvm.FuncOp]:
-        """Their definitions, to go into the module."""
+        """Their definitions and declarations, to go into the module."""
         return tuple(self._functions.values())
+
+    def declare(self, symbol: str, arguments: Sequence[Attribute]) -> None:
+        """A function without a result that another module defines."""
+        if symbol not in self._functions:
+            self._functions[symbol] = llvm.FuncOp(
+                symbol,
+                llvm.LLVMFunctionType(arguments, llvm.LLVMVoidType()),
+                linkage=llvm.LinkageAttr("external"),
+                other_props={"no_unwind": UnitAttr()},
+            )
 
     def call(self, builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
         """Call a function of the library; half precision is computed in float32."""

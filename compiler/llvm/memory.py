@@ -94,16 +94,18 @@ def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
 
 def lower_load(function: Function, op: memref.LoadOp) -> None:
     """One element."""
-    memory = function.memory(op.memref)
-    pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
-    function.bind(op.res, load(function.builder, pointer, memory.element))
+    base, *indices = op.operands
+    memory = function.memory(base)
+    pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
+    function.bind(op.results[0], load(function.builder, pointer, memory.element))
 
 
 def lower_store(function: Function, op: memref.StoreOp) -> None:
     """One element."""
-    memory = function.memory(op.memref)
-    pointer = function.addresses.pointer(memory, [function.index(index) for index in op.indices])
-    store(function.builder, function.value(op.value), pointer)
+    value, base, *indices = op.operands
+    memory = function.memory(base)
+    pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
+    store(function.builder, function.value(value), pointer)
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:

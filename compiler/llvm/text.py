@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -326,14 +328,20 @@ def _emit_shuffle(out: Emitter, op: llvm.ShuffleVectorOp) -> None:
 
 
 def _emit_address(out: Emitter, op: llvm.GEPOp) -> None:
-    dynamic = iter(op.ssa_indices)
+    pointer, *dynamic = op.operands
+    rest = iter(dynamic)
     indices = [
-        out.typed(next(dynamic)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in op.rawConstantIndices.get_values()
+        out.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
+        for index in _integers(op.rawConstantIndices)
     ]
-    bounds = " inbounds" if op.inbounds is not None else ""
-    where = ", ".join([out.type(op.elem_type), out.typed(op.ptr), *indices])
+    bounds = " inbounds" if "inbounds" in op.properties else ""
+    where = ", ".join([out.type(op.elem_type), out.typed(pointer), *indices])
     out.write(op, f"getelementptr{bounds} {where}")
+
+
+@cache
+def _integers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    return array.get_values()
 
 
 def _alignment(op: llvm.LoadOp | llvm.StoreOp | llvm.AllocaOp) -> str:

@@ -36,15 +36,16 @@ def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) ->
 
 def lower_load(function: Function, op: vector.LoadOp) -> None:
     """A load of consecutive elements."""
-    pointer = _address(function, op.base, op.indices)
-    type = machine_type(op.result.type)
-    function.bind(op.result, load(function.builder, pointer, type))
+    base, *indices = op.operands
+    (result,) = op.results
+    pointer = _address(function, base, indices)
+    function.bind(result, load(function.builder, pointer, machine_type(result.type)))
 
 
 def lower_store(function: Function, op: vector.StoreOp) -> None:
     """A store of consecutive elements."""
-    pointer = _address(function, op.base, op.indices)
-    store(function.builder, function.value(op.vector), pointer)
+    value, base, *indices = op.operands
+    store(function.builder, function.value(value), _address(function, base, indices))
 
 
 def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
@@ -99,7 +100,7 @@ def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
 def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
     """Fused where the target can."""
     a, b, c = function.values(op.operands)
-    function.bind(op.res, function.builder.multiply_add(a, b, c))
+    function.bind(op.results[0], function.builder.multiply_add(a, b, c))
 
 
 def lower_shuffle(function: Function, op: vector.ShuffleOp) -> None:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.canonicalize import canonicalize
+from ncc.compiler.read.network import read
+from ncc.compiler.write.network import write
 from ncc.compiler.write.wiring import wire
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
 
 Parse: TypeAlias = Callable[[str], ModuleOp]
 
@@ -178,3 +191,51 @@ def test_layers_out_of_order_are_a_bug(parse: Parse) -> None:
     block.insert_op_before(second, first)
     with pytest.raises(CompilerBug, match="before what it reads"):
         wires(given)
+
+
+NAMES = st.sampled_from(["a", "b", "a_splitncnn_0", "splitncnn_0", "a_1", ""])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> ModuleOp:
+    """A network with any wires, and names that clash as much as they can."""
+    inputs = [
+        InputOp.make([], {"w": 3}, name="in", blobs=[f"in{k}"], shapes=[(3,)]) for k in (0, 1)
+    ]
+    ops: list[Layer] = [*inputs]
+    for _ in range(draw(st.integers(1, 6))):
+        operands = [draw(st.sampled_from(ops)).results[0] for _ in range(2)]
+        given = {"op_type": draw(st.sampled_from([0, 1, 4]))}
+        name, blob = draw(NAMES), draw(NAMES)
+        ops.append(BinaryOpOp.make(operands, given, name=name, blobs=[blob], shapes=[(3,)]))
+    count = draw(st.integers(1, 4))
+    # An output may be called as the blob that it is not; never as an input.
+    names = draw(st.lists(NAMES.filter(bool), min_size=count, max_size=count, unique=True))
+    values = [draw(st.sampled_from(ops)).results[0] for _ in names]
+    types = [value.type for value in values]
+    function = FuncOp("network", ((), types), Region(Block([*ops, ReturnOp(*values)])))
+    function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in names])
+    return ModuleOp([function])
+
+
+@settings(max_examples=150, deadline=None)
+@given(module=networks())
+def test_any_wires_come_back(module: ModuleOp) -> None:
+    """Each blob has one maker and one reader at most; inputs, outputs and values are the same."""
+    with TemporaryDirectory() as folder:
+        files = Path(folder, "net.param"), Path(folder, "net.bin")
+        write(module, *files)
+        again = read(*files)
+    lines = again.graph.layers
+    made = [blob.text for line in lines for blob in line.outputs]
+    used = [blob.text for line in lines for blob in line.inputs]
+    assert len(set(made)) == len(made) and len(set(used)) == len(used)
+    assert len({line.name.text for line in lines}) == len(lines)
+    assert list(Network.of(again.module).inputs) == ["in0", "in1"]
+    feeds = {"in0": np.array([1, 2, 3], np.float32), "in1": np.array([-1, 5, 2], np.float32)}
+    wanted = interpret(module, feeds)
+    found = interpret(again.module, feeds, list(wanted))
+    assert {name: array.tolist() for name, array in found.items()} == {
+        name: array.tolist() for name, array in wanted.items()
+    }
+    assert set(wanted) <= set(Network.of(again.module).outputs)

@@ -55,11 +55,19 @@ def _twin(op: Layer) -> Layer | None:
             and isinstance(other, Layer)
             and tuple(other.operands) == tuple(op.operands)
             and other.result_types == op.result_types
-            and other.properties == op.properties
+            and _says_the_same(other, op)
             and other.is_before_in_block(op)
         ):
             return other
     return None
+
+
+def _says_the_same(a: Layer, b: Layer) -> bool:
+    """Whether params and weights are equal, given or by default."""
+    declared = a.LAYER
+    return all(getattr(a, name) == getattr(b, name) for name in declared.params) and all(
+        a.properties.get(name) == b.properties.get(name) for name in declared.weights
+    )
 
 
 def _twin_constant(op: MemoryDataOp) -> MemoryDataOp | None:

@@ -9,13 +9,14 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     Match,
     canonical,
     forward,
+    is_private,
     producer,
     refuse_retyping,
 )
-from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling import PoolingOp
-from ncc.dialects.ncnn.reshape import ABSENT, NO_BATCH, FlattenOp, ReshapeOp
+from ncc.dialects.ncnn.reshape import ABSENT, NO_BATCH, FlattenOp, ReshapeOp, View
 
 
 class ViewOfVector(LayerPattern):
@@ -100,3 +101,37 @@ class EliminateFlattenAfterInnerProduct(ViewOfVector):
         if len(shape) != 1:
             return f"the inner product makes a result of rank {len(shape)}, not a vector"
         return _refuse_flatten(op)
+
+
+@canonical(InnerProductOp)
+class EliminateReshapeBeforeInnerProduct(LayerPattern):
+    """InnerProduct(view(x)) = InnerProduct(x), which reads all elements of x in their order.
+
+    Unless x or the view of it is a matrix of which each row is multiplied by itself.
+    """
+
+    name = "eliminate_reshape_before_innerproduct"
+
+    def look(self, op: Layer) -> Match | None:
+        view = producer(op, View)
+        return None if view is None else (view, op)
+
+    def legal(self, view: View, op: InnerProductOp) -> str | None:
+        shapes = [shape_of(view.operands[0]), shape_of(view.results[0])]
+        for shape in shapes:
+            if shape is None:
+                return "the shapes before and behind the view are not known"
+            if op.batched(shape):
+                return f"the rows of {_shown(shape)} are multiplied each by itself"
+        return None
+
+    def become(self, rewriter: PatternRewriter, view: View, op: InnerProductOp) -> None:
+        alone = is_private(view.results[0])
+        op.operands = [view.operands[0]]
+        rewriter.handle_operation_modification(op)
+        if alone:
+            rewriter.erase(view)
+
+
+def _shown(shape: Shape) -> str:
+    return "x".join(map(str, shape))

@@ -56,7 +56,7 @@ OUTPUT: Matrix = (
 NEAR, MIDDLE, FAR = 0.7, 2.0, 3.0
 """A byte of V or M, written and read again, where a chunk of them fits L2, L3, or neither."""
 HELD_NEAR, HELD_MIDDLE = 9 << 18, 16 << 20
-"""Bytes of V and M up to which that holds: of twice L2, half is V that is read just behind M."""
+"""Bytes of V and M up to which that holds. Twice L2: what was read of V makes room for M."""
 L2, L3 = 1 << 20, 16 << 20
 """Caches, as far as weights find room in them."""
 STREAMED = 1.0

@@ -32,8 +32,8 @@ class Costs:
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(seed)
-        self.ops: list[Operation] = [TestOp() for _ in range(draw.randint(1, 7))]
-        self.single = [(draw.randint(0, 20), draw.randint(0, 20)) for _ in self.ops]
+        self.ops: list[Operation] = [TestOp() for _ in range(draw.randint(1, 9))]
+        self.single = [draw.choice([(0, 0), (30, 0), (0, 30), (7, 9)]) for _ in self.ops]
         self.extra = [draw.choice([0, 0, 7]) for _ in self.ops]
         self.pairs = [
             (a, b, draw.randint(0, 15), draw.randint(0, 15))

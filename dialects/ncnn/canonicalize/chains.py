@@ -38,6 +38,8 @@ class FuseViews(LayerPattern):
 
     def legal(self, first: View, op: View) -> str | None:
         shape = shape_of(op.results[0])
+        if shape is not None and shape_of(op.operands[0]) in (shape, shape_of(first.operands[0])):
+            return "one of the two changes no shape"
         if not _looks_at_no_extent(op) and (shape is None or min(shape) < 0):
             return "the shape of the result is not known"
         return None
@@ -74,7 +76,13 @@ class FusePermutes(LayerPattern):
         return (first, op) if isinstance(first, PermuteOp) else None
 
     def legal(self, first: PermuteOp, op: PermuteOp) -> str | None:
-        return None if shape_of(first.operands[0]) else "the rank of the input is not known"
+        shape = shape_of(first.operands[0])
+        if shape is None:
+            return "the rank of the input is not known"
+        stays = tuple(range(len(shape)))
+        if stays in (first.order(len(shape)), op.order(len(shape))):
+            return "one of the two moves no axis"
+        return None
 
     def become(self, rewriter: PatternRewriter, first: PermuteOp, op: PermuteOp) -> None:
         rank = len(shape_of(first.operands[0]) or ())

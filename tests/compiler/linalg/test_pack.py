@@ -106,6 +106,21 @@ class Layers:
         c, y, z = self.b.loops_of(x.shape)
         return self.b.map((c, y, z), x.at(self.b.index(c), table[y], self.b.index(z)))
 
+    def gathered_mean(self, x: Tensor) -> Tensor:
+        """Each row with the one behind it, both found in a table."""
+        rows = np.arange(x.shape[1])
+        table = self.b.table(np.stack([rows, np.minimum(rows + 1, x.shape[1] - 1)], 1))
+        share = self.b.table(np.full((x.shape[1], 2), 0.5, np.float32))
+        c, y, z, k = self.b.loops(f"c:{x.shape[0]} y z:{x.shape[2]} k")
+        cell = x.at(self.b.index(c), table[y, k], self.b.index(z))
+        return self.b.sum((c, y, z), over=(k,), of=cell * share[y, k])
+
+    def goes_on(self, x: Tensor) -> Tensor:
+        """A sum that starts from another sum of the same shape."""
+        w = self.weight(x.shape[0], x.shape[0])
+        o, y, z, i = self.b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
+        return self.b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i], init=self.depthwise(x))
+
     def slice(self, x: Tensor) -> Tensor:
         begin = self.draw.choice([k for k in (0, 1, 16) if k < x.shape[0]])
         return self.b.slice(x, (begin, 0, 0), (x.shape[0] - begin, *x.shape[1:]))
@@ -123,7 +138,7 @@ def random_network(seed: int) -> Callable[[Builder, Tensor], list[Tensor]]:
         kinds = [
             layers.convolution, layers.convolution, layers.convolution, layers.groups,
             layers.depthwise, layers.maximum, layers.pointwise, layers.softmax, layers.gather,
-            layers.slice, layers.transposed,
+            layers.slice, layers.transposed, layers.gathered_mean, layers.goes_on,
         ]  # fmt: skip
         for _ in range(draw.randint(1, 6)):
             x = draw.choice(values[-2:])

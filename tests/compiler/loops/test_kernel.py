@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.loops.kernel import Access, Kernel
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weight import Shape, WeightAttr
@@ -187,3 +187,19 @@ def test_stages_of_a_group(kernels: Kernels) -> None:
     assert kernel.accumulates and len(kernel.stages) == 4 and len(kernel.epilogue) == 2
     assert kernel.accesses()[-1] is kernel.store
     assert kernel.extents == (8, 6, 4)
+
+
+def test_initial_values_in_another_order(kernels: Kernels) -> None:
+    """Their loops are the sum's loops by the axes of the result, not by their own order."""
+
+    def write(b: Builder, x: Tensor, column: Tensor) -> Tensor:
+        m, n = b.loops(f"m:{x.shape[1]} n:{x.shape[0]}")
+        init = b.map((n, m), column[m])
+        n, m, k = b.loops("n m k:4")
+        return b.sum((n, m), over=(k,), of=x[n, m] * x[n, m], init=init)
+
+    (kernel,) = kernels(write, (5, 7), (7,))
+    assert isinstance(kernel.initial, Stage)
+    (read,) = [access for access in kernel.initial.inputs if access is not None]
+    lane = kernel.store.coefficients.index(1)
+    assert read.coefficients[lane] == 1 and sum(read.coefficients) == 1

@@ -1,0 +1,17 @@
+// passes: infer-shapes,canonicalize-ncnn
+// refused: eliminate_concat y: it joins 2 inputs
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %y = ncnn.Concat(%data, %data) {layer = "y", blobs = ["y"]} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<6x4x5xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Concat(%data, %data) {layer = "y", blobs = ["y"]} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>) -> tensor<6x4x5xf32>
+    func.return %y : tensor<6x4x5xf32>
+  }
+}

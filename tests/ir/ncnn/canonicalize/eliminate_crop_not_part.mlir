@@ -1,0 +1,16 @@
+// passes: infer-shapes,canonicalize-ncnn
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %y = ncnn.Crop(%data) {layer = "y", blobs = ["y"], woffset = 1 : i32, outw = -233 : i32, outh = -233 : i32, outc = -233 : i32} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x4x4xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Crop(%data) {layer = "y", blobs = ["y"], woffset = 1 : i32, outw = -233 : i32, outh = -233 : i32, outc = -233 : i32} : (tensor<3x4x5xf32>) -> tensor<3x4x4xf32>
+    func.return %y : tensor<3x4x4xf32>
+  }
+}

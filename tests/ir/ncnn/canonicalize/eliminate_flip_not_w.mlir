@@ -1,0 +1,17 @@
+// passes: infer-shapes,canonicalize-ncnn
+// refused: eliminate_flip y: it reverses axes
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %y = ncnn.Flip(%data) {layer = "y", blobs = ["y"], axes = array<i32: 2>} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x4x5xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Flip(%data) {layer = "y", blobs = ["y"], axes = array<i32: 2>} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    func.return %y : tensor<3x4x5xf32>
+  }
+}

@@ -1,0 +1,21 @@
+// passes: infer-shapes,canonicalize-ncnn
+// refused: eliminate_reshape_before_binaryop y: (3,) instead of (3, 1, 1) would not meet (3, 5) in the same way
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %x = ncnn.Input() {layer = "x", blobs = ["x"], w = 5 : i32, h = 3 : i32} : () -> tensor<*xf32>
+    %v = ncnn.Input() {layer = "v", blobs = ["v"], w = 3 : i32} : () -> tensor<*xf32>
+    %a = ncnn.Reshape(%v) {layer = "a", blobs = ["a"], w = 1 : i32, h = 1 : i32, c = 3 : i32} : (tensor<*xf32>) -> tensor<*xf32>
+    %y = ncnn.BinaryOp(%x, %a) {layer = "y", blobs = ["y"], op_type = 2 : i32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x5x1xf32> attributes {outputs = ["y"]} {
+    %x = ncnn.Input() {layer = "x", blobs = ["x"], w = 5 : i32, h = 3 : i32} : () -> tensor<3x5xf32>
+    %v = ncnn.Input() {layer = "v", blobs = ["v"], w = 3 : i32} : () -> tensor<3xf32>
+    %a = ncnn.Reshape(%v) {layer = "a", blobs = ["a"], w = 1 : i32, h = 1 : i32, c = 3 : i32} : (tensor<3xf32>) -> tensor<3x1x1xf32>
+    %y = ncnn.BinaryOp(%x, %a) {layer = "y", blobs = ["y"], op_type = 2 : i32} : (tensor<3x5xf32>, tensor<3x1x1xf32>) -> tensor<3x5x1xf32>
+    func.return %y : tensor<3x5x1xf32>
+  }
+}

@@ -1,0 +1,17 @@
+// passes: infer-shapes,optimize-ncnn
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %p = ncnn.Padding(%data) {layer = "p", blobs = ["p"], top = 1 : i32, left = 1 : i32} : (tensor<*xf32>) -> tensor<*xf32>
+    %y = ncnn.Pooling(%p) {layer = "y", blobs = ["y"], pooling_type = 1 : i32, kernel_w = 2 : i32, pad_mode = 1 : i32} : (tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x4x5xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Pooling(%data) {layer = "y", blobs = ["y"], pooling_type = 1 : i32, kernel_w = 2 : i32, pad_mode = 1 : i32, pad_top = 1 : i32, pad_bottom = 0 : i32, pad_left = 1 : i32, pad_right = 0 : i32, avgpool_count_include_pad = 1 : i32} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    func.return %y : tensor<3x4x5xf32>
+  }
+}

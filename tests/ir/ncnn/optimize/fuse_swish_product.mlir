@@ -1,0 +1,17 @@
+// passes: infer-shapes,optimize-ncnn
+builtin.module {
+  func.func @network() -> tensor<*xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<*xf32>
+    %s = ncnn.Sigmoid(%data) {layer = "s", blobs = ["s"]} : (tensor<*xf32>) -> tensor<*xf32>
+    %y = ncnn.BinaryOp(%s, %data) {layer = "y", blobs = ["y"], op_type = 2 : i32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    func.return %y : tensor<*xf32>
+  }
+}
+// -- becomes --
+builtin.module {
+  func.func @network() -> tensor<3x4x5xf32> attributes {outputs = ["y"]} {
+    %data = ncnn.Input() {layer = "data", blobs = ["data"], w = 5 : i32, h = 4 : i32, c = 3 : i32} : () -> tensor<3x4x5xf32>
+    %y = ncnn.Swish(%data) {layer = "y", blobs = ["y"]} : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+    func.return %y : tensor<3x4x5xf32>
+  }
+}

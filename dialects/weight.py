@@ -103,6 +103,10 @@ class Blocked:
     block: int
 
     def read(self, count: int) -> Array:
+        return self.array().ravel()[:count]
+
+    def array(self) -> Array:
+        """The blocks as a view of the plain values, where these fill whole blocks."""
         plain = self.of.array()
         rest = [
             -plain.shape[axis] % self.block if axis in self.axes else 0
@@ -119,7 +123,12 @@ class Blocked:
                 inner[axis] = len(split)
                 split.append(self.block)
         order = [*outer, *(inner[axis] for axis in self.axes)]
-        return np.ascontiguousarray(padded.reshape(split).transpose(order)).ravel()[:count]
+        return padded.reshape(split).transpose(order)
+
+
+# Few enough that the products stay in the cache, and that BLAS starts no threads for them: it
+# would lose more by waiting for a thread, on a busy machine, than it wins.
+_TRANSFORMED_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -135,9 +144,14 @@ class Transformed:
 
     def read(self, count: int) -> Array:
         matrix = np.array(self.rows, np.float64)
+        both = np.kron(matrix, matrix)
         plain = self.of.array()
-        window = plain.reshape(-1, prod(plain.shape[-2:])).astype(np.float64)
-        return (np.kron(matrix, matrix) @ window.T).astype(np.float32).ravel()[:count]
+        windows = plain.reshape(-1, prod(plain.shape[-2:]))
+        made = np.empty((len(both), len(windows)), np.float32)
+        for start in range(0, len(windows), _TRANSFORMED_AT_ONCE):
+            part = slice(start, start + _TRANSFORMED_AT_ONCE)
+            made[:, part] = both @ windows[part].astype(np.float64).T
+        return made.ravel()[:count]
 
 
 Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed
@@ -151,7 +165,9 @@ class Weights:
     source: Source
 
     def array(self) -> Array:
-        """The values in this shape; read-only where they are a view of the file."""
+        """The values in this shape, with any strides; read-only where they view the file."""
+        if isinstance(self.source, Blocked):
+            return self.source.array()
         return self.source.read(prod(self.shape)).reshape(self.shape)
 
     def blocked(self, axes: tuple[int, ...], block: int) -> Weights:

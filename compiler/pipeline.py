@@ -225,7 +225,7 @@ def packed(planned: Plan) -> NDArray[np.uint8]:
     for root in planned.constants:
         values = _constant(root)
         target = blob[root.byte_offset : root.byte_offset + root.bytes]
-        target.view(values.dtype)[:] = values.ravel()
+        target.view(values.dtype).reshape(values.shape)[...] = values
     return blob
 
 

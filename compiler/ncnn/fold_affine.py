@@ -98,6 +98,12 @@ class FoldAffine(LayerPattern):
         return affine if isinstance(affine, str) else affine.along(axis, channels)
 
 
-for _host in affine_hosts():
-    for _consumer, (_root, _) in CONSUMERS.items():
-        offer(FoldAffine(_host, _consumer), _root)
+FOLDS = [FoldAffine(host, consumer) for host in affine_hosts() for consumer in CONSUMERS]
+for _fold in FOLDS:
+    offer(_fold, _fold.root)
+
+
+def is_taken_up(op: Layer) -> bool:
+    """Whether the layer before one takes it up into its weights."""
+    found = [(fold, layers) for fold in FOLDS if (layers := fold.look(op)) is not None]
+    return any(fold.legal(*layers) is None for fold, layers in found)

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.affine import ADD, MUL, constant_operand
 from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.fold_affine import is_taken_up
 from ncc.dialects.ncnn.arithmetic import SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
@@ -85,6 +86,8 @@ class FuseBinaryOpEltwise(LayerPattern):
         for factor in factors:
             if not is_private(factor.results[0]):
                 return f"the product {factor.layer_name} is read by others, too"
+            if is_taken_up(factor):
+                return f"the product {factor.layer_name} goes into the weights before it"
         shapes = [shape_of(operand) for operand in op.operands]
         if None in shapes:
             return "the shapes of the terms are not known"

@@ -1,8 +1,9 @@
 """The driver of layer patterns: to a fixpoint, in file order, every rewrite recorded.
 
-A sweep offers every layer to the patterns that may end in it; the first that is legal fires. Sweeps
-go on until one changes nothing, so a second run changes nothing either. Every pattern leaves a
-network that is smaller, or as large and closer to one form, so sweeps end.
+A sweep offers every layer to the patterns that may end in it; the first that is legal fires, and
+what makes the result then is offered at once, so that a layer is done before its readers are looked
+at. Sweeps go on until one changes nothing, so a second run changes nothing either. Every pattern
+leaves a network that is smaller, or as large and closer to one form, so sweeps end.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
     while before != len(rewrites):
         before = len(rewrites)
         for layer in network.layers:
-            rewrite = _rewrite(layer, patterns, refuse) if layer.parent is not None else None
-            if rewrite is not None:
-                rewrites.append(rewrite)
+            current: Layer | None = layer
+            while current is not None and current.parent is not None:
+                rewrite, current = _rewrite(current, patterns, refuse)
+                if rewrite is not None:
+                    rewrites.append(rewrite)
     network.function.update_function_type()
     return rewrites
 
@@ -78,19 +81,22 @@ def _candidates(layer: Layer, patterns: PatternsOf) -> Iterator[tuple[LayerPatte
             yield pattern, layers
 
 
-def _rewrite(layer: Layer, patterns: PatternsOf, refuse: Refuse) -> Rewrite | None:
-    """Let the first pattern fire that may."""
+def _rewrite(
+    layer: Layer, patterns: PatternsOf, refuse: Refuse
+) -> tuple[Rewrite | None, Layer | None]:
+    """Let the first pattern fire that may; what it did, and the layer that makes the result now."""
     for pattern, layers in _candidates(layer, patterns):
         if refuse(pattern, layers) is None:
             names = tuple(op.layer_name for op in layers)
             lines = tuple(op.line for op in layers)
             readers = [use for result in layer.results for use in result.uses]
             pattern.become(PatternRewriter(layer), *layers)
-            new = [use.operation.operands[use.index] for use in readers]
-            return Rewrite(pattern.name, names, lines, _maker(new))
-    return None
+            maker = _maker([use.operation.operands[use.index] for use in readers])
+            survivor = "" if maker is None else maker.layer_name
+            return Rewrite(pattern.name, names, lines, survivor), maker
+    return None, None
 
 
-def _maker(values: list[SSAValue]) -> str:
+def _maker(values: list[SSAValue]) -> Layer | None:
     owner = values[0].owner if values else None
-    return owner.layer_name if isinstance(owner, Layer) else ""
+    return owner if isinstance(owner, Layer) else None

@@ -1,6 +1,7 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> fuse -> plan memory -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> expand -> choose convolution -> pack -> fuse
+     -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
@@ -148,28 +150,43 @@ class _Compilation:
         yield "obj", emit_object(text, target)
 
     def objects(self, loops: Loops) -> tuple[bytes, ...]:
-        """Machine code: one object a kernel, those of the entry point and of the threads last."""
-        made = [self._object(unit.key(), partial(self._text, unit.module)) for unit in loops.units]
-        made.append(self._object(loops.entry_key(), partial(self._text, loops.entry_module)))
-        made.append(self._object(threads_text(), threads_text))
+        """Machine code: one object a kernel, those of the entry point and of the threads last.
+
+        LLVM works in a thread of its own, without the interpreter's lock, while this one writes
+        the next kernel.
+        """
+        with ThreadPoolExecutor(1) as llvm:
+            made = [
+                self._object(llvm, unit.key(), partial(self._text, unit.module))
+                for unit in loops.units
+            ]
+            made.append(
+                self._object(llvm, loops.entry_key(), partial(self._text, loops.entry_module))
+            )
+            made.append(self._object(llvm, threads_text(), threads_text))
+            objects = tuple(future.result() for future in made)
         if self.cache is not None:
             self.cache.trim()
-        return tuple(made)
+        return objects
 
     def _text(self, module: Callable[[], ModuleOp]) -> str:
         return emit_llvm(lower(module(), self.options.target), self.options.target)
 
-    def _object(self, key: str, text: Callable[[], str]) -> bytes:
+    def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
         """The object for LLVM's text, which is only asked for where the cache has no object."""
-        target = self.options.target
-        if self.cache is None:
-            return emit_object(text(), target)
-        name = key_of(key, target)
-        found = self.cache.get(name)
-        if found is None:
-            found = emit_object(text(), target)
-            self.cache.put(name, found)
-        return found
+        name = key_of(key, self.options.target) if self.cache is not None else ""
+        found = self.cache.get(name) if self.cache is not None else None
+        if found is not None:
+            done: Future[bytes] = Future()
+            done.set_result(found)
+            return done
+        return llvm.submit(self._emitted, name, text())
+
+    def _emitted(self, name: str, text: str) -> bytes:
+        made = emit_object(text, self.options.target)
+        if self.cache is not None:
+            self.cache.put(name, made)
+        return made
 
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""

@@ -46,6 +46,12 @@ def _expand_layers() -> type[ModulePass]:
     return ExpandLayers
 
 
+def _choose_convolution() -> type[ModulePass]:
+    from ncc.compiler.linalg.convolve import ChooseConvolution
+
+    return ChooseConvolution
+
+
 def _pack_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.pack import Pack
 
@@ -66,6 +72,7 @@ UNIVERSE = Universe(
         "canonicalize-ncnn": _canonicalize_ncnn,
         "optimize-ncnn": _optimize_ncnn,
         "expand-layers": _expand_layers,
+        "choose-convolution": _choose_convolution,
         "pack-channels": _pack_channels,
         "fuse-groups": _fuse_groups,
     },

@@ -7,7 +7,8 @@
     floats     -        -        1.0,2.0  1.0,2.0   -        floats
     string     -        -        -        -         text     -
 
-Where a dash stands, ncnn drops the value and takes the default; here it is an error.
+Where a dash stands, ncnn drops the value and takes the default; here it is an error. Integers for
+floats may be their bits, too: a file that writes 1077936128 in an array of floats means 3.0.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ _WANTED = {
     "floats": "an array of numbers; of a single one: with a comma behind it",
     "string": 'a string in "quotes"',
 }
+
+SMALLEST_NORMAL_BITS = 0x00800000
+"""The bits of the smallest normal float32; as an integer larger than any number of pixels."""
 
 _RANK = {4: 3, 5: 4}
 """Shape hints have 4 numbers an output and know up to rank 3, or 5 numbers and rank 4."""
@@ -65,7 +69,9 @@ def resolve(source: Source, raw: RawValue, kind: str, name: str) -> ParamValue:
     """
     spelling = raw.spelling
     numbers = raw.values
-    if spelling is Spelling.WORD and kind in ("float", "floats"):
+    if kind in ("float", "floats") and (
+        spelling is Spelling.WORD or (raw.is_array and mean_bits(raw))
+    ):
         packed = struct.pack(f"<{len(numbers)}i", *numbers)
         numbers = struct.unpack(f"<{len(numbers)}f", packed)
     match kind:
@@ -87,6 +93,16 @@ def resolve(source: Source, raw: RawValue, kind: str, name: str) -> ParamValue:
         expected=_WANTED[kind],
         found=str(raw),
     )
+
+
+def mean_bits(raw: RawValue) -> bool:
+    """Whether integers in an array of floats are bits of floats: none is small but 0.
+
+    Layers that take the array as it is stored read the bits; others have no use for such numbers.
+    """
+    if raw.spelling is not Spelling.INT or not any(raw.values):
+        return False
+    return all(not number or abs(int(number)) >= SMALLEST_NORMAL_BITS for number in raw.values)
 
 
 def _is_suspicious(raw: RawValue, kind: str, value: ParamValue) -> bool:

@@ -34,9 +34,6 @@ from ncc.dialects.ncnn.window import check_positive
 COLUMNS = 6
 """Label, score, x1, y1, x2, y2."""
 
-FLOAT_ONE_BITS = 0x3F800000
-"""The bits of the float32 1.0 as an integer."""
-
 MXNET = -233
 """num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
 
@@ -377,23 +374,12 @@ class YoloDetectionOutputOp(YoloLayer):
         return code.sigmoid(x[first + 4, *cell]) * (1.0 / total.value)
 
 
-def index_of(value: float) -> int:
-    """An index that a file gives as float32; files in use write its bits as an integer instead.
-
-    1077936128 is 3. The bits of 1.0 and more are above any index.
-    """
-    if value < FLOAT_ONE_BITS:
-        return int(value)
-    return int(np.array(value, np.int64).astype(np.int32).view(np.float32))
-
-
 @layer("Yolov3DetectionOutput", inputs=(1, None))
 class Yolov3DetectionOutputOp(YoloLayer):
     """The detections of YOLO version 3: a logistic function a class.
 
     The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class.
-    `mask` chooses the anchors of each map (see `index_of`); they are in pixels, anchors_scale
-    pixels being a cell.
+    `mask` chooses the anchors of each map; they are in pixels, anchors_scale pixels being a cell.
     """
 
     mask = reals(5)
@@ -403,7 +389,7 @@ class Yolov3DetectionOutputOp(YoloLayer):
         place = head * self.num_box + box
         if place >= len(self.mask):
             raise LayerError(f"{len(self.mask)} in mask, but map {head} needs more", "mask")
-        chosen = index_of(self.mask[place])
+        chosen = int(self.mask[place])
         if not 0 <= chosen < len(self.biases) // 2:
             raise LayerError(f"mask names anchor {chosen}, which biases has not", "mask")
         return self.biases[2 * chosen], self.biases[2 * chosen + 1]

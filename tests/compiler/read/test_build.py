@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.network import ReadResult, default_bin_path, read
+from ncc.dialects.ncnn.detection import Yolov3DetectionOutputOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp
 
@@ -74,6 +75,24 @@ def test_integers_fill_float_parameters(write: Callable[..., Path]) -> None:
     result = read(write(f"{INPUT}\nDropout d 1 1 data a 0=2"))
     [drop] = [op for op in result.module.walk() if isinstance(op, DropoutOp)]
     assert drop.scale == 2.0
+
+
+@pytest.mark.parametrize(
+    ("spelled", "mask"),
+    [
+        ("-23305=3,1077936128,0,1073741824", (3.0, 0.0, 2.0)),
+        ("-23305=3,3.0,0.0,2.0", (3.0, 0.0, 2.0)),
+        ("-23305=3,3,0,2", (3.0, 0.0, 2.0)),
+        ("-23305=3,1077936128,0,2", (1077936128.0, 0.0, 2.0)),
+    ],
+)
+def test_integers_may_be_the_bits_of_floats(
+    spelled: str, mask: tuple[float, ...], write: Callable[..., Path]
+) -> None:
+    """As in the masks of YOLO files; a small integer among them tells that they are not."""
+    result = read(write(f"{INPUT}\nYolov3DetectionOutput y 1 1 data y {spelled}"))
+    [found] = [op for op in result.module.walk() if isinstance(op, Yolov3DetectionOutputOp)]
+    assert found.mask == mask
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.layer_types import LAYER_TYPES
 from ncc.compiler.read.network import read
 from ncc.compiler.read.records import Graph, LayerRecord, RawValue, Spelling
+from ncc.compiler.read.resolve import mean_bits
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
@@ -43,7 +44,7 @@ def _value_to_binary(id: int, raw: RawValue, as_floats: bool) -> bytes:
     if raw.spelling is Spelling.STRING:
         text = str(raw.values[0]).encode()
         return struct.pack("<2i", -23400 - id, len(text)) + text + bytes(-len(text) % 4)
-    as_floats = as_floats or raw.spelling is Spelling.FLOAT
+    as_floats = (as_floats and not mean_bits(raw)) or raw.spelling is Spelling.FLOAT
     words = struct.pack(f"<{len(raw.values)}{'f' if as_floats else 'i'}", *raw.values)
     if raw.is_array:
         return struct.pack("<2i", -23300 - id, len(raw.values)) + words

@@ -99,18 +99,6 @@ def test_yolo_3_is_surer_than_the_product(check_layer: Check) -> None:
     check_layer("Yolov3DetectionOutput", params, [zeros], expected=[expected])
 
 
-@pytest.mark.parametrize("mask", [3.0, 1077936128.0])
-def test_a_mask_may_be_bits_of_a_float(mask: float, check_layer: Check) -> None:
-    """Files in use write 3 as 1077936128, the bits of 3.0."""
-    params = {
-        "num_class": 1, "num_box": 1, "biases": (1.0,) * 6 + (8.0, 4.0), "mask": (mask,),
-        "anchors_scale": (8.0,),
-    }  # fmt: skip
-    expected = np.array([[1, 1 / 3, 0, 0.25, 1, 0.75]], np.float32)
-    zeros = np.zeros((6, 1, 1), np.float32)
-    check_layer("Yolov3DetectionOutput", params, [zeros], expected=[expected])
-
-
 YOLO = {"num_class": 1, "num_box": 1, "biases": (1.0, 1.0)}
 
 

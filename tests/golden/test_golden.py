@@ -16,14 +16,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import ncc
 from ncc.compiler import oracle
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.ncnn.check_rewrites import require_equal_results
-from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.ncnn.optimize import optimize_module
-from ncc.compiler.read.network import read, read_graph
+from ncc.compiler.read.network import read_graph
 from ncc.compiler.verify import difference
-from ncc.compiler.write.network import write
 
 Array: TypeAlias = NDArray[Any]
 Answer: TypeAlias = "Mapping[str, Array] | oracle.OracleError"
@@ -135,12 +132,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
 
 
 def optimize(source: Path, target: Path) -> None:
-    module = read(source, source.with_suffix(".bin")).module
-    if ".noshape" not in source.name:
-        infer_shapes(module)
-    optimize_module(module, check=require_equal_results)
-    module.verify()
-    write(module, target, target.with_suffix(".bin"))
+    """What `ncc optimize --verify-rewrites` does; no rewrite may be refused."""
+    bins = source.with_suffix(".bin"), target.with_suffix(".bin")
+    report = ncc.optimize(source, bins[0], target, bins[1], verify_rewrites=True)
+    assert not report.refusals, report.refusals
 
 
 @needs_golden

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects import tensor
+from xdsl.dialects import tensor, test
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.dialects.test import TestOp
 from xdsl.ir import Operation
 
 from ncc.compiler.linalg.fuse import network_of
@@ -32,7 +31,7 @@ class Costs:
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(seed)
-        self.ops: list[Operation] = [TestOp() for _ in range(draw.randint(1, 9))]
+        self.ops: list[Operation] = [test.TestOp() for _ in range(draw.randint(1, 9))]
         self.single = [draw.choice([(0, 0), (30, 0), (0, 30), (7, 9)]) for _ in self.ops]
         self.extra = [draw.choice([0, 0, 7]) for _ in self.ops]
         self.pairs = [

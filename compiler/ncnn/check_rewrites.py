@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +39,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
+from ncc.dialects.ncnn.reshape import ABSENT, ReshapeOp
 
 Feeds: TypeAlias = Mapping[str, Array]
 Values: TypeAlias = Mapping[str, Array]
@@ -187,11 +189,14 @@ def _shapes(module: ModuleOp) -> Iterator[dict[str, Shape]]:
 
 
 def _guesses(module: ModuleOp) -> list[Shape]:
-    """Shapes of each rank with extents that the weights of the layers have."""
+    """Shapes of as many elements as a Reshape makes, or with extents that weights have."""
+    stated = [op for op in module.walk() if isinstance(op, ReshapeOp) and not op.shape_expr]
+    counts = {prod(n for n in (op.w, op.h, op.d, op.c) if n != ABSENT) for op in stated}
+    flat = [s for n in counts if n > 0 for s in ((n,), (1, n), (1, 1, n), (n, 1, 1))]
     held = [a for op in module.walk() for a in op.properties.values() if isinstance(a, WeightAttr)]
     extents = sorted({extent for weight in held for extent in weight.shape}, reverse=True)[:8]
     outer = extents or [4]
-    return [
+    return flat + [
         shape
         for extent in outer
         for shape in ((extent, 12, 11), (extent,), (extent, 12), (6, extent), (extent, 6, 12, 11))

@@ -1,6 +1,6 @@
 """Machine code that was made before, kept in files, one for each kernel.
 
-    <folder>/<first two digits of the key>/<key>.o      magic, SHA-256 of the key and code, code
+    <folder>/<key>.o      magic, SHA-256 of the key and code, code
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes. What cannot be
@@ -10,7 +10,6 @@ read, is cut short or belongs to another key counts as absent and is written ane
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -97,14 +96,14 @@ class Cache:
             return
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix="new-", dir=path.parent)
+            if not self._grown:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            written = self.folder / f"new-{os.urandom(8).hex()}"
             try:
-                with open(handle, "wb") as file:
-                    file.write(_header(key, code) + code)
-                os.replace(name, path)
+                written.write_bytes(_header(key, code) + code)
+                written.replace(path)
             except OSError:
-                os.unlink(name)
+                written.unlink(missing_ok=True)
                 raise
         except OSError as error:
             self._writable = False
@@ -134,7 +133,7 @@ class Cache:
             total -= size
 
     def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.o"
+        return self.folder / f"{key}.o"
 
     def _note_use(self, path: Path, used: float) -> None:
         """The time of the last change is that of the last use, an hour more or less."""
@@ -144,13 +143,11 @@ class Cache:
 
     def _files(self) -> Iterator[tuple[str, float, int]]:
         """Path, last use and size of every file, those that a killed process left included."""
-        with suppress(OSError):
-            for part in list(os.scandir(self.folder)):
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
                 with suppress(OSError):
-                    for entry in os.scandir(part.path):
-                        with suppress(OSError):
-                            found = entry.stat()
-                            yield entry.path, found.st_mtime, found.st_size
+                    found = entry.stat()
+                    yield entry.path, found.st_mtime, found.st_size
 
 
 def cache_of(environment: Mapping[str, str]) -> Cache | None:

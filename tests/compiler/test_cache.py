@@ -37,7 +37,7 @@ def cache(tmp_path: Path) -> Cache:
 
 
 def entries(cache: Cache) -> list[Path]:
-    return sorted(cache.folder.rglob("*.o"))
+    return sorted(cache.folder.glob("*.o"))
 
 
 def keys(count: int) -> list[str]:
@@ -56,7 +56,7 @@ def test_what_was_put_is_found(cache: Cache) -> None:
     assert Cache(cache.folder).get(KEY) == b"code"
     assert cache.get(key_of("another", AVX2)) == b""
     assert cache.get(key_of("a third", AVX2)) is None
-    assert len(list(cache.folder.rglob("*"))) == 4, "two folders, two files, nothing left over"
+    assert len(list(cache.folder.iterdir())) == 2, "nothing is left over"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,7 @@ def test_entry_of_another_key_is_absent(cache: Cache) -> None:
     cache.put(KEY, b"code")
     (path,) = entries(cache)
     other = key_of("another", AVX2)
-    target = cache.folder / other[:2] / f"{other}.o"
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(path.read_bytes())
+    (cache.folder / f"{other}.o").write_bytes(path.read_bytes())
     assert cache.get(other) is None
 
 
@@ -258,7 +256,7 @@ def test_another_target_is_compiled_again(network: Path, made: list[str]) -> Non
 def test_broken_folder_is_healed(network: Path, made: list[str], tmp_path: Path) -> None:
     """Entries that were cut short are compiled anew, silently, and then serve again."""
     cold = ncc.compile(network, random_weights=1)
-    files = sorted((tmp_path / "kernels").rglob("*.o"))
+    files = sorted((tmp_path / "kernels").glob("*.o"))
     assert len(files) == len(cold.artifact.objects)
     for file in files:
         file.write_bytes(file.read_bytes()[:-7])
@@ -286,4 +284,4 @@ def test_two_processes_at_once(network: Path, tmp_path: Path) -> None:
     assert model(np.ones((4, 10, 12), np.float32)).tobytes().hex() == printed[0].strip()
     cache = Cache(tmp_path / "kernels")
     assert all(cache.get(path.stem) is not None for path in entries(cache))
-    assert not [path for path in cache.folder.rglob("*") if path.name.startswith("new-")]
+    assert not [path for path in cache.folder.glob("*") if path.name.startswith("new-")]

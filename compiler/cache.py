@@ -3,7 +3,8 @@
     <folder>/<key>.o      magic, SHA-256 of the key and code, code
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
-share a folder without locks, since whoever writes an entry writes the same bytes. What cannot be
+share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
+evicts at a time, so that they do not delete twice as much together. What cannot be
 read, is cut short or belongs to another key counts as absent and is written anew.
 """
 
@@ -18,6 +19,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 from xdsl import __version__ as xdsl_version
 
@@ -35,6 +37,7 @@ LIMIT_BYTES = 64 << 20
 
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
+_LOCK = "trim.lock"
 _MAGIC = b"ncc kernel 1\n"
 _HEADER_BYTES = len(_MAGIC) + 32
 
@@ -120,6 +123,13 @@ class Cache:
         if not self._grown:
             return
         self._grown = False
+        try:
+            with FileLock(self.folder / _LOCK, timeout=0):
+                self._evict()
+        except (Timeout, OSError):
+            return  # another process is at it, or the folder is not ours to tidy
+
+    def _evict(self) -> None:
         files = sorted(self._files(), key=lambda file: file[1])
         total = sum(size for _, _, size in files)
         if total <= self.limit:
@@ -145,6 +155,8 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
+                if entry.name == _LOCK:
+                    continue
                 with suppress(OSError):
                     found = entry.stat()
                     yield entry.path, found.st_mtime, found.st_size

@@ -21,7 +21,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.ncnn.affine_hosts import refuse_special
 from ncc.compiler.ncnn.choices import choice
 from ncc.compiler.ncnn.replace_layers import as_inner_product
-from ncc.dialects.ncnn.arithmetic import BatchNormOp, BiasOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.arithmetic import BatchNormOp, PReLUOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.chains import reshape_params
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.convolution import ConvolutionOp
@@ -75,9 +75,12 @@ class SinkReshape(LayerPattern):
         rewriter.erase(view)
 
 
-@choice(Unary, DropoutOp, BatchNormOp, ScaleOp, BiasOp, PReLUOp)
+@choice(Unary, DropoutOp, BatchNormOp, ScaleOp, PReLUOp)
 class SinkReshapeBelowActivation(SinkReshape):
-    """f(view(v)) = view(f(v)) where f treats the elements of a vector as channels."""
+    """f(view(v)) = view(f(v)) where f treats the elements of a vector as channels.
+
+    A Bias does not: to it a vector is one channel.
+    """
 
     name = "sink_reshape_below_activation"
 

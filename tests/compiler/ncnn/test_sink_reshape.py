@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,3 +72,14 @@ def test_padding_is_no_pixel(tmp_path: Path) -> None:
     optimize_module(module, off=["fuse_convolution_activation"], check=require_equal_results)
     assert "Convolution" in [op.LAYER.type for op in Network.of(module).layers]
     assert ("squeeze", "it pads") in explain(module, "sink_reshape_below_convolution")
+
+
+def test_a_vector_is_one_channel_to_a_bias(net: Any, optimized: Any) -> None:
+    """It adds its first number to all elements, so that the Reshape stays above."""
+    module = net("""
+        Input x 0 1 x 0=4
+        Reshape r 1 1 x r 0=1 1=1 2=4
+        Bias b 1 1 r b 0=4
+        ReLU y 1 1 b y
+    """)
+    assert not optimized(module)

@@ -86,12 +86,12 @@ class _Packer:
 
     def _rewrite(self, op: Operation, packing: Packing | None) -> None:
         if isinstance(op, GenericOp) and packing is not None:
-            new: Operation = self._generic(op, packing)
+            new: SSAValue = self._generic(op, packing).results[0]
         else:
             new = self._view(op)
         result = op.results[0]
-        new.results[0].name_hint = result.name_hint
-        self.packed[result] = new.results[0]
+        new.name_hint = result.name_hint
+        self.packed[result] = new
 
     # --- values in the other layout ---------------------------------------------------------
 
@@ -127,43 +127,9 @@ class _Packer:
 
     # --- views ------------------------------------------------------------------------------
 
-    def _view(self, op: Operation) -> Operation:
-        operands = [self._as_packed(value, op) for value in op.operands]
-        result = _tensor(operands[0])
-        scratch = Block()
-        b = Builder(scratch)
-        match op:
-            case tensor.PadOp():
-                low = [int(n) for n in op.static_low.get_values()]
-                high = [int(n) for n in op.static_high.get_values()]
-                b.pad(result, [*low, 0], [*high, 0], pad_value(op))
-            case tensor.ConcatOp():
-                b.concat([_tensor(value) for value in operands], op.dim.value.data)
-            case tensor.ExtractSliceOp():
-                begin = [int(n) for n in op.static_offsets.get_values()]
-                size = list(shape_of(op.result))
-                begin[0], size[0] = begin[0] // BLOCK, -(-size[0] // BLOCK)
-                b.slice(result, [*begin, 0], [*size, BLOCK])
-            case tensor.CollapseShapeOp():
-                groups = groups_of(op)
-                b.collapse(result, [*groups, [len(shape_of(op.src))]])
-            case tensor.ExpandShapeOp():
-                groups, shape = groups_of(op), list(shape_of(op.result))
-                shape[0] = -(-shape[0] // BLOCK)
-                b.expand(result, [*groups, [len(shape)]], [*shape, BLOCK])
-            case _:
-                raise CompilerBug(f"{op.name} is no view")
-        return self._place(scratch, op)
-
-    def _place(self, scratch: Block, before: Operation) -> Operation:
-        last: Operation | None = None
-        for op in list(scratch.ops):
-            scratch.detach_op(op)
-            self.block.insert_op_before(op, before)
-            last = op
-        if last is None:
-            raise CompilerBug(f"{before.name} became nothing")
-        return last
+    def _view(self, op: Operation) -> SSAValue:
+        operands = [_tensor(self._as_packed(value, op)) for value in op.operands]
+        return self._insert(op, lambda b: _packed_view(b, op, operands))
 
     # --- computations -----------------------------------------------------------------------
 
@@ -188,10 +154,12 @@ class _Packer:
         shape[packing.axis] = -(-shape[packing.axis] // BLOCK)
         outs = self._outs(op, [*shape, BLOCK])
         maps = [
-            self._map(access, split, mode, is_constant(access.value))
+            self._weight_map(access, split)
+            if is_constant(access.value)
+            else self._map(access, split, mode)
             for access, mode in zip(view.reads, modes, strict=True)
         ]
-        maps.append(self._map(view.write, split, True, False))
+        maps.append(self._map(view.write, split, True))
         return self._make(op, view, split, operands, outs, maps, packing)
 
     def _operand(
@@ -226,33 +194,31 @@ class _Packer:
             self.weights[key] = constant.result
         return self.weights[key]
 
-    def _map(
-        self, access: Access, split: dict[int, int], packed: bool, constant: bool
-    ) -> AffineMapAttr:
-        """The access on the split loops."""
+    def _map(self, access: Access, split: dict[int, int], packed: bool) -> AffineMapAttr:
+        """The access on the split loops: d, .., d' where it is packed, else d * 16 + d'."""
         results: list[AffineExpr] = []
         inner: list[int] = []
         for form in access.index:
-            in_blocks = constant or (packed and (form.bare in split or form.bare is None))
-            terms: dict[int, int] = {}
-            for loop, factor in form.terms:
-                if loop not in split:
-                    terms[loop] = factor
-                elif in_blocks and (form.bare == loop or not constant):
-                    terms[loop] = factor
-                    inner.append(loop)
-                else:
-                    terms[loop], terms[split[loop]] = factor * BLOCK, factor
-            if in_blocks and not constant and form.bare is None and set(terms) & set(split):
-                terms = {d: c if d in split else c // BLOCK for d, c in terms.items()}
+            loops = form.loops() & set(split)
+            terms = dict(form.terms)
+            if packed and loops and form.bare is None:
+                # g * I + i in blocks of i: g steps over I / 16 of them.
+                terms = {d: c if d in loops else c // BLOCK for d, c in terms.items()}
+            if packed:
+                inner += loops
+            else:
+                for loop in loops:
+                    terms[split[loop]], terms[loop] = terms[loop], terms[loop] * BLOCK
             results.append(_expression(terms, form.constant))
-        if constant:
-            inner = sorted(inner, key=lambda loop: split[loop], reverse=True)
         results += [AffineDimExpr(split[loop]) for loop in inner]
-        return AffineMapAttr(AffineMap(self._loops(split, access), 0, tuple(results)))
+        return _map_of(split, results)
 
-    def _loops(self, split: dict[int, int], access: Access) -> int:
-        return max(split.values()) + 1
+    def _weight_map(self, access: Access, split: dict[int, int]) -> AffineMapAttr:
+        """The same for a constant, which is in blocks wherever a split loop stands alone."""
+        results = [_expression(dict(form.terms), form.constant) for form in access.index]
+        alone = [form.bare for form in access.index if form.bare in split]
+        inner = sorted((split[d] for d in alone if d is not None), reverse=True)
+        return _map_of(split, [*results, *(AffineDimExpr(d) for d in inner)])
 
     def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
         value = op.outputs[0]
@@ -322,7 +288,7 @@ class _Packer:
         for inner in before:
             if isinstance(inner, IndexOp) and inner.dim.value.data in split and inner.result.uses:
                 loop = inner.dim.value.data
-                rest = _index(split[loop])
+                rest = IndexOp(split[loop])
                 size = arith.ConstantOp(IntegerAttr.from_index_int_value(BLOCK))
                 product = arith.MuliOp(inner.result, size.result)
                 whole = arith.AddiOp(product.result, rest.result)
@@ -338,7 +304,7 @@ class _Packer:
             read.operands[0] = self._as_plain(read.tensor, op)
             return
         source = self._as_packed(read.tensor, op)
-        outer, inner = _index(packing.lane), _index(split[packing.lane])
+        outer, inner = IndexOp(packing.lane), IndexOp(split[packing.lane])
         block.insert_ops_before([outer, inner], read)
         new = ExtractOp(source, [outer.result, *read.indices[1:], inner.result], f32)
         block.insert_op_before(new, read)
@@ -346,8 +312,8 @@ class _Packer:
         block.erase_op(read)
 
 
-def _index(loop: int) -> IndexOp:
-    return IndexOp(loop)
+def _map_of(split: dict[int, int], results: Sequence[AffineExpr]) -> AffineMapAttr:
+    return AffineMapAttr(AffineMap(max(split.values()) + 1, 0, tuple(results)))
 
 
 def _expression(terms: dict[int, int], constant: int) -> AffineExpr:
@@ -374,6 +340,30 @@ def weights_of(value: SSAValue) -> Weights:
 
 def _tensor(value: SSAValue) -> Tensor:
     return Tensor(value, shape_of(value))
+
+
+def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tensor:
+    """A view of plain values as the same view of packed ones."""
+    x = operands[0]
+    match op:
+        case tensor.PadOp():
+            low = [int(n) for n in op.static_low.get_values()]
+            high = [int(n) for n in op.static_high.get_values()]
+            return b.pad(x, [*low, 0], [*high, 0], pad_value(op))
+        case tensor.ConcatOp():
+            return b.concat(operands, op.dim.value.data)
+        case tensor.ExtractSliceOp():
+            begin = [int(n) for n in op.static_offsets.get_values()]
+            size = list(shape_of(op.result))
+            begin[0], size[0] = begin[0] // BLOCK, -(-size[0] // BLOCK)
+            return b.slice(x, [*begin, 0], [*size, BLOCK])
+        case tensor.CollapseShapeOp():
+            return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
+        case tensor.ExpandShapeOp():
+            shape = list(shape_of(op.result))
+            shape[0] = -(-shape[0] // BLOCK)
+            return b.expand(x, [*groups_of(op), [len(shape)]], [*shape, BLOCK])
+    raise CompilerBug(f"{op.name} is no view")
 
 
 def pack(b: Builder, x: Tensor, axis: int) -> Tensor:

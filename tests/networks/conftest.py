@@ -151,7 +151,7 @@ def _weights(name: str, param: Path, folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def random_network() -> Callable[[int], Any]:
     """The network of a seed."""
-    for module in ("random_growth", "random_motifs", "random_network"):
+    for module in ("random_growth", "random_motifs", "random_pairs", "random_network"):
         loaded = _load(module)
     made: Callable[[int], Any] = loaded.random_network
     return made

@@ -104,6 +104,11 @@ class Growth:
         self.feeds[name] = self.values[name]
         return name
 
+    def take_back(self, name: str) -> None:
+        """Forget an input that nothing reads."""
+        self.lines = [line for line in self.lines if name not in line.outputs]
+        del self.values[name], self.feeds[name]
+
     def random(self, shape: Sequence[int]) -> Array:
         return self.rng.uniform(-1.5, 1.5, shape).astype(np.float32)
 
@@ -162,8 +167,8 @@ class Growth:
             return self.rng.uniform(0.3, 2.0, shape).astype(np.float32)
         return self.random(shape) / np.float32(max(1, int(np.prod(shape[1:]))) ** 0.5)
 
-    def try_motif(self, motif: Motif, blob: str) -> None:
-        """Let a motif grow, or nothing of it."""
+    def try_motif(self, motif: Motif, blob: str) -> bool:
+        """Let a motif grow, or nothing of it; whether it did."""
         before = len(self.lines), dict(self.values)
         try:
             motif(self, blob)
@@ -172,9 +177,11 @@ class Growth:
         except Rejected:
             del self.lines[before[0] :]
             self.values = before[1]
+            return False
+        return True
 
 
-Motif: TypeAlias = Callable[[Growth, str], object]
+Motif: TypeAlias = Callable[[Growth, str], str]
 
 
 def _sane(array: Array) -> bool:

@@ -87,14 +87,16 @@ def pointwise(net: Growth, x: str) -> str:
 
 def fused(net: Growth) -> Params:
     """Now and then an activation inside the host."""
-    return net.pick(FUSED) if net.chance(0.3) else {}
+    return net.pick(FUSED) if net.chance(0.2) else {}
 
 
 def host(net: Growth, x: str) -> str:
     """A layer with weights that the rank allows."""
     shape = net.shape(x)
-    if len(shape) == 1 or net.chance(0.15):
+    if len(shape) == 1 or net.chance(0.1):
         return inner_product(net, x)
+    if len(shape) == 2 and net.chance(0.3):
+        return product_of_matrices(net, x)
     return convolution(net, x)
 
 
@@ -106,12 +108,19 @@ def inner_product(net: Growth, x: str) -> str:
     return net.one("InnerProduct", x, **params, weight_data_size=outputs * columns, **fused(net))
 
 
-def convolution(net: Growth, x: str, **given: ParamValue) -> str:
+def convolution(
+    net: Growth,
+    x: str,
+    grouped: bool | None = None,
+    transposed: bool | None = None,
+    **given: ParamValue,
+) -> str:
     channels, *space = net.shape(x)
     dimensions = {1: "1D", 2: "", 3: "3D"}.get(len(space))
     if dimensions is None:
         raise Rejected
-    grouped, transposed = net.chance(0.4), net.chance(0.3)
+    grouped = net.chance(0.4) if grouped is None else grouped
+    transposed = net.chance(0.3) if transposed is None else transposed
     group = net.pick([g for g in range(1, channels + 1) if channels % g == 0]) if grouped else 1
     outputs = group * net.number(1, 3) if grouped else net.pick([1, 4, 8, channels])
     kernel = net.number(1, 3)
@@ -212,9 +221,10 @@ def constant_for(net: Growth, x: str) -> str:
     """A constant that broadcasts to x in one of many ways."""
     shape = net.shape(x)
     ones = (1,) * (len(shape) - 1)
-    options = [(1,), (shape[0],), (shape[0], *ones), (shape[-1],), (1, *ones), shape]
+    per_channel = [(shape[0],), (shape[0], *ones)]
+    options = [(1,), *per_channel * 3, (shape[-1],), (1, *ones), shape]
     made = [line.outputs[0] for line in net.lines if line.type == "MemoryData"]
-    if made and net.chance(0.3):
+    if made and net.chance(0.2):
         return net.pick(made)
     array = net.random(net.pick(options))
     return net.constant(np.ones_like(array) if net.chance(0.1) else array)
@@ -239,7 +249,7 @@ def binary(net: Growth, x: str) -> str:
 
 def affine(net: Growth, x: str) -> str:
     channels = net.shape(x)[0]
-    kind = net.number(0, 6)
+    kind = net.number(0, 8)
     if kind == 0:
         return net.one("BatchNorm", x, channels=channels, eps=net.pick([0.0, 1e-5, 1e-3]))
     if kind == 1:
@@ -250,15 +260,17 @@ def affine(net: Growth, x: str) -> str:
         return net.one("PReLU", x, num_slope=net.pick([1, channels]))
     if kind == 4:
         return net.one("Dropout", x, scale=net.pick([1.0, 0.5, -2.0]))
-    return binary_with_constant(net, x) if kind == 5 else binary_with_scalar(net, x)
+    if kind == 5:
+        return net.one("Power", x, scale=net.real(), shift=net.real())
+    return binary_with_scalar(net, x) if kind == 6 else binary_with_constant(net, x)
 
 
 def chain(net: Growth, x: str) -> str:
     """A host and what may be folded into it."""
-    x = host(net, x)
+    x = affine(net, x) if net.chance(0.15) else host(net, x)
     for _ in range(net.number(1, 4)):
-        x = affine(net, x) if net.chance(0.65) else activation(net, x)
-        if net.chance(0.1):
+        x = affine(net, x) if net.chance(0.7) else activation(net, x)
+        if net.chance(0.08):
             activation(net, x)  # a second reader, and an output
     return x
 
@@ -440,7 +452,7 @@ def padded(net: Growth, x: str) -> str:
 
 
 def idiom(net: Growth, x: str) -> str:
-    """Arithmetic that spells Swish, GELU or LayerNorm, or nearly."""
+    """Arithmetic that spells Swish, GELU, LayerNorm or RMSNorm, or nearly."""
     kind = net.number(0, 2)
     if kind == 0:
         gate = net.one("Sigmoid", x)
@@ -451,11 +463,16 @@ def idiom(net: Growth, x: str) -> str:
         y = net.one("BinaryOp", x, y, op_type=2)
         return net.one("BinaryOp", y, op_type=2, with_scalar=1, b=0.5)
     last: Params = {"reduce_all": 0, "axes": (-1,), "keepdims": 1, "fixbug0": 1}
-    centred = net.one("BinaryOp", x, net.one("Reduction", x, operation=3, **last), op_type=1)
+    mean = net.one("Reduction", x, operation=3, **last)
+    centred = net.one("BinaryOp", x, mean, op_type=1) if net.chance(0.5) else x
     square = net.one("UnaryOp", centred, op_type=4)
     variance = net.one("Reduction", square, operation=3, **last)
     shifted = net.one("BinaryOp", variance, op_type=0, with_scalar=1, b=1e-3)
-    return net.one("BinaryOp", centred, net.one("UnaryOp", shifted, op_type=5), op_type=3)
+    y = net.one("BinaryOp", centred, net.one("UnaryOp", shifted, op_type=5), op_type=3)
+    if net.chance(0.5):
+        return y
+    gain = net.constant(net.random(net.shape(x)[-1:]))
+    return net.one("BinaryOp", y, gain, op_type=net.pick([0, 2]))
 
 
 def means_in_a_row(net: Growth, x: str) -> str:
@@ -495,9 +512,10 @@ def masked(net: Growth, x: str) -> str:
 
 
 MOTIFS: list[Motif] = [
-    *[chain] * 5,
+    *[chain] * 7,
     *[views, neutral, squeeze_and_excite, product_after_product] * 2,
-    *[pointwise, pooling, normalization, reduction, channels_moved, product_of_matrices] * 2,
+    *[pointwise] * 6,
+    *[pooling, normalization, reduction, channels_moved, product_of_matrices] * 2,
     *[activation, pointwise, host, pooling, normalization, reduction, channels_moved],
     *[product_of_matrices, binary_with_constant, binary_with_scalar, binary, affine],
     *[batch_norm_without_variance, sum_of_products, eltwise, single_column_before_binary],

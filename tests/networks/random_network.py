@@ -4,8 +4,9 @@
     network.save(folder)                    # net.param and net.bin, as ncnn loads them
     network.feeds, network.outputs
 
-A network of 3 to 25 layers grows by motifs: single layers, and the chains that rewrites look for
-with everything that may stand in their way. The same seed gives the same network.
+A network of 3 to 25 layers starts with a layer with weights and one that may vanish in it, so that
+every pair occurs. It grows by motifs: single layers, and the chains that rewrites look for with
+everything that may stand in their way. The same seed gives the same network.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from ncc.dialects.ncnn.layer import Array
 from tests.networks.random_growth import MOST_LAYERS, Growth, Line
 from tests.networks.random_motifs import MOTIFS
+from tests.networks.random_pairs import planted
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,18 @@ def random_network(seed: int) -> RandomNetwork:
     """The network of a seed."""
     net = Growth(np.random.default_rng([seed, 7767517]))
     wanted = int(net.rng.integers(3, MOST_LAYERS - 4))
-    for _ in range(int(net.rng.integers(1, 3))):
+    rank, motif = planted(seed)
+    first = net.input(rank)
+    while not net.try_motif(motif, first):
+        net.take_back(first)
+        first = net.input(rank)
+    for _ in range(int(net.rng.integers(0, 2))):
         net.input(int(net.rng.choice([1, 2, 3, 3, 3, 3, 4])))
     attempts = 0
     while len(net.lines) < wanted or net.unused_inputs():
         attempts += 1
         unused = net.unused_inputs()
-        recent = [b for line in net.lines[-2:] for b in line.outputs]
+        recent = [b for line in net.lines[-2:] for b in line.outputs if b in net.values]
         blobs = unused or (recent if net.chance(0.75) else list(net.values))
         net.try_motif(net.pick(MOTIFS), net.pick(blobs))
         if attempts > 500:

@@ -14,7 +14,7 @@ from ncc.compiler import oracle
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.check_rewrites import require_equal_results
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.ncnn.optimize import optimize_module, pattern_names
 from ncc.compiler.read.network import read
 from ncc.compiler.verify import difference
 from ncc.compiler.write.network import write
@@ -84,6 +84,20 @@ def test_networks_are_varied(random_network: Grow) -> None:
 
 def _reads(network: Any) -> list[str]:
     return [blob for line in network.lines for blob in line.inputs]
+
+
+@pytest.mark.slow
+def test_every_fold_has_its_turn(random_network: Grow, tmp_path: Path) -> None:
+    """All folds into convolutions and inner products fire, and nine of ten patterns at least."""
+    fired: set[str] = set()
+    for _, param, bin in saved(range(ALL), random_network, tmp_path):
+        module = read(param, bin).module
+        infer_shapes(module)
+        fired |= {rewrite.pattern for rewrite in optimize_module(module)}
+    left = set(pattern_names()) - fired
+    folds = ("fuse_convolution", "fuse_deconvolution", "fuse_innerproduct")
+    assert not [name for name in left if name.startswith(folds)]
+    assert len(left) <= len(pattern_names()) // 10, left
 
 
 @needs_ncnn

@@ -32,7 +32,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import Activated, inner_product
+from ncc.dialects.ncnn.linear import Activated, inner_product, require_float
 from ncc.dialects.ncnn.window import (
     SAME_LOWER,
     SAME_UPPER,
@@ -339,8 +339,17 @@ class ConvolutionLayer(Filtering):
     pad_value = real(18)
     dynamic_weight = integer(19)
 
+    weight_data_int8_scales = Weight(lambda op: (op.weight_scales,) if op.int8_scale_term else None)
+    bottom_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term else None)
+    top_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term > 100 else None)
+
+    @property
+    def weight_scales(self) -> int:
+        """How many scales int8 weights have."""
+        return self.num_output
+
     def check(self) -> None:
-        _refuse_unsupported(self, "int8_scale_term", "dynamic_weight")
+        _refuse_unsupported(self, "dynamic_weight")
         super().check()
 
     def borders(self, sizes: Sequence[int]) -> list[Pad]:
@@ -357,6 +366,7 @@ class ConvolutionLayer(Filtering):
         return (self.num_output, *output_sizes(self.windows, self.padded(x)[0][1:], "kernel"))
 
     def reference(self, x: Array) -> Array:
+        require_float(self)
         _, pads = self.padded(x.shape)
         wide = np.pad(
             x.reshape(self.planes_of(x.shape)),
@@ -367,6 +377,7 @@ class ConvolutionLayer(Filtering):
         return self.activate_array(y)
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
+        require_float(self)
         _, pads = self.padded(x.shape)
         sizes = self.infer(x.shape)[1:]
         x = b.reshape(x, self.planes_of(x.shape))
@@ -403,6 +414,7 @@ class ConvolutionOp(OnPlane, ConvolutionLayer):
     def reference(self, x: Array) -> Array:
         if not self.takes_vector(x.shape):
             return super().reference(x)
+        require_float(self)
         y = self.filters_array().reshape(self.num_output, -1) @ x
         y = y if self.bias is None else y + self.bias.array()
         return self.activate_array(y)
@@ -410,6 +422,7 @@ class ConvolutionOp(OnPlane, ConvolutionLayer):
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         if not self.takes_vector(x.shape):
             return super().expand(b, x)
+        require_float(self)
         y = inner_product(b, x, self.filters_tensor(b), self.bias)
         return self.activate(b, y)
 
@@ -417,6 +430,10 @@ class ConvolutionOp(OnPlane, ConvolutionLayer):
 @layer("ConvolutionDepthWise", inputs=(1, 3))
 class ConvolutionDepthWiseOp(Grouped, OnPlane, ConvolutionLayer):
     """Convolution of (c, h, w) in groups of channels; depthwise where each channel is a group."""
+
+    @property
+    def weight_scales(self) -> int:
+        return self.group if self.int8_scale_term in (1, 101) else 1
 
 
 class DeconvolutionLayer(Filtering):

@@ -60,6 +60,12 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, bias: WeightAttr | None) -> 
     return b.sum((o,), over=r, of=x[r] * w[(o, *r)], init=init)
 
 
+def require_float(op: Layer) -> None:
+    """Raise NotImplementedError where a layer computes with int8 weights and int8 inputs."""
+    if term := getattr(op, "int8_scale_term", 0):
+        raise NotImplementedError(f"int8 arithmetic (int8_scale_term = {term})")
+
+
 def rows_by_matrix(
     b: Builder, x: Tensor, weight: WeightAttr | None, bias: WeightAttr | None
 ) -> Tensor:
@@ -83,10 +89,10 @@ class InnerProductOp(Activated):
 
     weight = Weight(lambda op: (op.num_output, op.weight_data_size // op.num_output), tagged=True)
     bias = Weight(lambda op: (op.num_output,) if op.bias_term else None)
+    weight_data_int8_scales = Weight(lambda op: (op.num_output,) if op.int8_scale_term else None)
+    bottom_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term else None)
 
     def check(self) -> None:
-        if self.int8_scale_term:
-            raise LayerError("int8 inner products are not supported yet", "int8_scale_term")
         check_positive(self, ["num_output", "weight_data_size"])
         if self.weight_data_size % self.num_output:
             raise LayerError(
@@ -109,6 +115,7 @@ class InnerProductOp(Activated):
         return (self.num_output,)
 
     def reference(self, x: Array) -> Array:
+        require_float(self)
         assert self.weight is not None
         rows = x if self.batched(x.shape) else x.reshape(1, -1)
         y = rows @ self.weight.array().T
@@ -117,6 +124,7 @@ class InnerProductOp(Activated):
         return self.activate_array(y.reshape(self.infer(x.shape)))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
+        require_float(self)
         assert self.weight is not None
         if self.batched(x.shape):
             return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))

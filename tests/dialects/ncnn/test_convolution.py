@@ -145,7 +145,6 @@ def test_a_kernel_of_one_has_no_loops_of_its_own(expand: Callable[..., Any]) -> 
         ({"weight_data_size": 5}, "weight_data_size"),
         ({"pad_left": -7}, "pad_left"),
         ({"activation_type": 9}, "activation_type"),
-        ({"int8_scale_term": 1}, "int8_scale_term"),
         ({"dynamic_weight": 1}, "dynamic_weight"),
     ],
 )

@@ -59,7 +59,6 @@ def test_inner_product_leaves_its_input_as_it_is(expand: Callable[..., Any]) -> 
         ({"num_output": 0}, "num_output"),
         ({"weight_data_size": -2}, "weight_data_size"),
         ({"weight_data_size": 13}, "weight_data_size"),
-        ({"int8_scale_term": 2}, "int8_scale_term"),
         ({"activation_type": 2}, "activation_params"),
     ],
 )

@@ -1,0 +1,63 @@
+"""Networks with int8 layers are optimized and written; compiling says what is missing."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler import oracle
+
+TAG_INT8 = 0x000D4B38
+
+PARAM = """7767517
+6 6
+Input data 0 1 data 0=6 1=5 2=4
+Convolution conv1 1 1 data conv1 0=8 1=3 4=1 5=1 6=288 8=2
+ReLU relu1 1 1 conv1 relu1
+ConvolutionDepthWise conv2 1 1 relu1 conv2 0=8 1=3 5=1 6=72 7=8 8=1
+Dropout drop 1 1 conv2 drop
+InnerProduct fc 1 1 drop prob 0=3 1=1 2=288 8=2
+"""
+
+
+def weights() -> bytes:
+    generator = np.random.default_rng(5)
+    out = b""
+    for count, outputs, scales in ((288, 8, 8), (72, 8, 8), (288, 3, 3)):
+        values = generator.integers(-90, 90, count).astype(np.int8).tobytes()
+        out += struct.pack("<I", TAG_INT8) + values + b"\0" * (-count % 4)
+        out += generator.standard_normal(outputs).astype("<f4").tobytes()
+        out += np.full(scales, 60.0, "<f4").tobytes()
+        out += np.full(1, 20.0, "<f4").tobytes()
+    return out
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> tuple[Path, Path]:
+    param, bin = tmp_path / "net.param", tmp_path / "net.bin"
+    param.write_text(PARAM)
+    bin.write_bytes(weights())
+    return param, bin
+
+
+@pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+def test_optimizing_keeps_the_numbers(network: tuple[Path, Path], tmp_path: Path) -> None:
+    """The Dropout goes, the quantized layers stay quantized, and ncnn computes the same."""
+    out = tmp_path / "out.param", tmp_path / "out.bin"
+    report = ncc.optimize(*network, *out)
+    assert "eliminate_dropout" in [rewrite.pattern for rewrite in report.rewrites]
+    assert out[1].read_bytes().count(struct.pack("<I", TAG_INT8)) == 3
+    x = np.random.default_rng(6).uniform(-1, 1, (4, 5, 6)).astype(np.float32)
+    before = oracle.run(*network, {"data": x}, ["prob"])["prob"]
+    after = oracle.run(*out, {"data": x}, ["prob"])["prob"]
+    np.testing.assert_allclose(after, before, rtol=1e-6)
+
+
+def test_compiling_names_the_layer(network: tuple[Path, Path]) -> None:
+    """int8 arithmetic is a thing that ncc cannot do yet, not a fault of the file."""
+    with pytest.raises(ncc.Unsupported, match=r"conv1.*int8 arithmetic"):
+        ncc.compile(*network)

@@ -138,9 +138,12 @@ def test_sample_of_layers(
             check(draw.sample(cases, count), tmp_path, level, target)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("type", TYPES)
-@pytest.mark.parametrize(("level", "target"), WAYS)
+@pytest.mark.parametrize(
+    ("level", "target"),
+    [pytest.param(*way, marks=pytest.mark.slow) for way in WAYS[:2]]
+    + [pytest.param(*way, marks=pytest.mark.sweep) for way in WAYS[2:]],
+)
 def test_all_layers(
     type: str,
     level: int,

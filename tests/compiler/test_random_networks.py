@@ -340,8 +340,16 @@ def test_random_networks(first: int, tmp_path: Path) -> None:
         check_seed(seed, tmp_path, [WAYS[seed % len(WAYS)]])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 1600, 20))
+BATCHES = range(1000, 1600, 20)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=pytest.mark.slow if first < 1120 else pytest.mark.sweep)
+        for first in BATCHES
+    ],
+)
 def test_many_random_networks(first: int, tmp_path: Path) -> None:
     """Twenty networks, each compiled in all ways."""
     for seed in range(first, first + 20):

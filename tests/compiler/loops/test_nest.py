@@ -66,7 +66,7 @@ class Recipe:
         self.epilogue = [
             draw.choice(["relu", "residual", "scale", "curve"]) for _ in range(draw.randint(0, 2))
         ]
-        self.padded = draw.random() < 0.4
+        self.padded = draw.random() < 0.4 and bool(self.data)
         self.pads = [(draw.randint(0, 2), draw.randint(0, 2)) for _ in self.data]
         self.border = draw.choice([0.0, -1.5])
 
@@ -252,7 +252,7 @@ def test_scalar_schedule(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-@pytest.mark.parametrize("seed", range(1000, 1030))
+@pytest.mark.parametrize("seed", range(1000, 1010))
 def test_many_more_schedules(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],

@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
 
-_X86_64_V3 = frozenset(
-    ["avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe", "popcnt", "sse4_2"]
-)
-_X86_64_V4 = _X86_64_V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-
 
 @dataclass(frozen=True)
 class Target:
@@ -47,9 +42,9 @@ class Target:
         raise Unsupported(f"target {name!r}", nearest=", ".join(known))
 
 
-AVX512 = Target("avx512", "x86-64-v4", _X86_64_V4, lanes=16, registers=32, fma=True)
-AVX2 = Target("avx2", "x86-64-v3", _X86_64_V3, lanes=8, registers=16, fma=True)
-BASELINE = Target("baseline", "x86-64", frozenset(), lanes=4, registers=16, fma=False)
+AVX512 = Target("avx512", "x86-64-v4", cpu.TARGETS["avx512"], lanes=16, registers=32, fma=True)
+AVX2 = Target("avx2", "x86-64-v3", cpu.TARGETS["avx2"], lanes=8, registers=16, fma=True)
+BASELINE = Target("baseline", "x86-64", cpu.TARGETS["baseline"], lanes=4, registers=16, fma=False)
 
 TARGETS = (AVX512, AVX2, BASELINE)
 """Widest first."""

@@ -123,7 +123,7 @@ def scalar(value: Operand, like: Attribute = f32) -> Scalar:
 
 
 _FASTMATH = (("fastmath", arith.FastMathFlagsAttr("none")),)
-_PREDICATES = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "uno": 14}
+_PREDICATES = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6}
 
 
 def _apply(operation: type[Operation], *operands: Operand) -> Scalar:
@@ -139,11 +139,6 @@ def _compare(predicate: str, a: Operand, b: Operand) -> Scalar:
 def equal(a: Operand, b: Operand) -> Scalar:
     """a == b, false where either is NaN."""
     return _compare("oeq", a, b)
-
-
-def is_nan(a: Operand) -> Scalar:
-    """Whether a is NaN."""
-    return _compare("uno", a, a)
 
 
 def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
@@ -251,19 +246,6 @@ def to_index(x: Scalar) -> Scalar:
     """A non-negative float, truncated, as an index."""
     whole = Apply(i32, arith.FPToSIOp, (x,))
     return Apply(index, arith.IndexCastOp, (whole,))
-
-
-def index_add(a: Scalar, b: Scalar | int) -> Scalar:
-    """The sum of two indices."""
-    return Apply(index, arith.AddiOp, (a, scalar(b, index)), _NO_OVERFLOW_FLAGS)
-
-
-def index_mul(a: Scalar, b: Scalar | int) -> Scalar:
-    """The product of two indices."""
-    return Apply(index, arith.MuliOp, (a, scalar(b, index)), _NO_OVERFLOW_FLAGS)
-
-
-_NO_OVERFLOW_FLAGS = (("overflowFlags", arith.IntegerOverflowAttr("none")),)
 
 
 def sigmoid(x: Scalar) -> Scalar:

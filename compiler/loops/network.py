@@ -30,6 +30,7 @@ from ncc.compiler.loops.entry import (
     write_run,
 )
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
+from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
@@ -170,7 +171,7 @@ class _NetworkWriter:
             return writer(kernel, schedule, name)
 
         chunks = nest.chunk_count(kernel, schedule)
-        return Unit(name, text, tuple(nest.kernel_types(kernel)), chunks, make)
+        return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
 
     def _launch(self, unit: Unit, places: Sequence[Place], layers: tuple[str, ...]) -> None:
         arguments = tuple(map(self._argument, places, unit.types))

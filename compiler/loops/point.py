@@ -1,0 +1,265 @@
+"""Writes what one point of a kernel computes: its reads, its bodies, the addresses of both.
+
+A point is one element, or a vector of neighbours along the lane. What varies along the lane is
+read as a vector, everything else once and spread only where it meets a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, tensor, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.linalg.ops import IndexOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_type
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.transpose import transposed
+
+Point = dict[int, int]
+"""Offsets of one point of the register tile, by loop."""
+
+
+@dataclass
+class State:
+    """Where the writer is: the base of every loop, tile sizes and vector length in force."""
+
+    bases: dict[int, SSAValue | int] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    lanes: int = 1
+
+
+def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
+    """The memrefs of a kernel's arguments: as many elements as it can reach, at least one."""
+    sizes = [1] * len(kernel.element_types)
+    for access in kernel.accesses():
+        reach = zip(access.coefficients, kernel.extents, strict=True)
+        size = 1 + access.offset + sum(c * (n - 1) for c, n in reach if c > 0)
+        sizes[access.argument] = max(sizes[access.argument], size)
+    return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
+
+
+class PointWriter:
+    """The function of one kernel, the place in it that is written, and what was read there."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        types: list[Attribute] = list(kernel_types(kernel))
+        self.entry = Block(arg_types=[*types, index, index])
+        self.builder = LoopBuilder(self.entry)
+        self.state = State()
+        self.cache: dict[object, SSAValue] = {}
+        self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
+
+    @property
+    def _vector_points(self) -> bool:
+        """Whether the points are vectors: the lane is parallel and wider than one element."""
+        return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
+
+    # --- reads ---------------------------------------------------------------------------------
+
+    def _address(self, access: Access, point: Point) -> SSAValue:
+        terms: list[tuple[SSAValue, int]] = []
+        constant = access.offset
+        for loop, coefficient in enumerate(access.coefficients):
+            if coefficient == 0:
+                continue
+            constant += coefficient * point.get(loop, 0)
+            base = self.state.bases.get(loop, 0)
+            if isinstance(base, int):
+                constant += coefficient * base
+            else:
+                terms.append((base, coefficient))
+        return self.builder.linear(terms, constant)
+
+    def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
+        """The element or vector of an access at a point, read once a tile step."""
+        lane = self.schedule.lane
+        if lane_moves and lane is not None and access.coefficients[lane] != 1:
+            return self._read_turned(access, point, lane)
+        distance, symbols = access.offset, []
+        for d, coefficient in enumerate(access.coefficients):
+            base = self.state.bases.get(d, 0)
+            if coefficient and not isinstance(base, int):
+                symbols.append((base, coefficient))
+            fixed = base if isinstance(base, int) else 0
+            distance += coefficient * (fixed + point.get(d, 0))
+        key = (access.argument, distance, tuple(symbols), lane_moves)
+        if key not in self.cache:
+            source = self.entry.args[access.argument]
+            lanes = self.state.lanes if lane_moves else 1
+            self.cache[key] = self.builder.load(source, self._address(access, point), lanes)
+        return self.cache[key]
+
+    def _read_turned(self, access: Access, point: Point, lane: int) -> SSAValue:
+        """One column of a square that was read by rows, along the loop that the schedule turns."""
+        turn, lanes = self.schedule.turn, self.state.lanes
+        if turn is None or self.state.sizes[turn] != lanes:
+            raise CompilerBug("a strided vector without a square around it")
+        rest = tuple((d, o) for d, o in sorted(point.items()) if d != turn)
+        key = ("turned", access, rest)
+        if (*key, 0) not in self.cache:
+            source = self.entry.args[access.argument]
+            rows = [
+                self.builder.load(source, self._address(access, {**point, turn: 0, lane: i}), lanes)
+                for i in range(lanes)
+            ]
+            for i, column in enumerate(transposed(self.builder, rows)):
+                self.cache[*key, i] = column
+        return self.cache[*key, point[turn]]
+
+    def _vector(self, value: SSAValue) -> SSAValue:
+        """A value as wide as the accumulators are."""
+        if self._vector_points and not isinstance(value.type, VectorType):
+            key = ("splat", value, self.state.lanes)
+            if key not in self.cache:
+                self.cache[key] = self.builder.splat(value, self.state.lanes)
+            return self.cache[key]
+        return value
+
+    # --- bodies -----------------------------------------------------------------------------
+
+    def _evaluate(
+        self, stage: Stage, point: Point, flight: SSAValue | None, folding: bool = False
+    ) -> SSAValue:
+        """What a body computes at a point; `flight` is the accumulator or the value so far."""
+        lane = self.schedule.lane
+        wide = self.state.lanes > 1 and (folding or self._vector_points)
+        moving: set[SSAValue] = set()
+        if wide and lane is not None:
+            vector_flight = flight is not None and isinstance(flight.type, VectorType)
+            moving = self._varying(stage, lane, vector_flight)
+        values: dict[SSAValue, SSAValue] = {}
+        if flight is not None and len(stage.body.args) > len(stage.inputs):
+            values[stage.body.args[-1]] = flight
+        arguments: dict[SSAValue, Access] = {}
+        for argument, access in zip(stage.body.args, stage.inputs, strict=False):
+            if access is not None:
+                arguments[argument] = access
+            elif flight is not None:
+                values[argument] = flight
+        if flight is not None and stage is self.kernel.anchor:
+            values[stage.body.args[-1]] = flight
+
+        def value_of(operand: SSAValue) -> SSAValue:
+            if operand not in values:
+                values[operand] = self._read(arguments[operand], point, operand in moving)
+            return values[operand]
+
+        for op in stage.body.ops:
+            if isinstance(op, YieldOp):
+                return value_of(op.operands[0])
+            fused = self._multiply_add(op, value_of)
+            if fused is not None:
+                values[op.results[0]] = fused
+            elif not self._feeds_multiply_add(op):
+                values[op.results[0]] = self._operation(op, value_of, moving, point)
+        raise CompilerBug("a body without a yield")
+
+    def _varying(self, stage: Stage, lane: int, vector_flight: bool) -> set[SSAValue]:
+        """What `varying` says, asked once instead of for every point."""
+        key = (stage.body, vector_flight)
+        if key not in self.moving:
+            self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
+        return self.moving[key]
+
+    def _operation(
+        self,
+        op: Operation,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: set[SSAValue],
+        point: Point,
+    ) -> SSAValue:
+        match op:
+            case arith.ConstantOp():
+                data = op.value
+                if isinstance(data, FloatAttr | IntegerAttr):
+                    return self.builder.constant(data.value.data, op.results[0].type)
+                raise CompilerBug(f"a body with the constant {data}")
+            case IndexOp():
+                return self._loop_index(op.dim.value.data, point)
+            case tensor.ExtractOp():
+                return self._extract(op, value_of, moving)
+        operands = [value_of(operand) for operand in op.operands]
+        result_type = op.results[0].type
+        if any(isinstance(o.type, VectorType) for o in operands):
+            operands = [self._wide(o) for o in operands]
+            result_type = vector_type(result_type, self.state.lanes)
+        return self.builder.add(type(op), operands, result_type, dict(op.properties))
+
+    def _wide(self, value: SSAValue) -> SSAValue:
+        if isinstance(value.type, VectorType):
+            return value
+        key = ("splat", value, self.state.lanes)
+        if key not in self.cache:
+            self.cache[key] = self.builder.splat(value, self.state.lanes)
+        return self.cache[key]
+
+    def _multiply_add(
+        self, op: Operation, value_of: Callable[[SSAValue], SSAValue]
+    ) -> SSAValue | None:
+        """acc + a * b as one fused operation."""
+        factor = _factor(op)
+        if factor is None:
+            return None
+        addend = next(o for o in op.operands if o is not factor.results[0])
+        values = [value_of(factor.operands[0]), value_of(factor.operands[1]), value_of(addend)]
+        if any(isinstance(v.type, VectorType) for v in values):
+            values = [self._wide(v) for v in values]
+            return self.builder.add(vector.FMAOp, values, values[0].type)
+        product_value = self.builder.add(
+            arith.MulfOp, values[:2], values[0].type, {"fastmath": _FASTMATH}
+        )
+        return self.builder.add(
+            arith.AddfOp, [product_value, values[2]], values[0].type, {"fastmath": _FASTMATH}
+        )
+
+    def _feeds_multiply_add(self, op: Operation) -> bool:
+        uses = list(op.results[0].uses) if op.results else []
+        return len(uses) == 1 and _factor(uses[0].operation) is op
+
+    def _loop_index(self, dim: int, point: Point) -> SSAValue:
+        loop = self.kernel.index_of[dim]
+        if loop is None:
+            return self.builder.constant(0)
+        base = self.state.bases.get(loop, 0)
+        offset = point.get(loop, 0)
+        if isinstance(base, int):
+            return self.builder.constant(base + offset)
+        return self.builder.linear([(base, 1)], offset)
+
+    def _extract(
+        self,
+        op: tensor.ExtractOp,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: Mapping[SSAValue, object] | set[SSAValue],
+    ) -> SSAValue:
+        """A read at computed coordinates: a vector when the last one runs along the lane."""
+        held = self.kernel.captured[op.tensor]
+        terms = [
+            (self.builder.local(value_of(at)), stride)
+            for at, stride in zip(op.indices, held.strides, strict=True)
+        ]
+        along = any(at in moving for at in op.indices)
+        lanes = self.state.lanes if along and self._vector_points else 1
+        source = self.entry.args[held.argument]
+        return self.builder.load(source, self.builder.linear(terms, 0), lanes)
+
+
+_FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+def _factor(op: Operation) -> arith.MulfOp | None:
+    """The product that an addition takes in, if nobody else reads it."""
+    if not isinstance(op, arith.AddfOp):
+        return None
+    for operand in reversed(op.operands):
+        owner = operand.owner
+        if isinstance(owner, arith.MulfOp) and len(list(operand.uses)) == 1:
+            return owner
+    return None

@@ -79,15 +79,21 @@ class Inline:
 
 @dataclass(frozen=True)
 class Random:
-    """Normal values of a seed, `mean + scale * n`: the same on every machine."""
+    """Values of a seed, the same on every machine: normal, `mean + scale * n`, or any bytes ("i1").
+
+    What is normal is float32; bytes are int8, all equally likely.
+    """
 
     seed: int
     stream: int
     scale: float = 1.0
     mean: float = 0.0
+    dtype: str = "f4"
 
     def read(self, count: int) -> Array:
         generator = np.random.default_rng([self.seed, self.stream])
+        if self.dtype == "i1":
+            return generator.integers(-128, 128, count, np.int8)
         values = generator.standard_normal(count, np.float32)
         return values * np.float32(self.scale) + np.float32(self.mean)
 
@@ -154,7 +160,42 @@ class Transformed:
         return made.ravel()[:count]
 
 
-Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed
+@dataclass(frozen=True)
+class Dequantized:
+    """Rows of whole numbers of `bits` bits, every `block` of a row divided by a scale of its own.
+
+    `of` (rows, bytes) holds them low bits first, in two's complement; `scales` is (rows, blocks).
+    A value is q * (1 / scale), each of both steps rounded to float32.
+    """
+
+    of: Weights
+    scales: Weights
+    bits: int
+    block: int
+
+    def read(self, count: int) -> Array:
+        columns = count // self.of.shape[0]
+        whole = unpack_integers(self.of.array(), self.bits, columns)
+        inverse = np.float32(1) / self.scales.array()
+        values = whole * np.repeat(inverse, self.block, axis=1)[:, :columns]
+        return np.asarray(values, np.float32).ravel()
+
+
+def unpack_integers(packed: Array, bits: int, columns: int) -> Array:
+    """The int8 (rows, columns) whose lowest `bits` bits stand one behind the other in each row.
+
+    packed: int8 (rows, bytes); the first number has the lowest bits of the first byte. bits: up to
+    8.
+    """
+    wide = np.pad(packed.view(np.uint8), [(0, 0), (0, 1)]).astype(np.uint16)
+    first = np.arange(columns) * bits
+    pairs = wide[:, first // 8] | wide[:, first // 8 + 1] << 8
+    fields = (pairs >> (first % 8).astype(np.uint16)).astype(np.int16) & (2**bits - 1)
+    sign = 1 << bits - 1
+    return np.asarray((fields ^ sign) - sign, np.int8)
+
+
+Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized
 
 
 @dataclass(frozen=True)
@@ -174,6 +215,10 @@ class Weights:
         """These values in blocks along some axes; see `Blocked`."""
         shape = [-(-n // block) if axis in axes else n for axis, n in enumerate(self.shape)]
         return Weights((*shape, *[block] * len(axes)), Blocked(self, axes, block))
+
+    def dequantized(self, scales: Weights, bits: int, block: int, columns: int) -> Weights:
+        """The rows of `columns` numbers that these bytes hold; see `Dequantized`."""
+        return Weights((self.shape[0], columns), Dequantized(self, scales, bits, block))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""
@@ -201,6 +246,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
+    #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07...">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
     """
@@ -234,6 +280,11 @@ class WeightAttr(Data[Weights]):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
                 return Weights(shape, Transformed(cls.parse_parameter(parser), rows))
+            if parser.parse_optional_keyword("dequantized"):
+                bits, block = parser.parse_integer(), parser.parse_integer()
+                scales = cls.parse_parameter(parser)
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).dequantized(scales, bits, block, shape[1])
             if parser.parse_optional_keyword("stored"):
                 path = parser.parse_str_literal()
                 offset = parser.parse_integer()
@@ -243,8 +294,9 @@ class WeightAttr(Data[Weights]):
                 return Weights(shape, Inline(bytes.fromhex(parser.parse_str_literal()), dtype))
             parser.parse_keyword("random")
             seed, stream = parser.parse_integer(), parser.parse_integer()
-            scale, mean = parser.parse_number(), parser.parse_number()
-            return Weights(shape, Random(seed, stream, float(scale), float(mean)))
+            scale, mean = float(parser.parse_number()), float(parser.parse_number())
+            dtype = parser.parse_optional_str_literal() or "f4"
+            return Weights(shape, Random(seed, stream, scale, mean, dtype))
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -257,6 +309,11 @@ class WeightAttr(Data[Weights]):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
                     printer.print_string(f"transformed [{shown}] of ")
                     WeightAttr(of).print_parameter(printer)
+                case Dequantized(of, scales, bits, block):
+                    printer.print_string(f"dequantized {bits} {block} ")
+                    WeightAttr(scales).print_parameter(printer)
+                    printer.print_string(" of ")
+                    WeightAttr(of).print_parameter(printer)
                 case Stored(path, offset, encoding):
                     printer.print_string("stored ")
                     printer.print_string_literal(path)
@@ -264,8 +321,9 @@ class WeightAttr(Data[Weights]):
                     printer.print_string_literal(encoding.value)
                 case Inline(data, dtype):
                     printer.print_string(f'inline "{dtype}" "{data.hex()}"')
-                case Random(seed, stream, scale, mean):
+                case Random(seed, stream, scale, mean, dtype):
                     printer.print_string(f"random {seed} {stream} {scale!r} {mean!r}")
+                    printer.print_string("" if dtype == "f4" else f' "{dtype}"')
 
 
 def _parse_integers(parser: AttrParser) -> tuple[int, ...]:

@@ -42,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "layer(*types, without=()): `case` runs over the recorded cases of layer types"
+        "markers",
+        "layer(*types, only=(), without=()): `case` runs over the recorded cases of layer types, "
+        "of those with a tag of `only` and none of `without`",
     )
 
 
@@ -62,8 +64,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reason = pytest.mark.skip(reason="there is no ../shared/cases beside the checkout")
         metafunc.parametrize("case", [pytest.param(None, marks=reason)])
         return
-    without = set(marker.kwargs.get("without", ()))
+    only, without = (set(marker.kwargs.get(key, ())) for key in ("only", "without"))
     cases = [case for type in marker.args for case in recorded(type) if not without & case.tags]
+    cases = [case for case in cases if not only or only & case.tags]
     metafunc.parametrize("case", cases, ids=str)
 
 

@@ -13,17 +13,9 @@ from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.arithmetic import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.convolution import Filtering
+from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr
-from ncc.dialects.ncnn.linear import (
-    COLUMN,
-    NO_C,
-    ROW,
-    SCALAR,
-    VECTOR_OF_ROWS,
-    Activated,
-    GemmOp,
-    InnerProductOp,
-)
+from ncc.dialects.ncnn.linear import Activated, InnerProductOp
 from ncc.dialects.weight import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2

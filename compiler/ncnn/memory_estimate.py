@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, NoopOp, SplitOp
 from ncc.dialects.ncnn.reshape import View
-from ncc.dialects.weight import Encoding, Inline, Stored
+from ncc.dialects.weight import Encoding, Inline, Random, Stored
 
 
 def blob_bytes(module: ModuleOp) -> int | None:
@@ -60,7 +60,7 @@ def weight_bytes(module: ModuleOp) -> int:
 
 def _bytes_of_one(weight: WeightAttr) -> int:
     match weight.data.source:
-        case Stored(encoding=Encoding.INT8) | Inline(dtype="i1"):
+        case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
             return 1
     return 4
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
+from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.records import LayerRecord, Source
 from ncc.dialects.ncnn.layer import Layer, Weight
 from ncc.dialects.weight import Encoding, Random, Shape, Stored, WeightAttr, Weights
@@ -109,6 +110,8 @@ class StoredWeights:
         for weight, shape in declared_weights(self.source, op, record):
             start = self.at
             encoding = self._encoding(weight, shape, record)
+            if weight.packed and encoding is not Encoding.INT8:
+                raise self._not_bytes(weight, record, encoding)
             size = math.prod(shape) * _VALUE_SIZE[encoding]
             if encoding is Encoding.CODEBOOK:
                 size += CODEBOOK_SIZE
@@ -131,6 +134,14 @@ class StoredWeights:
         tag = int.from_bytes(self.file.read(TAG_SIZE), "little")
         self.at += TAG_SIZE
         return TAGS.get(tag, Encoding.CODEBOOK)
+
+    def _not_bytes(self, weight: Weight, record: LayerRecord, found: Encoding) -> ModelError:
+        return self.source.error(
+            f"weight {weight.name!r} of {record} holds numbers packed into bytes",
+            record.position,
+            expected=f"the tag of int8 in {self.path}",
+            found=f"that of {found} at byte {self.at - TAG_SIZE}",
+        )
 
     def _require(
         self,
@@ -172,15 +183,19 @@ class RandomWeights:
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]:
         made = {}
         for weight, shape in declared_weights(self.source, op, record):
-            scale, mean = self._distribution(weight, shape)
+            scale, mean = self._distribution(op, weight, shape)
+            dtype = "i1" if weight.packed else "f4"
             made[weight.name] = WeightAttr(
-                Weights(shape, Random(self.seed, self.stream, scale, mean))
+                Weights(shape, Random(self.seed, self.stream, scale, mean, dtype))
             )
             self.stream += 1
         return made
 
     @staticmethod
-    def _distribution(weight: Weight, shape: Shape) -> tuple[float, float]:
+    def _distribution(op: Layer, weight: Weight, shape: Shape) -> tuple[float, float]:
+        if weight.around is not None:
+            mean = weight.around(op)
+            return 0.1 * mean, mean
         is_offset = any(word in weight.name for word in ("bias", "mean", "beta"))
         if is_offset:
             return 0.1, 0.0

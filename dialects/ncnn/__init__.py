@@ -6,6 +6,7 @@ from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
 from ncc.dialects.ncnn import convolution_nd as convolution_nd
 from ncc.dialects.ncnn import detection as detection
+from ncc.dialects.ncnn import gemm as gemm
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import normalization as normalization

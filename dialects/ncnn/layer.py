@@ -202,13 +202,24 @@ class Weight(property):
     """One weight of a layer, in the order ncnn loads them.
 
     `shape` computes its shape from the layer; None means that this layer has no such weight.
-    `tagged` buffers start with a tag that tells their encoding, the others are raw fp32.
+    `tagged` buffers start with a tag that tells their encoding, the others are raw fp32. `packed`
+    ones are tagged, and bytes that hold numbers of another size. `around` tells what the values
+    should lie around where somebody makes them up and their size matters.
     """
 
-    def __init__(self, shape: Callable[[Any], Shape | None], *, tagged: bool = False) -> None:
+    def __init__(
+        self,
+        shape: Callable[[Any], Shape | None],
+        *,
+        tagged: bool = False,
+        packed: bool = False,
+        around: Callable[[Any], float] | None = None,
+    ) -> None:
         super().__init__()
         self.shape = shape
-        self.tagged = tagged
+        self.tagged = tagged or packed
+        self.packed = packed
+        self.around = around
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -1,9 +1,8 @@
-"""Matrix products: InnerProduct, Gemm, MatMul."""
+"""Matrix products: InnerProduct and MatMul."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -22,7 +21,6 @@ from ncc.dialects.ncnn.layer import (
     WeightAttr,
     integer,
     layer,
-    real,
     reals,
 )
 from ncc.dialects.ncnn.window import check_positive
@@ -129,193 +127,6 @@ class InnerProductOp(Activated):
         if self.batched(x.shape):
             return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))
         return self.activate(b, inner_product(b, x, b.weight(self.weight), self.bias))
-
-
-NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
-"""What Gemm adds: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The extents of a product (M, K) x (K, N), and how C is spread over (M, N)."""
-
-    m: int
-    n: int
-    k: int
-    c: int
-
-
-@layer("Gemm", inputs=(0, 3))
-class GemmOp(Layer):
-    """alpha * (A B + beta * C), each of A, B, C an input or a constant, A and B transposed or not.
-
-    A is (M, K), or (K, M) with transA; B is (K, N), or (N, K) with transB; (M, 1, K) does as well.
-    The result is (M, N), with output_N1M (M, 1, N), with output_transpose its transpose.
-    """
-
-    alpha = real(0, 1.0)
-    beta = real(1, 1.0)
-    transA = integer(2)
-    transB = integer(3)
-    constantA = integer(4)
-    constantB = integer(5)
-    constantC = integer(6)
-    constantM = integer(7)
-    constantN = integer(8)
-    constantK = integer(9)
-    constant_broadcast_type_C = integer(10)
-    output_N1M = integer(11)
-    output_elempack = integer(12)
-    output_elemtype = integer(13)
-    output_transpose = integer(14)
-    quantize_term = integer(18)
-    constant_TILE_M = integer(20)
-    constant_TILE_N = integer(21)
-    constant_TILE_K = integer(22)
-
-    A_data = Weight(lambda op: op.shape_of_a if op.constantA else None, tagged=True)
-    B_data = Weight(lambda op: op.shape_of_b if op.constantB else None, tagged=True)
-    C_data = Weight(lambda op: op.shape_of_c if op.constantC else None, tagged=True)
-
-    @property
-    def shape_of_a(self) -> Shape:
-        shape = (self.constantM, self.constantK)
-        return shape[::-1] if self.transA else shape
-
-    @property
-    def shape_of_b(self) -> Shape:
-        shape = (self.constantK, self.constantN)
-        return shape[::-1] if self.transB else shape
-
-    @property
-    def shape_of_c(self) -> Shape | None:
-        """The shape of a constant C."""
-        m, n = self.constantM, self.constantN
-        shapes: tuple[Shape, ...] = ((1,), (m,), (m, 1), (m, n), (n,))
-        kind = self.constant_broadcast_type_C
-        return None if kind == NO_C else shapes[kind]
-
-    def check(self) -> None:
-        if self.quantize_term:
-            raise LayerError("quantized Gemm is not supported yet", "quantize_term")
-        if self.output_elemtype not in (0, 1):
-            raise LayerError(
-                f"output_elemtype {self.output_elemtype} is not supported: results are fp32",
-                "output_elemtype",
-            )
-        kind = self.constant_broadcast_type_C
-        if not NO_C <= kind <= ROW:
-            raise LayerError(
-                f"constant_broadcast_type_C is {kind}, none of -1 to 4", "constant_broadcast_type_C"
-            )
-        needed = "MK" * bool(self.constantA) + "NK" * bool(self.constantB)
-        if self.constantC:
-            needed += {VECTOR_OF_ROWS: "M", COLUMN: "M", FULL: "MN", ROW: "N"}.get(kind, "")
-        check_positive(self, [f"constant{extent}" for extent in needed])
-        dynamic = (not self.constantA) + (not self.constantB)
-        most = dynamic + (not self.constantC)
-        if not dynamic <= len(self.operands) <= most:
-            raise LayerError(
-                f"Gemm has {len(self.operands)} inputs, but its constants leave {dynamic} to {most}"
-            )
-
-    def sizes(self, shapes: Sequence[Shape]) -> Sizes:
-        """M, N, K and the form of C; `LayerError` where the operands do not fit."""
-        given = list(shapes)
-        a = self.shape_of_a if self.constantA else _matrix(given.pop(0))
-        b = self.shape_of_b if self.constantB else _matrix(given.pop(0))
-        m, k = a[::-1] if self.transA else a
-        other, n = b[::-1] if self.transB else b
-        if k != other:
-            raise LayerError(f"A {a} and B {b} do not fit: K is {k} in A and {other} in B")
-        if self.constantC:
-            c = self.constant_broadcast_type_C
-            held = self.shape_of_c
-            if c != NO_C and _broadcast(held or (), m, n) is None:
-                raise LayerError(f"C {held} cannot be added to a result of {(m, n)}")
-        elif given:
-            found = _broadcast(given[0], m, n)
-            if found is None:
-                raise LayerError(f"C {given[0]} cannot be added to a result of {(m, n)}")
-            c = found
-        else:
-            c = NO_C
-        return Sizes(m, n, k, c)
-
-    def infer(self, *shapes: Shape) -> Shape:
-        sizes = self.sizes(shapes)
-        rows, columns = (sizes.m, sizes.n)[:: -1 if self.output_transpose else 1]
-        return (rows, 1, columns) if self.output_N1M else (rows, columns)
-
-    def reference(self, *inputs: Array) -> Array:
-        sizes = self.sizes([x.shape for x in inputs])
-        given = list(inputs)
-        a = self.A_data.array() if self.A_data else given.pop(0)
-        b = self.B_data.array() if self.B_data else given.pop(0)
-        a, b = a.reshape(_matrix(a.shape)), b.reshape(_matrix(b.shape))
-        y = (a.T if self.transA else a) @ (b.T if self.transB else b)
-        if sizes.c != NO_C:
-            c = self.C_data.array() if self.C_data else given.pop(0)
-            y = y + np.float32(self.beta) * c.reshape(_SPREAD[sizes.c](sizes))
-        y = np.asarray(y * np.float32(self.alpha))
-        return (y.T if self.output_transpose else y).reshape(self.infer(*(x.shape for x in inputs)))
-
-    def expand(self, b: Builder, *inputs: Tensor) -> Tensor:
-        shape = self.infer(*(x.shape for x in inputs))
-        sizes = self.sizes([x.shape for x in inputs])
-        given = list(inputs)
-        left = b.weight(self.A_data) if self.A_data else given.pop(0)
-        right = b.weight(self.B_data) if self.B_data else given.pop(0)
-        left, right = (b.reshape(x, _matrix(x.shape)) for x in (left, right))
-        init: Tensor | float = 0.0
-        if sizes.c != NO_C:
-            init = self._expand_c(b, b.weight(self.C_data) if self.C_data else given.pop(0), sizes)
-        m, n, k = b.loops("m n k")
-        a_cell = left[k, m] if self.transA else left[m, k]
-        b_cell = right[n, k] if self.transB else right[k, n]
-        stationary_a = self.constantA and not self.constantB
-        term = b_cell * a_cell if stationary_a else a_cell * b_cell
-        y = b.sum((n, m) if self.output_transpose else (m, n), over=(k,), of=term, init=init)
-        if self.alpha != 1.0:
-            at = b.loops_of(y.shape)
-            y = b.map(at, y[at] * self.alpha)
-        return b.expand(y, [[0], [1, 2]], shape) if self.output_N1M else y
-
-    def _expand_c(self, b: Builder, c: Tensor, sizes: Sizes) -> Tensor:
-        """beta * C at every place of the result."""
-        m, n = b.loops(f"m:{sizes.m} n:{sizes.n}")
-        row, column = _SPREAD[sizes.c](sizes)
-        at: list[Index] = [m if row > 1 else 0, n if column > 1 else 0]
-        if c.rank == 1:
-            at = at[1:] if column > 1 else at[:1]
-        value = c[at] if self.beta == 1.0 else c[at] * self.beta
-        return b.map((n, m) if self.output_transpose else (m, n), value)
-
-
-_SPREAD: Mapping[int, Callable[[Sizes], tuple[int, int]]] = {
-    SCALAR: lambda sizes: (1, 1),
-    VECTOR_OF_ROWS: lambda sizes: (sizes.m, 1),
-    COLUMN: lambda sizes: (sizes.m, 1),
-    FULL: lambda sizes: (sizes.m, sizes.n),
-    ROW: lambda sizes: (1, sizes.n),
-}
-"""C as a matrix that broadcasts to (M, N), by its form."""
-
-
-def _matrix(shape: Shape) -> Shape:
-    """An operand of Gemm as a matrix: (rows, 1, columns) is one."""
-    if len(shape) == 3 and shape[1] == 1:
-        return (shape[0], shape[2])
-    if len(shape) != 2:
-        raise LayerError(f"operand {shape} of Gemm is no matrix")
-    return shape
-
-
-def _broadcast(c: Shape, m: int, n: int) -> int | None:
-    """How a C of this shape is added to (M, N); a vector of M == N cells is a row."""
-    forms: list[tuple[Shape, int]] = [((1,), SCALAR), ((m,), VECTOR_OF_ROWS), ((n,), ROW)]
-    forms += [((m, 1), COLUMN), ((m, n), FULL), ((1, n), ROW)]
-    return next((form for shape, form in reversed(forms) if shape == c), None)
 
 
 @layer("MatMul", inputs=2)

@@ -1,9 +1,8 @@
-"""Matrix products: InnerProduct, Gemm, MatMul."""
+"""Matrix products: InnerProduct and MatMul."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("InnerProduct", "Gemm", "MatMul", without=["int8", "block_quant"])
+@pytest.mark.layer("InnerProduct", "MatMul", without=["int8"])
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
@@ -73,69 +72,6 @@ def test_inner_product_refuses_other_sizes(check_layer: Check) -> None:
     """The number of elements must be that of a row of the weights."""
     with pytest.raises(LayerError, match="has 7 elements, but the weights take 6"):
         check_layer("InnerProduct", INNER, [ramp(7)], [ramp(12), BIAS])
-
-
-M, N, K = 3, 4, 2
-A, B = ramp(M, K) - 2, ramp(K, N) - 3
-SIZES = {"constantM": M, "constantN": N, "constantK": K}
-
-
-@pytest.mark.parametrize("constants", list(product((0, 1), repeat=2)))
-@pytest.mark.parametrize("transposed", list(product((0, 1), repeat=3)))
-def test_gemm_forms(
-    constants: tuple[int, int], transposed: tuple[int, int, int], check_layer: Check
-) -> None:
-    """A and B constant or not, transposed or not, and the result transposed or not."""
-    a, b = (A.T if transposed[0] else A), (B.T if transposed[1] else B)
-    params = {
-        **SIZES, "transA": transposed[0], "transB": transposed[1],
-        "output_transpose": transposed[2], "constantA": constants[0], "constantB": constants[1],
-    }  # fmt: skip
-    inputs = [x for x, constant in zip((a, b), constants, strict=True) if not constant]
-    weights = [x for x, constant in zip((a, b), constants, strict=True) if constant]
-    expected = (A @ B).T if transposed[2] else A @ B
-    check_layer("Gemm", params, inputs, weights, expected=[expected])
-
-
-C = [(0, (1,)), (1, (M,)), (2, (M, 1)), (3, (M, N)), (4, (N,))]
-
-
-@pytest.mark.parametrize("constant", [0, 1])
-@pytest.mark.parametrize(("form", "shape"), C)
-def test_gemm_adds_c(form: int, shape: tuple[int, ...], constant: int, check_layer: Check) -> None:
-    """alpha (A B + beta C), C a number, a value a row or column, or a matrix."""
-    c = ramp(*shape) + 1
-    spread = c[:, None] if form == 1 else c
-    params = {
-        **SIZES, "alpha": 2.0, "beta": 0.5, "constantC": constant,
-        "constant_broadcast_type_C": form, "output_N1M": 1,
-    }  # fmt: skip
-    expected = (2 * (A @ B + 0.5 * spread))[:, None, :].astype(np.float32)
-    given, held = ([A, B], [c]) if constant else ([A, B, c], [])
-    check_layer("Gemm", params, given, held, expected=[expected])
-
-
-def test_gemm_takes_a_vector_of_a_square_as_a_row(check_layer: Check) -> None:
-    """Where M equals N, C of that length is added to each row."""
-    expected = np.array([[1, 2], [1, 2]], np.float32)
-    zeros = np.zeros((2, 2), np.float32)
-    check_layer("Gemm", {}, [zeros, zeros, np.array([1, 2], np.float32)], expected=[expected])
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"constantA": 1}, "constantM is 0"),
-        ({"quantize_term": 2}, "quantized Gemm"),
-        ({"constant_broadcast_type_C": 5}, "none of -1 to 4"),
-        ({"transB": 1}, "do not fit: K is 2 in A and 4 in B"),
-        ({"output_elemtype": 2}, "results are fp32"),
-    ],
-)
-def test_gemm_refuses(params: dict[str, int], message: str, check_layer: Check) -> None:
-    """Constants without sizes, unknown forms, matrices that do not fit."""
-    with pytest.raises(LayerError, match=message):
-        check_layer("Gemm", params, [A, B])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ import click
 from ncc.compiler.commands.arguments import (
     BIN,
     PARAM,
+    SHAPES,
+    Shapes,
     all_of,
     named_file,
     named_shape,
@@ -124,14 +126,14 @@ def ncc() -> None:
 @COMPILING
 @click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
 @click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
-@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+@SHAPES
 @click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
 def compile_command(
     param: str,
     bin: str | None,
     out: str | None,
     emit: tuple[str, ...] | None,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    shapes: Shapes,
     outputs: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -142,6 +144,7 @@ def compile_command(
     stdout unless -o names a file, or a folder for several.
     """
     from ncc.compiler import pipeline
+    from ncc.compiler.late import settled
 
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
@@ -150,7 +153,7 @@ def compile_command(
         write_levels(texts, emit, stem(param), out)
         return
     with progress(f"compiling {param}"):
-        model = pipeline.compile(param, bin, **options)
+        model = settled(pipeline.compile(param, bin, **options))
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     model.save(path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
@@ -177,7 +180,7 @@ def run_command(
     param: str,
     bin: str | None,
     given: tuple[tuple[str, str], ...],
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    shapes: Shapes,
     wanted: tuple[tuple[str, str | None], ...],
     seed: int,
     **options: Any,
@@ -194,10 +197,13 @@ def run_command(
         model = loaded(param, bin, shapes, options)
     else:
         from ncc.compiler import pipeline
+        from ncc.compiler.late import settled
 
-        known = {name: array.shape for name, array in feeds.items()} | dict(shapes)
+        known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
         with progress(f"compiling {param}"):
-            model = pipeline.compile(param, bin, input_shapes=known, outputs=names, **options)
+            model = settled(
+                pipeline.compile(param, bin, input_shapes=known, outputs=names, **options)
+            )
     missing = [binding for binding in model.inputs if binding.name not in feeds]
     values = model.run({**random_feeds(missing, seed), **feeds}, names)
     for name, array in values.items():
@@ -217,7 +223,7 @@ def verify_command(
     param: str,
     bin: str | None,
     given: tuple[tuple[str, str], ...],
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    shapes: Shapes,
     **options: Any,
 ) -> int:
     """Hold compiled code against the layers' references and against ncnn, blob by blob.
@@ -278,7 +284,7 @@ def stem(param: str) -> str:
 def signature(binding: Binding) -> str:
     """One input or output in a line."""
     rows = " (rows: at most)" if binding.dynamic else ""
-    return f"{binding.name}  {binding.dtype} {'x'.join(map(str, binding.shape))}{rows}"
+    return f"{binding.name}  {binding.dtype} {binding.extents}{rows}"
 
 
 def summary(name: str, array: np.ndarray[Any, Any]) -> str:

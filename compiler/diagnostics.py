@@ -25,7 +25,8 @@ class Problem:
     """One thing that is wrong in a model file.
 
     line and column count from 1; column is that of the first character at fault and `width` the
-    number of characters at fault.  source_line is the text of the line without its end.
+    number of characters at fault.  source_line is the text of the line without its end.  how: what
+    the user can do to go on.
     """
 
     message: str
@@ -37,6 +38,7 @@ class Problem:
     found: str | None = None
     suggestion: str | None = None
     width: int = 1
+    how: str | None = None
 
     def __str__(self) -> str:
         places = [None if self.path is None else os.fspath(self.path)]
@@ -53,6 +55,8 @@ class Problem:
             lines.append(f"  found {self.found}")
         if self.suggestion is not None:
             lines.append(f"  did you mean {self.suggestion!r}?")
+        if self.how is not None:
+            lines.append(f"  to go on: {self.how}")
         return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.compiler.late import OpenBinding, open_shape_error
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
@@ -16,8 +17,15 @@ Array: TypeAlias = NDArray[Any]
 
 
 def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
-    """An array for every input, uniform in -1..1: the same for the same seed on every machine."""
+    """An array for every input, uniform in -1..1: the same for the same seed on every machine.
+
+    Raises InputError for an input whose shape is open.
+    """
     generator = np.random.default_rng(seed)
+    inputs = list(inputs)
+    for binding in inputs:
+        if isinstance(binding, OpenBinding) and binding.is_open:
+            raise open_shape_error(binding)
     return {
         binding.name: generator.uniform(-1, 1, binding.shape).astype(binding.dtype)
         for binding in inputs

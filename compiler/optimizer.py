@@ -124,7 +124,7 @@ def optimize(
     end: str | None = None,
     off: Collection[str] = (),
     keep: Collection[str] = (),
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     verify_rewrites: bool = False,
     dry_run: bool = False,
 ) -> OptimizeReport:
@@ -170,7 +170,7 @@ def optimize_network(
     end: str | None = None,
     off: Collection[str] = (),
     keep: Collection[str] = (),
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     verify_rewrites: bool = False,
 ) -> Optimized:
     """The same without writing; the network before and after as modules."""
@@ -210,7 +210,9 @@ class _Check:
         return reason
 
 
-def _infer(module: ModuleOp, input_shapes: Mapping[str, Sequence[int]] | None) -> tuple[str, ...]:
+def _infer(
+    module: ModuleOp, input_shapes: Mapping[str, Sequence[int | None]] | None
+) -> tuple[str, ...]:
     """Infer what shapes there are; what is not known is a warning, for ncnn runs the file as well.
 
     Without shapes fewer rewrites are proved; none becomes wrong.
@@ -224,14 +226,14 @@ def _infer(module: ModuleOp, input_shapes: Mapping[str, Sequence[int]] | None) -
     return ()
 
 
-def _state_shapes(module: ModuleOp, asked: Mapping[str, Sequence[int]]) -> None:
+def _state_shapes(module: ModuleOp, asked: Mapping[str, Sequence[int | None]]) -> None:
     """Let Inputs say the shapes that were asked for: rewrites may rest on them."""
     for op in Network.of(module).layers:
         if isinstance(op, InputOp) and len(op.results) == 1 and op.blob_names[0] in asked:
             shape = asked[op.blob_names[0]]
             extents = dict(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
             for axis in ("w", "h", "d", "c"):
-                op.properties[axis] = to_attribute("int", extents.get(axis, 0))
+                op.properties[axis] = to_attribute("int", extents.get(axis) or 0)
 
 
 def _return_collected(module: ModuleOp) -> None:

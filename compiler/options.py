@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
+from ncc.dialects.ncnn.layer import OpenShape
 from ncc.runtime.errors import InputError
 
 OPT_LEVELS = {
@@ -26,15 +27,16 @@ class Options:
     """The choices of one compilation, checked.
 
     input_shapes: shapes in numpy order by blob name, for inputs whose shape the file leaves open
-    or that shall have another one. outputs: blobs to compute; None stands for those that no layer
-    reads. random_weights: a seed to make weights up from, instead of a .bin file.
+    or that shall have another one; None stands for an extent that is settled later. outputs: blobs
+    to compute; None stands for those that no layer reads. random_weights: a seed to make weights
+    up from, instead of a .bin file.
     """
 
     opt_level: int = 2
     num_threads: int = 1
     target: Target = field(default_factory=lambda: Target.of("host"))
     precision: str = "fp32"
-    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    input_shapes: Mapping[str, OpenShape] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
 
@@ -46,7 +48,7 @@ class Options:
         if self.precision not in PRECISIONS:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in self.input_shapes.items():
-            if not 1 <= len(shape) <= 4 or min(shape) < 1:
+            if not 1 <= len(shape) <= 4 or any(n is not None and n < 1 for n in shape):
                 wanted = "1 to 4 positive extents"
                 raise InputError(f"no shape for input {name!r}", name, wanted, repr(shape))
 
@@ -57,7 +59,7 @@ class Options:
         num_threads: int = 1,
         target: str = "host",
         precision: str = "fp32",
-        input_shapes: Mapping[str, Iterable[int]] | None = None,
+        input_shapes: Mapping[str, Iterable[int | None]] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
     ) -> Options:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
@@ -27,6 +29,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.cache import Cache, cache_of, key_of
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.late import LateModel, OpenBinding
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
@@ -39,10 +42,13 @@ from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import read
+from ncc.dialects.ncnn.layer import Shape
+from ncc.dialects.ncnn.network import Network
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.session import Model
@@ -59,7 +65,7 @@ def compile(
     *,
     opt_level: int = 2,
     num_threads: int = 1,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     outputs: Sequence[str] | None = None,
     target: str = "host",
     precision: str = "fp32",
@@ -69,9 +75,12 @@ def compile(
 
     bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
     run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
-    the file leaves them open or others are wanted. outputs: blobs to return; by default those
-    that no layer reads. target: "host", "avx512", "avx2" or "baseline". random_weights: a seed to
-    make weights up from.
+    the file leaves them open or others are wanted; None in them leaves an extent open. outputs:
+    blobs to return; by default those that no layer reads. target: "host", "avx512", "avx2" or
+    "baseline". random_weights: a seed to make weights up from.
+
+    Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
+    when it is first called with arrays of some shapes, and kept for them.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
     InputError for options out of range.
@@ -85,8 +94,17 @@ def compile(
         precision=precision,
         random_weights=random_weights,
     )
-    with _tuned_interpreter():
-        return Model(_Compilation(param, bin, options, cache_of(os.environ)).artifact())
+    compilation = _Compilation(param, bin, options, cache_of(os.environ))
+    inputs = compilation.inputs()
+    if not any(binding.is_open for binding in inputs):
+        return Model(compilation.artifact())
+    return LateModel(
+        lambda shapes: compilation.at(shapes).artifact(),
+        inputs,
+        Network.of(compilation.source).output_names,
+        target=options.target.name,
+        num_threads=num_threads,
+    )
 
 
 def stages(
@@ -111,12 +129,30 @@ class _Compilation:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.context = Context()
 
+    @cached_property
+    def source(self) -> ModuleOp:
+        """The network as it stands in its files, which are read once."""
+        options = self.options
+        return read(
+            self.param, self.bin, random_weights=options.random_weights, outputs=options.outputs
+        ).module
+
+    def inputs(self) -> list[OpenBinding]:
+        """What is known of the inputs before anything is fed."""
+        known = open_shapes(self.source, self.options.input_shapes)
+        return [OpenBinding.of(name, shape) for name, shape in known.items()]
+
+    def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
+        """The same network for other shapes of its inputs; its files are not read again."""
+        options = replace(self.options, input_shapes=shapes)
+        other = _Compilation(self.param, self.bin, options, self.cache)
+        other.source = self.source
+        return other
+
     def network(self) -> ModuleOp:
         """The ncnn level, shapes known, canonical from -O1 on."""
         options = self.options
-        module = read(
-            self.param, self.bin, random_weights=options.random_weights, outputs=options.outputs
-        ).module
+        module = self.source.clone()
         infer_shapes(module, options.input_shapes)
         if options.opt_level >= 1:
             canonicalize(module, exact=options.opt_level == 1)
@@ -194,6 +230,10 @@ class _Compilation:
 
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""
+        with _interpreter.tuned():
+            return self._artifact()
+
+    def _artifact(self) -> Artifact:
         module = self.structured(self.network())
         planned = plan(module)
         loops = self.loops(module, planned)
@@ -259,20 +299,37 @@ def _constant(root: Root) -> NDArray[np.generic]:
     raise CompilerBug(f"a constant made by {op}")
 
 
-@contextmanager
-def _tuned_interpreter() -> Iterator[None]:
-    """Python's settings while compiling.
+class _Interpreter:
+    """Python's settings while anything is compiled, by one thread or by several.
 
     The IR has many objects and no garbage worth looking for: without collection a quarter of the
     time is saved. LLVM's thread needs the interpreter's lock for a moment between two calls, and
     waits a whole switch interval for it.
     """
-    enabled, interval = gc.isenabled(), sys.getswitchinterval()
-    gc.disable()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(interval)
-        if enabled:
-            gc.enable()
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._compiling = 0
+        self._before = (True, 0.0)
+
+    @contextmanager
+    def tuned(self) -> Iterator[None]:
+        with self._lock:
+            if not self._compiling:
+                self._before = gc.isenabled(), sys.getswitchinterval()
+                gc.disable()
+                sys.setswitchinterval(SWITCH_SECONDS)
+            self._compiling += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._compiling -= 1
+                if not self._compiling:
+                    enabled, interval = self._before
+                    sys.setswitchinterval(interval)
+                    if enabled:
+                        gc.enable()
+
+
+_interpreter = _Interpreter()

@@ -26,6 +26,7 @@ from ncc.compiler import oracle, pipeline
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.interpret import run_layers
+from ncc.compiler.late import settled
 from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
@@ -87,7 +88,7 @@ def verify(
     opt_level: int = 2,
     num_threads: int = 1,
     target: str = "host",
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     random_weights: int | None = None,
 ) -> Report:
     """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
@@ -101,10 +102,10 @@ def verify(
         "opt_level": opt_level,
         "num_threads": num_threads,
         "target": target,
-        "input_shapes": {**{k: a.shape for k, a in feeds.items()}, **(input_shapes or {})},
+        "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in feeds.items()}},
         "random_weights": random_weights,
     }
-    network = pipeline.compile(param, bin, **options)
+    network = settled(pipeline.compile(param, bin, **options))
     inputs = {**random_feeds(network.inputs, seed), **feeds}
     layers = Network.of(module)
     detecting = [op for op in layers.layers if _names(op) & _dynamic(network)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+    from ncc.compiler.late import LateModel
     from ncc.compiler.optimizer import OptimizeReport, optimize
     from ncc.compiler.options import Options
     from ncc.compiler.pipeline import compile
@@ -31,6 +32,7 @@ __all__ = [
     "ArtifactError",
     "CompilerBug",
     "InputError",
+    "LateModel",
     "Model",
     "ModelError",
     "NccError",
@@ -46,6 +48,7 @@ _HOMES = {
     "ArtifactError": "ncc.runtime.errors",
     "CompilerBug": "ncc.compiler.diagnostics",
     "InputError": "ncc.runtime.errors",
+    "LateModel": "ncc.compiler.late",
     "Model": "ncc.runtime.session",
     "ModelError": "ncc.compiler.diagnostics",
     "NccError": "ncc.runtime.errors",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -57,6 +57,19 @@ class Binding:
         for extent in self.shape:
             count *= extent
         return count + DYNAMIC_HEADER * self.dynamic
+
+    @property
+    def extents(self) -> str:
+        """The shape as it is shown: 3x224x224."""
+        return extents(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
+
+
+def extents(shape: Sequence[int]) -> str:
+    """A shape as it is shown: 3x224x224."""
+    return "x".join(map(str, shape)) if shape else "scalar"
 
 
 @dataclass(frozen=True, eq=False)

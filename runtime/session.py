@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ncc.runtime import cpu
-from ncc.runtime.artifact import DYNAMIC_HEADER, Artifact, Binding, PathLike, as_bytes
+from ncc.runtime.artifact import DYNAMIC_HEADER, Artifact, Binding, PathLike, as_bytes, extents
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
@@ -77,21 +77,26 @@ class Model:
         self.num_threads = _thread_count(artifact, num_threads)
         self._code = MachineCode(artifact.objects)
         self._weights = _aligned_weights(artifact)
-        self._slots = {
-            binding.name: (slot, binding, np.dtype(binding.dtype))
+        self._name_all()
+        self._slots = [
+            (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.inputs, _FIRST)
-        }
+        ]
         first = _FIRST + len(self.inputs)
         self._results = [
             (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.outputs, first)
         ]
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
-        self._output_names = frozenset(binding.name for binding in self.outputs)
         # Contexts that no call is using.  pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
         self._free: list[_Context] = []
         self._closed = False
+
+    def _name_all(self) -> None:
+        """Note what inputs and outputs are called, in order."""
+        self._input_names = {binding.name: None for binding in self.inputs}
+        self._output_names = {binding.name: None for binding in self.outputs}
 
     @classmethod
     def load(cls, path: PathLike, num_threads: int | None = None) -> Model:
@@ -121,23 +126,19 @@ class Model:
         if not isinstance(feeds, Mapping):
             raise InputError(f"run expects a dict of arrays by name, found {_kind(feeds)}")
         for name in feeds:
-            if name not in self._slots:
-                raise InputError.unknown_name("input", str(name), self._slots)
+            if name not in self._input_names:
+                raise InputError.unknown_name("input", str(name), self._input_names)
         if outputs is None:
             return self._run(feeds)
         wanted = [outputs] if isinstance(outputs, str) else list(outputs)
         for name in wanted:
             if name not in self._output_names:
-                raise InputError.unknown_name(
-                    "output", str(name), [binding.name for binding in self.outputs]
-                )
+                raise InputError.unknown_name("output", str(name), self._output_names)
         results = self._run(feeds)
         return {name: results[name] for name in wanted}
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        arrays = [
-            (slot, _checked(feeds, binding, dtype)) for slot, binding, dtype in self._slots.values()
-        ]
+        arrays = [(slot, _checked(feeds, binding, dtype)) for slot, binding, dtype in self._slots]
         context = self._take()
         table = context.table
         for slot, array in arrays:
@@ -200,8 +201,8 @@ class Model:
         self.close()
 
     def __repr__(self) -> str:
-        inputs = ", ".join(map(_describe, self.inputs))
-        outputs = ", ".join(map(_describe, self.outputs))
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
         return f"<Model {inputs} -> {outputs}, {self.artifact.target}>"
 
 
@@ -241,21 +242,29 @@ def _output_buffer(binding: Binding, dtype: np.dtype[Any]) -> tuple[Array, int]:
 
 def _checked(feeds: Mapping[str, ArrayLike], binding: Binding, dtype: np.dtype[Any]) -> Array:
     """The array for an input, contiguous, or the InputError that says what is wrong with it."""
-    name = binding.name
-    if name not in feeds:
-        raise InputError(f"no array was given for input {name!r}", name, _expected(binding))
-    value = feeds[name]
-    array = value if isinstance(value, np.ndarray) else _as_array(value, binding)
+    if binding.name not in feeds:
+        raise misfit(binding, None)
+    array = as_array(feeds[binding.name], binding)
     if array.dtype != dtype or array.shape != binding.shape:
-        found = f"{array.dtype} {_shape(array.shape)}"
-        raise InputError(f"input {name!r} does not fit", name, _expected(binding), found)
+        raise misfit(binding, array)
     if array.flags.c_contiguous and array.flags.aligned:
         return array
     return array.copy(order="C")
 
 
-def _as_array(value: object, binding: Binding) -> Array:
+def misfit(binding: Binding, array: Array | None) -> InputError:
+    """The array for an input does not fit, or was not given."""
+    name, expected = binding.name, f"{binding.dtype} {binding.extents}"
+    if array is None:
+        return InputError(f"no array was given for input {name!r}", name, expected)
+    found = f"{array.dtype} {extents(array.shape)}"
+    return InputError(f"input {name!r} does not fit", name, expected, found)
+
+
+def as_array(value: object, binding: Binding) -> Array:
     """The array that another library's tensor, or a buffer, shows itself as."""
+    if isinstance(value, np.ndarray):
+        return value
     if hasattr(value, "__array__"):
         return np.asarray(value)
     if hasattr(value, "__dlpack__"):
@@ -263,8 +272,9 @@ def _as_array(value: object, binding: Binding) -> Array:
     try:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
+        expected = f"{binding.dtype} {binding.extents}"
         raise InputError(
-            f"input {binding.name!r} does not fit", binding.name, _expected(binding), _kind(value)
+            f"input {binding.name!r} does not fit", binding.name, expected, _kind(value)
         ) from None
 
 
@@ -277,18 +287,6 @@ def _found_rows(array: Array, binding: Binding) -> Array:
             f"{binding.shape[0]}: this is a bug of ncc, please report it"
         )
     return array[: header.value].copy()
-
-
-def _expected(binding: Binding) -> str:
-    return f"{binding.dtype} {_shape(binding.shape)}"
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape)) if shape else "scalar"
-
-
-def _describe(binding: Binding) -> str:
-    return f"{binding.name}: {binding.dtype} {_shape(binding.shape)}{' rows' * binding.dynamic}"
 
 
 def _names(bindings: Iterable[Binding]) -> str:

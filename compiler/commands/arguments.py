@@ -10,15 +10,20 @@ from typing import Any, TypeAlias
 import click
 
 Decorator: TypeAlias = Callable[[Any], Any]
+Shapes: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
 
 
-def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """data=3x224x224"""
+def named_shape(text: str) -> tuple[str, tuple[int | None, ...]]:
+    """data=3x224x224, or data=3x?x? where extents are open"""
     name, _, shape = text.rpartition("=")
     extents = shape.split("x")
-    if not name or not all(e.isascii() and e.isdigit() and int(e) > 0 for e in extents):
+    if not name or not all(map(_is_extent, extents)):
         raise click.BadParameter(f"{text!r} is not of the form data=3x224x224")
-    return name, tuple(map(int, extents))
+    return name, tuple(None if extent == "?" else int(extent) for extent in extents)
+
+
+def _is_extent(text: str) -> bool:
+    return text == "?" or (text.isascii() and text.isdigit() and int(text) > 0)
 
 
 def named_file(text: str) -> tuple[str, str]:
@@ -42,6 +47,17 @@ def all_of(*decorators: Decorator) -> Decorator:
 
 PARAM = click.argument("param", type=click.Path(exists=True, dir_okay=False))
 BIN = click.argument("bin", required=False, type=click.Path(exists=True, dir_okay=False))
+
+SHAPES = click.option(
+    "--shape",
+    "--input",
+    "shapes",
+    type=named_shape,
+    multiple=True,
+    metavar="NAME=SHAPE",
+    help="The shape of an input, where the file leaves it open or another is wanted: "
+    "data=3x224x224.",
+)
 
 
 @contextmanager

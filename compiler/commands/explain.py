@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ncc.compiler.commands.arguments import PARAM, named_shape, progress
+from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, progress
 
 
 @click.command("explain")
@@ -12,13 +12,13 @@ from ncc.compiler.commands.arguments import PARAM, named_shape, progress
 @click.argument("bin", required=False)
 @click.option("--blob", "blobs", multiple=True, metavar="NAME", help="Tell the way of this blob.")
 @click.option("--pass", "passes", multiple=True, metavar="NAME", help="Tell where it could fire.")
-@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+@SHAPES
 def explain_command(
     param: str,
     bin: str | None,
     blobs: tuple[str, ...],
     passes: tuple[str, ...],
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    shapes: Shapes,
 ) -> None:
     """Tell what `ncc optimize` does to PARAM: the fate of every layer, or of what is asked for.
 

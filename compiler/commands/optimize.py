@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ncc.compiler.commands.arguments import named_shape, progress
+from ncc.compiler.commands.arguments import SHAPES, Shapes, progress
 
 HALVES = (1, 65536)
 """The flags that ask for fp16; any other is fp32."""
@@ -46,20 +46,20 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     is_flag=True,
     help="Try each rewrite on numbers, and refuse those that change any.",
 )
-@click.option("--input", "shapes", type=named_shape, multiple=True, metavar="NAME=SHAPE")
+@SHAPES
 def optimize_command(
     in_param: str,
     in_bin: str,
     out_param: str,
     out_bin: str,
     flag: int,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    shapes: Shapes,
     **options: Any,
 ) -> None:
     """Make a network smaller and faster, for ncnn to run; results stay but for rounding.
 
     IN.BIN: null makes random weights. FLAG: 1 or 65536 stores weights as fp16, any other number
-    as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --input tells
+    as fp32. CUTSTART and CUTEND: the names of the first and the last layer to keep. --shape tells
     the shape of an input that the file leaves open (data=3x224x224).
 
     Every rewrite is a line, with its pass and the layers it took; a summary follows. What ncc

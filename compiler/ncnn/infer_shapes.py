@@ -17,8 +17,10 @@ Needs: layers whose params are checked.  Breaks: nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from xdsl.context import Context
@@ -28,7 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
-from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, Shape, shape_of
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.runtime.errors import InputError
@@ -58,7 +60,7 @@ def parse_input_shape(text: str) -> tuple[str, Shape]:
     return name, tuple(map(int, numbers))
 
 
-def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, Shape] | None = None) -> None:
+def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | None = None) -> None:
     """Give every value of a network its shape.
 
     `input_shapes`: shapes in numpy order by the names of input blobs; they override the file's.
@@ -72,7 +74,7 @@ def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, Shape] | None = No
     for name, shape in asked.items():
         if name not in network.inputs:
             raise InputError.unknown_name("input", name, network.inputs)
-        if not shape or min(shape) <= 0:
+        if not shape or any(extent is not None and extent <= 0 for extent in shape):
             raise InputError(f"the shape of input {name!r} cannot be {_shown(shape)}", name)
     problems = _Inference(asked, network.source).run(network)
     if problems:
@@ -83,7 +85,7 @@ def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, Shape] | None = No
 class _Inference:
     """One walk over a network."""
 
-    asked: Mapping[str, Shape]
+    asked: Mapping[str, OpenShape]
     source: str | None
 
     def run(self, network: Network) -> list[Problem]:
@@ -96,7 +98,7 @@ class _Inference:
             try:
                 self._infer(op)
             except LayerError as error:
-                problems.append(self._problem(op, error.message))
+                problems.append(self._problem(op, error))
                 failed.update(op.results)
         network.function.update_function_type()
         return problems
@@ -105,7 +107,7 @@ class _Inference:
         if isinstance(op, InputOp):
             for name, result in zip(op.blob_names, op.results, strict=True):
                 if name in self.asked:
-                    _set_shape(result, self.asked[name])
+                    _set_shape(result, _settled(name, self.asked[name]))
         shapes = []
         for operand in op.operands:
             shape = shape_of(operand)
@@ -123,15 +125,49 @@ class _Inference:
         for result, shape in zip(op.results, inferred, strict=True):
             _set_shape(result, shape)
 
-    def _problem(self, op: Layer, message: str) -> Problem:
+    def _problem(self, op: Layer, error: LayerError) -> Problem:
         chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
+        text = _line_of(self.source, op.line)
+        column, width = _culprit(op, error, text or "")
         return Problem(
-            f"{describe(op)}: {message}",
+            f"{describe(op)}: {error.message}",
             path=self.source,
             line=op.line or None,
-            source_line=_line_of(self.source, op.line),
-            found="; ".join(chains) or None,
+            column=column,
+            width=width,
+            source_line=text,
+            found="\n    and ".join(chains) or None,
+            how=_how_to_say(op) if isinstance(op, InputOp) else None,
         )
+
+
+def _settled(name: str, shape: OpenShape) -> Shape:
+    settled = tuple(extent for extent in shape if extent is not None)
+    if len(settled) < len(shape):
+        raise LayerError(f"the shape of input '{name}' is left open: {_shown(shape)}")
+    return settled
+
+
+def _how_to_say(op: InputOp) -> str:
+    """An example of a shape where there is none, by what the params say of it."""
+    known = op.stated or (3, None, None)
+    shape = tuple(224 if extent is None else extent for extent in known)
+    name = op.blob_names[0]
+    return f"--shape {name}={_shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
+
+
+def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:
+    """Column and width of the param at fault, else of the layer's name, in the layer's line."""
+    words = [(match.start() + 1, match.group()) for match in re.finditer(r"\S+", text)]
+    param = op.LAYER.params.get(error.param or "")
+    if param is not None:
+        # Arrays have ids of their own in a file: -23300 - id.
+        heads = (f"{param.id}=", f"{-23300 - param.id}=")
+        for column, word in words:
+            if word.startswith(heads):
+                return column, len(word)
+    named = [(column, len(word)) for column, word in words[1:2] if word == op.layer_name]
+    return named[0] if named else (None, 1)
 
 
 def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
@@ -161,21 +197,27 @@ def describe(op: Layer) -> str:
 
 
 def chain(value: SSAValue) -> str:
-    """How a value came by its shape: `data 3x28x28 -> conv1 8x26x26`, along first operands."""
+    """How a value came by its shape, along first operands: `data 3x28x28 -> conv1 8x26x26`.
+
+    What leaves a shape as it is, is left out; so is the middle of a long way.
+    """
+    values = [value]
+    while isinstance(owner := values[-1].owner, Layer) and owner.operands:
+        values.append(owner.operands[0])
     links: list[str] = []
-    while isinstance(owner := value.owner, Layer):
-        blob = owner.blob_names[owner.results.index(value)]
-        shape = shape_of(value)
-        links.append(
-            f"{blob or 'a value'} {'of unknown shape' if shape is None else _shown(shape)}"
-        )
-        if not owner.operands:
-            break
-        if len(links) == LONGEST_CHAIN:
-            links.append("...")
-            break
-        value = owner.operands[0]
-    return " -> ".join(reversed(links))
+    for later, earlier in pairwise([*values, values[-1]]):
+        if later in (value, earlier) or shape_of(earlier) != shape_of(later):
+            links.append(_link(later))
+    links.reverse()
+    if len(links) > LONGEST_CHAIN:
+        links[1 : len(links) - LONGEST_CHAIN + 2] = ["..."]
+    return " -> ".join(links)
+
+
+def _link(value: SSAValue) -> str:
+    owner, shape = value.owner, shape_of(value)
+    blob = owner.blob_names[owner.results.index(value)] if isinstance(owner, Layer) else ""
+    return f"{blob or 'a value'} {'of unknown shape' if shape is None else _shown(shape)}"
 
 
 def _set_shape(value: SSAValue, shape: Shape) -> None:
@@ -185,8 +227,9 @@ def _set_shape(value: SSAValue, shape: Shape) -> None:
         Rewriter.replace_value_with_new_type(value, kind)
 
 
-def _shown(shape: Shape) -> str:
-    return "x".join("?" if e in (DYNAMIC, DYNAMIC_INDEX) else str(e) for e in shape) or "a scalar"
+def _shown(shape: OpenShape) -> str:
+    unknown = (None, DYNAMIC, DYNAMIC_INDEX)
+    return "x".join("?" if e in unknown else str(e) for e in shape) or "a scalar"
 
 
 def _line_of(path: str | None, line: int) -> str | None:

@@ -70,6 +70,7 @@ __all__ = [
     "Builder",
     "Layer",
     "LayerError",
+    "OpenShape",
     "Param",
     "ParamValue",
     "Shape",
@@ -87,6 +88,8 @@ __all__ = [
 
 T = TypeVar("T")
 Shapes: TypeAlias = Sequence[Shape]
+OpenShape: TypeAlias = tuple[int | None, ...]
+"""A shape of which None stands for an extent that is not settled yet."""
 ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]
 
 DYNAMIC = -1

@@ -9,6 +9,7 @@ from ncc.dialects.ncnn.layer import (
     Builder,
     Layer,
     LayerError,
+    OpenShape,
     Shape,
     Tensor,
     Weight,
@@ -41,6 +42,14 @@ class InputOp(Layer):
     def infer(self) -> list[Shape]:
         """The shapes that the results already have, else the one that the params say."""
         return [self._shape(k) for k in range(len(self.results))]
+
+    @property
+    def stated(self) -> OpenShape | None:
+        """What the params say: None for an extent that they leave open, and for an open rank."""
+        stated = stated_shape(self.w, self.h, self.d, self.c)
+        if stated == (0,):
+            return None
+        return tuple(extent if extent > 0 else None for extent in stated)
 
     def _shape(self, k: int) -> Shape:
         known = shape_of(self.results[k])

@@ -1,0 +1,252 @@
+"""A model whose shapes are known late: compiled when it is first called with them, then kept.
+
+    model = ncc.compile("net.param", input_shapes={"data": (3, None, None)})
+    model(x)                                      # compiles for the shape of x
+    model(y)                                      # runs at once where y has that shape
+    model.compiled({"data": (3, 224, 224)})       # the model for one shape: to warm up, to save
+
+Files are read once, when the model is made. A shape that is new costs all stages behind that; most
+of its kernels may come from the cache of machine code.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ncc.dialects.ncnn.layer import DYNAMIC, OpenShape, Shape
+from ncc.runtime import cpu
+from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
+from ncc.runtime.errors import InputError, NccError
+from ncc.runtime.session import Array, ArrayLike, Model, as_array, misfit
+
+Shapes: TypeAlias = Mapping[str, Shape]
+Key: TypeAlias = tuple[Shape, ...]
+
+MOST_KEPT = 8
+"""For how many sets of shapes a model keeps its code; the least recently used goes first."""
+
+_COMPARED_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class OpenBinding(Binding):
+    """An input or output of which the shape is not settled: an extent of -1 can be any.
+
+    ranked: whether the number of extents is known; `shape` is empty where it is not.
+    """
+
+    ranked: bool = True
+
+    @staticmethod
+    def of(name: str, shape: OpenShape | None) -> OpenBinding:
+        """None stands for what is not known."""
+        extents = (DYNAMIC if extent is None else extent for extent in shape or ())
+        return OpenBinding(name, tuple(extents), ranked=shape is not None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something about the shape is not known."""
+        return not self.ranked or DYNAMIC in self.shape
+
+    @property
+    def extents(self) -> str:
+        shown = "x".join("?" if extent == DYNAMIC else str(extent) for extent in self.shape)
+        return shown if self.ranked else "?"
+
+    def admits(self, shape: Shape) -> bool:
+        """Whether arrays of this shape can be fed."""
+        if not self.ranked:
+            return True
+        pairs = zip(shape, self.shape, strict=False)
+        return len(shape) == len(self.shape) and all(n == e or e == DYNAMIC for n, e in pairs)
+
+
+class LateModel(Model):
+    """A `Model` that is compiled for every set of input shapes that it is called with.
+
+    It can be called from several threads: two calls with one new shape compile once, calls with
+    other shapes do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
+
+    compile: gives the artifact for shapes of all inputs. settle: the shapes to compile for, given
+    those that are fed; calls of which it makes the same run the same code.
+    """
+
+    def __init__(
+        self,
+        compile: Callable[[Shapes], Artifact],
+        inputs: Iterable[OpenBinding],
+        outputs: Iterable[str],
+        *,
+        target: str,
+        num_threads: int,
+        settle: Callable[[Shapes], Shapes] = dict,
+    ) -> None:
+        self._compile = compile
+        self._settle = settle
+        self._open = tuple(inputs)
+        self.inputs = self._open
+        self.outputs = tuple(OpenBinding.of(name, None) for name in outputs)
+        self._name_all()
+        self.num_threads = min(num_threads, cpu.cores())
+        self.target = target
+        self._kept = _Kept(MOST_KEPT)
+        self._closed = False
+
+    def compiled(self, input_shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
+        """The model for these shapes of the inputs, compiled unless it is kept.
+
+        input_shapes: in numpy order by blob name; an input whose shape is known may be left out.
+        Raises InputError for shapes that are missing or do not fit, and what compiling raises.
+        """
+        given = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+        for name in given:
+            if name not in self._input_names:
+                raise InputError.unknown_name("input", name, self._input_names)
+        shapes: dict[str, Shape] = {}
+        for binding in self._open:
+            name = binding.name
+            if name not in given and binding.is_open:
+                raise open_shape_error(binding)
+            shapes[name] = given.get(name, binding.shape)
+            if not binding.admits(shapes[name]):
+                raise InputError(
+                    f"the shape for input {name!r} does not fit",
+                    name,
+                    binding.extents,
+                    "x".join(map(str, shapes[name])),
+                )
+        return self._model(shapes)
+
+    def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
+        """Write the model for these shapes to a .ncc file: such a file holds code for one set.
+
+        Raises what `compiled` does.
+        """
+        self.compiled(input_shapes).save(path)
+
+    def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        arrays = {binding.name: _fed(feeds, binding) for binding in self._open}
+        return self._model({name: array.shape for name, array in arrays.items()})._run(arrays)
+
+    def _model(self, shapes: Shapes) -> Model:
+        if self._closed:
+            raise NccError("the model is closed")
+        settled = self._settle(shapes)
+        kept = self._kept = self._kept.of_this_process()
+        key = tuple(settled[binding.name] for binding in self._open)
+        model = kept.get(key, lambda: self._made(settled, kept))
+        if self._closed:  # while this one was made
+            self.close()
+        return model
+
+    def _made(self, shapes: Shapes, kept: _Kept) -> Model:
+        """The model for shapes; weights that are packed as for others are in memory once."""
+        artifact = self._compile(shapes)
+        for other in kept.models():
+            if _same_bytes(other.artifact, artifact):
+                artifact = replace(artifact, weights=other.artifact.weights)
+                break
+        return Model(artifact)
+
+    def close(self) -> None:
+        """Give back arenas and threads; calls that are running finish first, later ones fail."""
+        self._closed = True
+        for model in self._kept.models():
+            model.close()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        kept = len(self._kept.models())
+        return f"<LateModel {inputs} -> {outputs}, {self.target}, compiled for {kept} shapes>"
+
+
+class _Kept:
+    """The models made so far, by their key: at most `most`.
+
+    Every key is made once at a time, and nothing waits for another key.
+    """
+
+    def __init__(self, most: int, models: Mapping[Key, Model] | None = None) -> None:
+        self.most = most
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._models: OrderedDict[Key, Model] = OrderedDict(models or {})
+        self._making: dict[Key, threading.Lock] = {}
+
+    def of_this_process(self) -> _Kept:
+        """This one; in the child of a fork another, whose locks nobody holds that is gone."""
+        if self._process == os.getpid():
+            return self
+        return _Kept(self.most, dict(self._models))
+
+    def models(self) -> list[Model]:
+        return list(self._models.values())
+
+    def get(self, key: Key, make: Callable[[], Model]) -> Model:
+        """The model under a key, made where there is none."""
+        with self._lock:
+            if key in self._models:
+                self._models.move_to_end(key)
+                return self._models[key]
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._lock:
+                if key in self._models:
+                    return self._models[key]
+            try:
+                model = make()
+                with self._lock:
+                    self._models[key] = model
+                    while len(self._models) > self.most:
+                        self._models.popitem(last=False)
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+        return model
+
+
+def settled(model: Model) -> Model:
+    """The model, compiled now. Raises the InputError for a shape that is still open."""
+    return model.compiled() if isinstance(model, LateModel) else model
+
+
+def open_shape_error(binding: OpenBinding) -> InputError:
+    """Nobody says a shape that must be known; with the two ways to say it."""
+    guess = tuple(
+        size if extent == DYNAMIC else extent
+        for extent, size in zip(binding.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
+    )
+    text = "x".join(map(str, guess))
+    return InputError(
+        f"the shape of input {binding.name!r} is open ({binding.extents}): say it, for example by "
+        f"--shape {binding.name}={text}, in Python by input_shapes={{{binding.name!r}: {guess}}}",
+        binding.name,
+    )
+
+
+def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
+    """The array for an input, where dtype and shape may be fed."""
+    if binding.name not in feeds:
+        raise misfit(binding, None)
+    array = as_array(feeds[binding.name], binding)
+    if array.dtype != np.dtype(binding.dtype) or not binding.admits(array.shape):
+        raise misfit(binding, array)
+    return array
+
+
+def _same_bytes(one: Artifact, other: Artifact) -> bool:
+    first, second = (np.frombuffer(as_bytes(a.weights), np.uint8) for a in (one, other))
+    if first.shape != second.shape:
+        return False
+    return all(
+        np.array_equal(first[at : at + _COMPARED_AT_ONCE], second[at : at + _COMPARED_AT_ONCE])
+        for at in range(0, len(first), _COMPARED_AT_ONCE)
+    )

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler.late import OpenBinding, open_shape_error
+from ncc.compiler.late import require_shapes
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
@@ -23,9 +23,7 @@ def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
     """
     generator = np.random.default_rng(seed)
     inputs = list(inputs)
-    for binding in inputs:
-        if isinstance(binding, OpenBinding) and binding.is_open:
-            raise open_shape_error(binding)
+    require_shapes(inputs)
     return {
         binding.name: generator.uniform(-1, 1, binding.shape).astype(binding.dtype)
         for binding in inputs

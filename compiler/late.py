@@ -32,6 +32,9 @@ Key: TypeAlias = tuple[Shape, ...]
 MOST_KEPT = 8
 """For how many sets of shapes a model keeps its code; the least recently used goes first."""
 
+MOST_NAMED = 6
+"""How many inputs an error names."""
+
 _COMPARED_AT_ONCE = 1 << 20
 
 
@@ -109,11 +112,10 @@ class LateModel(Model):
         for name in given:
             if name not in self._input_names:
                 raise InputError.unknown_name("input", name, self._input_names)
+        require_shapes(binding for binding in self._open if binding.name not in given)
         shapes: dict[str, Shape] = {}
         for binding in self._open:
             name = binding.name
-            if name not in given and binding.is_open:
-                raise open_shape_error(binding)
             shapes[name] = given.get(name, binding.shape)
             if not binding.admits(shapes[name]):
                 raise InputError(
@@ -218,17 +220,23 @@ def settled(model: Model) -> Model:
     return model.compiled() if isinstance(model, LateModel) else model
 
 
-def open_shape_error(binding: OpenBinding) -> InputError:
-    """Nobody says a shape that must be known; with the two ways to say it."""
+def require_shapes(bindings: Iterable[Binding]) -> None:
+    """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
+    unknown = [b for b in bindings if isinstance(b, OpenBinding) and b.is_open]
+    if not unknown:
+        return
+    first = unknown[0]
     guess = tuple(
         size if extent == DYNAMIC else extent
-        for extent, size in zip(binding.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
+        for extent, size in zip(first.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
     )
     text = "x".join(map(str, guess))
-    return InputError(
-        f"the shape of input {binding.name!r} is open ({binding.extents}): say it, for example by "
-        f"--shape {binding.name}={text}, in Python by input_shapes={{{binding.name!r}: {guess}}}",
-        binding.name,
+    shown = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]
+    more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
+    raise InputError(
+        f"open shapes must be said, of {', '.join(shown)}{more}: for example by "
+        f"--shape {first.name}={text}, in Python by input_shapes={{{first.name!r}: {guess}}}",
+        first.name,
     )
 
 

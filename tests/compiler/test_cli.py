@@ -204,3 +204,25 @@ def test_loading_a_model_imports_no_compiler(ncc: Run, tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["compile", "run", "verify"])
+def test_open_shapes_are_asked_for(ncc: Run, tmp_path: Path, command: str) -> None:
+    """A file without shapes is the network's right: the message says which option is missing."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
+    refused = ncc(command, path)
+    assert refused.code == cli.WRONG
+    assert "'data' (?)" in refused.err and "--shape data=3x224x224" in refused.err
+    assert ncc(command, path, "--shape", "data=3x?").code == cli.WRONG
+    assert ncc(command, path, "--shape", "data=3x4").code == cli.OK
+
+
+def test_the_level_of_an_open_shape_is_refused_in_the_file(ncc: Run, tmp_path: Path) -> None:
+    """--emit and explain, which do not feed anything, point at the Input."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
+    for refused in (ncc("compile", path, "--emit=linalg"), ncc("explain", path)):
+        lines = refused.err.splitlines()
+        assert "      ^^^^" in lines[lines.index("  Input data 0 1 data") + 1]
+        assert "to go on: --shape data=3x224x224" in lines[-1]

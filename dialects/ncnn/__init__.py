@@ -9,6 +9,7 @@ from ncc.dialects.ncnn import detection as detection
 from ncc.dialects.ncnn import gemm as gemm
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import movement as movement
+from ncc.dialects.ncnn import multi_head_attention as multi_head_attention
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import plumbing as plumbing

@@ -1,12 +1,14 @@
-"""Attention: each row of a query asks all rows of a memory."""
+"""Attention: each row of a query asks all rows of a memory, one head beside the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
+from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -15,144 +17,252 @@ from ncc.dialects.ncnn.layer import (
     LayerError,
     Shape,
     Tensor,
-    Weight,
-    WeightAttr,
     integer,
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.linear import require_float
 from ncc.dialects.ncnn.reduction import softmax, softmax_array
-from ncc.dialects.ncnn.window import check_positive
+from ncc.dialects.scalar import Scalar
 
 T = TypeVar("T")
 
 
-@layer("MultiHeadAttention", inputs=(1, 6), outputs=(1, 3))
-class MultiHeadAttentionOp(Layer):
-    """out(concat over heads of softmax(scale * Q K^T + mask) V), Q, K and V affine in the inputs.
+@dataclass(frozen=True)
+class Operands(Generic[T]):
+    """What attention reads. Caches are the keys and values of earlier runs, (heads, rows, dim)."""
 
-    Inputs are (rows, features): q is k is v; or q, and k is v; or q, k and v. With attn_mask a mask
-    (rows of q, rows of k), or one of them a head, comes behind them.
+    query: T
+    key: T
+    value: T
+    mask: T | None = None
+    past_key: T | None = None
+    past_value: T | None = None
+
+    @staticmethod
+    def of(inputs: Sequence[T], *, mask: bool, cache: bool) -> Operands[T]:
+        """The inputs by their meaning: q is k is v; or q, and k is v; or q, k and v; then a mask,
+        then two caches.
+        """
+        count = len(inputs) - mask - 2 * cache
+        given = list(inputs[count:])
+        shown = given.pop(0) if mask else None
+        past_key, past_value = given if cache else (None, None)
+        key, value = inputs[min(1, count - 1)], inputs[count - 1]
+        return Operands(inputs[0], key, value, shown, past_key, past_value)
+
+
+def check_mask(mask: Shape | None, heads: int, pairs: Shape) -> None:
+    """Raise LayerError for a mask that is neither one for all heads nor one a head."""
+    if mask is not None and mask not in (pairs, (1, *pairs), (heads, *pairs)):
+        raise LayerError(f"the mask is {mask}, but must be {pairs} or one of them a head")
+
+
+def cached_rows(what: str, cache: Shape | None, heads: int, features: int) -> int:
+    """How many rows a cache holds: none where there is no cache, or an empty one.
+
+    Raises LayerError for a cache of other heads or features.
+    """
+    if cache is None or 0 in cache:
+        return 0
+    if len(cache) != 3 or (cache[0], cache[2]) != (heads, features):
+        raise LayerError(f"the {what} is {cache}, but must be ({heads}, rows, {features})")
+    return cache[1]
+
+
+def appended_array(cache: Array | None, rows: Array) -> Array:
+    """The rows of a cache, then new ones; both (heads, rows, features)."""
+    if cache is None or cache.size == 0:
+        return rows
+    return np.concatenate([cache, rows], 1)
+
+
+def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
+    """The rows of a cache, then new ones; both (heads, rows, features)."""
+    if cache is None or 0 in cache.shape:
+        return rows
+    return b.concat([cache, rows], 1)
+
+
+def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
+    """softmax(scale * q k^T + mask) v of each head, all (heads, rows, features).
+
+    Heads of the query that are a multiple of those of key and value share them in their order.
+    """
+    shared = len(q) // len(k)
+    k, v = np.repeat(k, shared, 0), np.repeat(v, shared, 0)
+    scores = (q @ k.swapaxes(1, 2)) * np.float32(scale)
+    if mask is not None:
+        scores = scores + mask
+    return np.asarray(softmax_array(scores, 2) @ v)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Rows of features for each head; in memory heads are outside, or rows are."""
+
+    x: Tensor
+    rows_outside: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        """(heads, rows, features)."""
+        outer, inner, features = self.x.shape
+        return (inner, outer, features) if self.rows_outside else (outer, inner, features)
+
+    def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
+        """One number."""
+        at = (row, head, feature) if self.rows_outside else (head, row, feature)
+        return self.x[at]
+
+
+def attended(
+    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float = 1.0
+) -> Tensor:
+    """softmax(scale * q k^T + mask) v of each head, with rows outside where q has them."""
+    heads, rows, _ = q.shape
+    groups, keys, features = v.shape
+    if groups != heads:  # the heads of a group are more rows of one head
+        q = Heads(b.reshape(q.x, (groups, heads // groups * rows, q.shape[2])))
+    h, s, t, e = b.loops("h s t e")
+    scores = b.sum((h, s, t), over=(e,), of=q.cell(h, s, e) * k.cell(h, t, e))
+    scores = b.reshape(scores, (heads, rows, keys))
+    if scale != 1.0 or mask is not None:
+        scores = _masked(b, scores, mask, scale)
+    chances = b.reshape(softmax(b, scores, 2), (groups, q.shape[1], keys))
+    h, s, e, t = b.loops("h s e t")
+    to = (s, h, e) if q.rows_outside else (h, s, e)
+    mixed = b.sum(to, over=(t,), of=chances[h, s, t] * v.cell(h, t, e))
+    return mixed if q.rows_outside else b.reshape(mixed, (heads, rows, features))
+
+
+def _masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    h, s, t = b.loops_of(scores.shape)
+    value = scores[h, s, t] if scale == 1.0 else scores[h, s, t] * scale
+    if mask is not None:
+        shown = mask[s, t] if mask.rank == 2 else mask[h if mask.shape[0] > 1 else 0, s, t]
+        value = value + shown
+    return b.map((h, s, t), value)
+
+
+@layer("SDPA", inputs=(3, 6), outputs=(1, 3))
+class SDPAOp(Layer):
+    """softmax(scale * q k^T + mask) v of each head: (heads, rows, features).
+
+    Heads of the query that are a multiple of those of key and value share them in their order.
+    The mask is (rows of q, rows of k), or one of them a head. With kv_cache the keys and values of
+    earlier runs come before those of this one, and all of them are results as well. (What ncnn
+    itself hands out as keys is blocked for its own kernels.)
     """
 
-    embed_dim = integer(0)
-    num_heads = integer(1, 1)
-    weight_data_size = integer(2)
-    kdim = integer(3, "embed_dim")
-    vdim = integer(4, "embed_dim")
     attn_mask = integer(5)
-    scale = real(6, "usual_scale")
+    scale = real(6)
     kv_cache = integer(7)
-    quantize_term = integer(18)
-
-    q_weight_data = Weight(lambda op: (op.embed_dim, op.qdim), tagged=True)
-    q_bias_data = Weight(lambda op: (op.embed_dim,))
-    k_weight_data = Weight(lambda op: (op.embed_dim, op.kdim), tagged=True)
-    k_bias_data = Weight(lambda op: (op.embed_dim,))
-    v_weight_data = Weight(lambda op: (op.embed_dim, op.vdim), tagged=True)
-    v_bias_data = Weight(lambda op: (op.embed_dim,))
-    out_weight_data = Weight(lambda op: (op.qdim, op.embed_dim), tagged=True)
-    out_bias_data = Weight(lambda op: (op.qdim,))
-
-    @property
-    def usual_scale(self) -> float:
-        """1 / sqrt(features of a head), where the file gives no scale."""
-        return 1 / sqrt(self.embed_dim // self.num_heads)
-
-    @property
-    def qdim(self) -> int:
-        """The features of the query and of the result."""
-        return self.weight_data_size // self.embed_dim
+    int8_scale_term = integer(18)
 
     def check(self) -> None:
-        for name in ("kv_cache", "quantize_term"):
-            if getattr(self, name):
-                raise LayerError(f"{name} of MultiHeadAttention is not supported yet", name)
-        check_positive(self, ["embed_dim", "num_heads", "weight_data_size", "kdim", "vdim"])
-        if self.embed_dim % self.num_heads:
+        wanted = 3 + bool(self.attn_mask) + 2 * bool(self.kv_cache)
+        if len(self.operands) != wanted:
             raise LayerError(
-                f"embed_dim {self.embed_dim} is not divisible by num_heads {self.num_heads}",
-                "num_heads",
+                f"{len(self.operands)} inputs: with attn_mask {self.attn_mask} and kv_cache "
+                f"{self.kv_cache} there are {wanted}"
             )
-        if self.weight_data_size % self.embed_dim:
-            raise LayerError(
-                f"weight_data_size {self.weight_data_size} is not a multiple of embed_dim "
-                f"{self.embed_dim}",
-                "weight_data_size",
-            )
-        least = 2 if self.attn_mask else 1
-        if not least <= len(self.operands) < least + 3:
-            raise LayerError(
-                f"{len(self.operands)} inputs: with attn_mask {self.attn_mask} and no kv_cache "
-                f"there are {least} to {least + 2}"
-            )
-        if len(self.results) != 1:
-            raise LayerError(f"{len(self.results)} outputs: without kv_cache there is one")
+        check_results(self, bool(self.kv_cache))
 
-    def given(self, inputs: Sequence[T]) -> tuple[T, T, T, T | None]:
-        """Query, key, value and mask among the inputs."""
-        mask = inputs[-1] if self.attn_mask else None
-        sources = inputs[: len(inputs) - 1] if self.attn_mask else inputs
-        return sources[0], sources[min(1, len(sources) - 1)], sources[-1], mask
+    def given(self, inputs: Sequence[T]) -> Operands[T]:
+        """The inputs by their meaning."""
+        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
 
-    def infer(self, *shapes: Shape) -> Shape:
-        q, k, v, mask = self.given(shapes)
-        for what, shape, features in (
-            ("query", q, self.qdim),
-            ("key", k, self.kdim),
-            ("value", v, self.vdim),
-        ):
-            if len(shape) != 2 or shape[1] != features:
-                raise LayerError(f"the {what} is {shape}, but must be (rows, {features})")
-        if k[0] != v[0]:
-            raise LayerError(f"key {k} and value {v} differ in their rows")
-        pairs = (q[0], k[0])
-        if mask is not None and mask not in (pairs, (1, *pairs), (self.num_heads, *pairs)):
-            raise LayerError(f"the mask is {mask}, but must be {pairs} or one of them a head")
-        return q
+    def factor(self, features: int) -> float:
+        """What the products of query and key are multiplied by."""
+        return self.scale if self.scale != 0.0 else 1 / sqrt(features)
 
-    def reference(self, *inputs: Array) -> Array:
-        q, k, v, mask = self.given(inputs)
-        heads = self.num_heads
+    def infer(self, *shapes: Shape) -> list[Shape]:
+        x = self.given(shapes)
+        for what, shape in (("query", x.query), ("key", x.key), ("value", x.value)):
+            if len(shape) != 3:
+                raise LayerError(f"the {what} is {shape}, but must be (heads, rows, features)")
+        heads, rows, features = x.query
+        groups, keys, _ = x.key
+        if x.key[2] != features:
+            raise LayerError(f"query {x.query} and key {x.key} differ in their features")
+        if x.value[:2] != (groups, keys):
+            raise LayerError(f"key {x.key} and value {x.value} differ in their heads or rows")
+        if heads % groups:
+            raise LayerError(f"{groups} heads of key and value cannot be shared by {heads}")
+        past = cached_rows("cache of keys", x.past_key, groups, features)
+        if cached_rows("cache of values", x.past_value, groups, x.value[2]) != past:
+            raise LayerError(f"the caches {x.past_key} and {x.past_value} differ in their rows")
+        total = past + keys
+        check_mask(x.mask, heads, (rows, total))
+        caches = [(groups, total, features), (groups, total, x.value[2])]
+        return [(heads, rows, x.value[2]), *caches[: len(self.results) - 1]]
 
-        def project(x: Array, weight: WeightAttr | None, bias: WeightAttr | None) -> Array:
-            assert weight is not None and bias is not None
-            return np.asarray(x @ weight.array().T + bias.array())
+    def reference(self, *inputs: Array) -> list[Array]:
+        require_float(self)
+        x = self.given(inputs)
+        keys = appended_array(x.past_key, x.key)
+        values = appended_array(x.past_value, x.value)
+        mixed = attended_array(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
+        return [mixed, keys, values][: len(self.results)]
 
-        def split(x: Array) -> Array:
-            return x.reshape(len(x), heads, -1).swapaxes(0, 1)
+    def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
+        require_float(self)
+        x = self.given(inputs)
+        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
+        scale = self.factor(x.query.shape[2])
+        mixed = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
+        return [mixed, keys, values][: len(self.results)]
 
-        asked = split(project(q, self.q_weight_data, self.q_bias_data) * np.float32(self.scale))
-        keys = split(project(k, self.k_weight_data, self.k_bias_data))
-        values = split(project(v, self.v_weight_data, self.v_bias_data))
-        scores = asked @ keys.swapaxes(1, 2)
-        if mask is not None:
-            scores = scores + mask
-        mixed = (softmax_array(scores, 2) @ values).swapaxes(0, 1)
-        rows = mixed.reshape(len(q), self.embed_dim)
-        return project(rows, self.out_weight_data, self.out_bias_data)
 
-    def expand(self, b: Builder, *inputs: Tensor) -> Tensor:
-        q, k, v, mask = self.given(inputs)
-        asked = rows_by_matrix(b, q, self.q_weight_data, self.q_bias_data)
-        at = b.loops_of(asked.shape)
-        asked = self._split(b, b.map(at, asked[at] * self.scale))
-        keys = self._split(b, rows_by_matrix(b, k, self.k_weight_data, self.k_bias_data))
-        values = self._split(b, rows_by_matrix(b, v, self.v_weight_data, self.v_bias_data))
-        h, s, t, e = b.loops("h s t e")
-        scores = b.sum((h, s, t), over=(e,), of=asked[s, h, e] * keys[t, h, e])
-        if mask is not None:
-            h, s, t = b.loops_of(scores.shape)
-            shown = mask[s, t] if mask.rank == 2 else mask[h if mask.shape[0] > 1 else 0, s, t]
-            scores = b.map((h, s, t), scores[h, s, t] + shown)
-        chances = softmax(b, scores, 2)
-        s, h, e, t = b.loops("s h e t")
-        mixed = b.sum((s, h, e), over=(t,), of=chances[h, s, t] * values[t, h, e])
-        rows = b.collapse(mixed, [[0], [1, 2]])
-        return rows_by_matrix(b, rows, self.out_weight_data, self.out_bias_data)
+def check_results(op: Layer, cache: bool) -> None:
+    """Raise LayerError unless the caches are results where there are any."""
+    if len(op.results) != (3 if cache else 1):
+        raise LayerError(
+            f"{len(op.results)} outputs: with a cache there are three, without one there is one"
+        )
 
-    def _split(self, b: Builder, x: Tensor) -> Tensor:
-        """(rows, embed_dim) as (rows, heads, features of a head)."""
-        shape = (x.shape[0], self.num_heads, self.embed_dim // self.num_heads)
-        return b.expand(x, [[0], [1, 2]], shape)
+
+@layer("RotaryEmbed", inputs=3)
+class RotaryEmbedOp(Layer):
+    """Each pair of features turned by an angle: (x cos - y sin, x sin + y cos).
+
+    x is (heads, rows, features), cos and sin are (rows, features / 2). Pairs are neighbours when
+    interleaved, else a feature of the first half and one of the second.
+    """
+
+    interleaved = integer(0)
+
+    def infer(self, x: Shape, cos: Shape, sin: Shape) -> Shape:
+        if len(x) != 3 or x[2] % 2:
+            raise LayerError(f"input {x} is not (heads, rows, features) with pairs of features")
+        wanted = (x[1], x[2] // 2)
+        for what, shape in (("cosines", cos), ("sines", sin)):
+            if shape != wanted:
+                raise LayerError(f"the {what} are {shape}, but must be {wanted}")
+        return x
+
+    def halves(self, shape: Shape) -> tuple[Shape, int]:
+        """The shape with the features as pairs, and the axis along which the two of a pair lie."""
+        heads, rows, features = shape
+        half = features // 2
+        return ((heads, rows, half, 2), 3) if self.interleaved else ((heads, rows, 2, half), 2)
+
+    def reference(self, x: Array, cos: Array, sin: Array) -> Array:
+        shape, axis = self.halves(x.shape)
+        first, second = np.moveaxis(x.reshape(shape), axis, 0)
+        turned = [first * cos - second * sin, first * sin + second * cos]
+        return np.stack(turned, axis).reshape(x.shape)
+
+    def expand(self, b: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        shape, axis = self.halves(x.shape)
+        pairs = b.reshape(x, shape)
+        turned: Tensor = b.empty(shape)
+        for which in (0, 1):
+            h, r, j = b.loops_of((shape[0], shape[1], x.shape[2] // 2))
+            first, second = ([h, r, j, k] if axis == 3 else [h, r, k, j] for k in (0, 1))
+            one, other = (cos, sin) if which == 0 else (sin, cos)
+            left, right = pairs[first] * one[r, j], pairs[second] * other[r, j]
+            value = left - right if which == 0 else left + right
+            turned = b.map((first, second)[which], value, into=turned)
+        return b.reshape(turned, x.shape)

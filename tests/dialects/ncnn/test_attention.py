@@ -1,8 +1,8 @@
-"""MultiHeadAttention."""
+"""SDPA and RotaryEmbed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,75 +14,107 @@ Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("MultiHeadAttention", without=["int8", "block_quant"])
+@pytest.mark.layer("SDPA", "RotaryEmbed", without=["int8"])
 def test_recorded(case: Any, check_layer: Check) -> None:
-    """Attention is what ncnn recorded; with a cache it is refused for now."""
-    if case.params.get("kv_cache"):
-        with pytest.raises(LayerError, match="kv_cache of MultiHeadAttention is not supported"):
-            check_layer(case)
-    else:
-        check_layer(case)
+    """Results are what ncnn recorded.
+
+    The wheel differs in the keys that it hands out and takes back: they are blocked for its own
+    kernels. Attention over them is the same.
+    """
+    check_layer(case)
 
 
-def identity(size: int) -> list[Array]:
-    """Weights that leave rows as they are: four matrices, each with a bias."""
-    return [np.eye(size, dtype=np.float32), np.zeros(size, np.float32)] * 4
-
-
-PARAMS = {"embed_dim": 2, "weight_data_size": 4}
+def column(*numbers: float) -> Array:
+    """One head of rows of one feature."""
+    return np.array(numbers, np.float32).reshape(1, -1, 1)
 
 
 def test_equal_keys_mix_all_values(check_layer: Check) -> None:
     """Where all keys are equal, each row of the result is the mean of the values."""
-    q, v = np.ones((3, 2), np.float32), np.array([[1, 2], [3, 6]], np.float32)
-    k = np.zeros((2, 2), np.float32)
-    expected = np.tile(np.array([2, 4], np.float32), (3, 1))
-    check_layer("MultiHeadAttention", PARAMS, [q, k, v], identity(2), expected=[expected])
+    inputs = [column(1, 2), column(3, 3), column(2, 6)]
+    check_layer("SDPA", {}, inputs, expected=[column(4, 4)])
 
 
-@pytest.mark.parametrize("heads", [None, 1, 2])
-def test_a_mask_hides(heads: int | None, check_layer: Check) -> None:
-    """Minus infinity hides a key; the mask is one for all heads or one a head."""
-    x, v = np.zeros((2, 2), np.float32), np.array([[1, 2], [3, 6]], np.float32)
+@pytest.mark.parametrize("past", [(0,), (1, 0, 1), (1, 1, 1)])
+def test_a_cache_comes_first(past: tuple[int, ...], check_layer: Check) -> None:
+    """Keys and values of earlier runs stand before those of this one; an empty cache has none."""
+    held = np.full(past, 9, np.float32)
+    rows = held.reshape(-1).tolist()
+    inputs = [column(0), column(3, 3), column(2, 6), held, held]
+    values = [*rows, 2, 6]
+    expected = [column(float(np.mean(values))), column(*rows, 3, 3), column(*values)]
+    check_layer("SDPA", {"kv_cache": 1}, inputs, expected=expected)
+
+
+@pytest.mark.parametrize("heads", [None, 1, 4])
+def test_heads_share_keys_and_a_mask_hides(heads: int | None, check_layer: Check) -> None:
+    """Two heads of the query ask each head of the keys; a mask is for all heads, or one a head."""
+    q, k = np.zeros((4, 2, 1), np.float32), np.zeros((2, 2, 1), np.float32)
+    v = np.array([[1, 2], [3, 4]], np.float32).reshape(2, 2, 1)
     mask = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
-    mask = mask if heads is None else np.stack([mask] * heads)
-    params = {**PARAMS, "num_heads": 2, "attn_mask": 1}
-    check_layer("MultiHeadAttention", params, [x, x, v, mask], identity(2), expected=[v])
+    expected = v[[0, 0, 1, 1]]
+    shown = mask if heads is None else np.stack([mask] * heads)
+    if heads == 4:
+        shown[3] = shown[3][::-1]
+        expected[3] = expected[3][::-1]
+    check_layer("SDPA", {"attn_mask": 1}, [q, k, v, shown], expected=[expected])
 
 
-def test_heads_see_their_own_features(check_layer: Check) -> None:
-    """Two heads of one feature: each asks with its own, by the scale that is given."""
-    x = np.array([[1, 0], [0, 1]], np.float32)
-    scale = float(np.log(3))
-    expected = np.array([[0.75, 0.5], [0.5, 0.75]], np.float32)
-    params = {**PARAMS, "num_heads": 2, "scale": scale}
-    check_layer("MultiHeadAttention", params, [x], identity(2), expected=[expected])
+def test_scales(check_layer: Check) -> None:
+    """Products are divided by the root of the features, or multiplied by the scale."""
+    q, k = np.ones((1, 1, 4), np.float32), np.zeros((1, 2, 4), np.float32)
+    k[0, 1] = np.log(3) / 2
+    v = column(0, 4)
+    check_layer("SDPA", {}, [q, k, v], expected=[column(3)])
+    check_layer("SDPA", {"scale": 0.5}, [q, k, v], expected=[column(3)])
 
 
 @pytest.mark.parametrize(
-    ("params", "message"),
+    ("params", "shapes", "message"),
     [
-        ({"embed_dim": 0}, "embed_dim is 0"),
-        ({"num_heads": 3}, "not divisible by num_heads 3"),
-        ({"weight_data_size": 5}, "not a multiple of embed_dim"),
-        ({"quantize_term": 800}, "quantize_term of MultiHeadAttention is not supported"),
-        ({"attn_mask": 1}, "there are 2 to 4"),
+        ({}, [(1, 2, 3)] * 4, "there are 3"),
+        ({"kv_cache": 1}, [(1, 2, 3)] * 3, "there are 5"),
+        ({}, [(2, 3)] * 3, "the query is"),
+        ({}, [(1, 2, 3), (1, 2, 4), (1, 2, 3)], "differ in their features"),
+        ({}, [(1, 2, 3), (1, 2, 3), (1, 4, 3)], "differ in their heads or rows"),
+        ({}, [(3, 2, 3), (2, 2, 3), (2, 2, 3)], "cannot be shared by 3"),
+        ({"attn_mask": 1}, [(1, 2, 3)] * 3 + [(2, 3)], r"must be \(2, 2\)"),
+        ({"kv_cache": 1}, [(1, 2, 3)] * 4 + [(1, 3, 3)], "the caches .* differ in their rows"),
+        ({"kv_cache": 1}, [(1, 2, 3)] * 4 + [(1, 2, 4)], r"must be \(1, rows, 3\)"),
+        ({"kv_cache": 1}, [(1, 2, 3)] * 3 + [(2, 3)] * 2, r"must be \(1, rows, 3\)"),
     ],
 )
-def test_refuses_params(params: dict[str, int], message: str, check_layer: Check) -> None:
-    """Sizes that do not divide, a mask that is missing, what is not there yet."""
+def test_refuses(
+    params: dict[str, int], shapes: Sequence[tuple[int, ...]], message: str, check_layer: Check
+) -> None:
+    """Counts and shapes that do not fit."""
+    inputs = [np.zeros(shape, np.float32) for shape in shapes]
     with pytest.raises(LayerError, match=message):
-        check_layer("MultiHeadAttention", {**PARAMS, **params}, [np.zeros((2, 2))], identity(2))
+        check_layer("SDPA", params, inputs, outputs=3 if params.get("kv_cache") else 1)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+def test_turns_pairs(interleaved: int, check_layer: Check) -> None:
+    """A quarter turn takes (x, y) to (-y, x)."""
+    x = np.array([1, 2, 3, 4], np.float32).reshape(1, 1, 4)
+    turned = [-2, 1, -4, 3] if interleaved else [-3, -4, 1, 2]
+    cos, sin = np.zeros((1, 2), np.float32), np.ones((1, 2), np.float32)
+    expected = np.array(turned, np.float32).reshape(1, 1, 4)
+    params = {"interleaved": interleaved}
+    check_layer("RotaryEmbed", params, [x, cos, sin], expected=[expected])
 
 
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([(2, 3)], r"the query is \(2, 3\)"),
-        ([(2, 2), (3, 2), (4, 2)], "differ in their rows"),
+        ([(1, 2, 3), (2, 1), (2, 1)], "pairs of features"),
+        ([(1, 2, 4), (2, 4), (2, 2)], "the cosines are"),
+        ([(1, 2, 4), (2, 2), (1, 2)], "the sines are"),
     ],
 )
-def test_refuses_shapes(shapes: Any, message: str, check_layer: Check) -> None:
-    """Features or rows that do not fit."""
+def test_rotary_refuses(
+    shapes: Sequence[tuple[int, ...]], message: str, check_layer: Check
+) -> None:
+    """Features without a partner, angles that are not one a pair."""
     with pytest.raises(LayerError, match=message):
-        check_layer("MultiHeadAttention", PARAMS, [np.zeros(s) for s in shapes], identity(2))
+        check_layer("RotaryEmbed", {}, [np.zeros(shape, np.float32) for shape in shapes])

@@ -1,0 +1,296 @@
+"""MultiHeadAttention: attention between affine functions of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import TypeVar
+
+import numpy as np
+
+from ncc.dialects.ncnn.attention import (
+    Heads,
+    Operands,
+    appended,
+    appended_array,
+    attended,
+    attended_array,
+    cached_rows,
+    check_mask,
+    check_results,
+)
+from ncc.dialects.ncnn.block_quantization import (
+    BlockQuantization,
+    check_quantize_term,
+    scale_columns,
+    scale_columns_array,
+)
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    Weight,
+    WeightAttr,
+    integer,
+    layer,
+    real,
+)
+from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.window import check_positive
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Affine:
+    """x -> W (s x) + b of each row x, with a factor s for each feature of x or without."""
+
+    weight: WeightAttr
+    bias: WeightAttr
+    input_scales: WeightAttr | None
+
+    def array(self, x: Array) -> Array:
+        scaled = scale_columns_array(x, self.input_scales)
+        return np.asarray(scaled @ self.weight.array().T + self.bias.array())
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        return rows_by_matrix(b, scale_columns(b, x, self.input_scales), self.weight, self.bias)
+
+
+def _matrix(rows: str, columns: str) -> Weight:
+    """A matrix of floats, or of int8 numbers."""
+
+    def shape(op: MultiHeadAttentionOp) -> Shape | None:
+        return None if op.blocks else (getattr(op, rows), getattr(op, columns))
+
+    return Weight(shape, tagged=True)
+
+
+def _packed(rows: str, columns: str) -> Weight:
+    """The bytes of a matrix in blocks."""
+
+    def shape(op: MultiHeadAttentionOp) -> Shape | None:
+        extents = getattr(op, rows), getattr(op, columns)
+        return op.blocks.packed_shape(*extents) if op.blocks else None
+
+    return Weight(shape, packed=True)
+
+
+def _block_scales(rows: str, columns: str) -> Weight:
+    """The scales of a matrix in blocks."""
+
+    def shape(op: MultiHeadAttentionOp) -> Shape | None:
+        extents = getattr(op, rows), getattr(op, columns)
+        return op.blocks.scales_shape(*extents) if op.blocks else None
+
+    return Weight(shape, around=lambda op: op.blocks.typical_scale(getattr(op, columns)))
+
+
+def _input_scales(columns: str) -> Weight:
+    """Factors of the features that a matrix in blocks is multiplied by."""
+
+    def shape(op: MultiHeadAttentionOp) -> Shape | None:
+        return (getattr(op, columns),) if op.blocks and op.blocks.input_scales else None
+
+    return Weight(shape)
+
+
+def _vector(
+    extent: str, present: Callable[[MultiHeadAttentionOp], bool] = lambda op: True
+) -> Weight:
+    return Weight(lambda op: (getattr(op, extent),) if present(op) else None)
+
+
+@layer("MultiHeadAttention", inputs=(1, 6), outputs=(1, 3))
+class MultiHeadAttentionOp(Layer):
+    """out(concat over heads of softmax(scale * Q K^T + mask) V), Q, K and V affine in the inputs.
+
+    Inputs are (rows, features): q is k is v; or q, and k is v; or q, k and v. With attn_mask a mask
+    (rows of q, rows of k), or one of them a head, comes behind them, with kv_cache the keys and
+    values of earlier runs, (heads, rows, features of a head), which are results as well. Of one
+    input the rows of this run are added to them; of several, a cache that is not empty stands for
+    K and V.
+
+    With a quantize_term of block_quantization.py the matrices are packed.
+    """
+
+    embed_dim = integer(0)
+    num_heads = integer(1, 1)
+    weight_data_size = integer(2)
+    kdim = integer(3, "embed_dim")
+    vdim = integer(4, "embed_dim")
+    attn_mask = integer(5)
+    scale = real(6, "usual_scale")
+    kv_cache = integer(7)
+    quantize_term = integer(18)
+
+    q_weight_data = _matrix("embed_dim", "qdim")
+    q_weight_data_packed = _packed("embed_dim", "qdim")
+    q_bias_data = _vector("embed_dim")
+    k_weight_data = _matrix("embed_dim", "kdim")
+    k_weight_data_packed = _packed("embed_dim", "kdim")
+    k_bias_data = _vector("embed_dim")
+    v_weight_data = _matrix("embed_dim", "vdim")
+    v_weight_data_packed = _packed("embed_dim", "vdim")
+    v_bias_data = _vector("embed_dim")
+    out_weight_data = _matrix("qdim", "embed_dim")
+    out_weight_data_packed = _packed("qdim", "embed_dim")
+    out_bias_data = _vector("qdim")
+    q_weight_data_quantize_scales = _block_scales("embed_dim", "qdim")
+    k_weight_data_quantize_scales = _block_scales("embed_dim", "kdim")
+    v_weight_data_quantize_scales = _block_scales("embed_dim", "vdim")
+    out_weight_data_quantize_scales = _block_scales("qdim", "embed_dim")
+    q_weight_data_input_scales = _input_scales("qdim")
+    k_weight_data_input_scales = _input_scales("kdim")
+    v_weight_data_input_scales = _input_scales("vdim")
+    out_weight_data_input_scales = _input_scales("embed_dim")
+    q_weight_data_int8_scales = _vector("embed_dim", lambda op: op.is_int8)
+    k_weight_data_int8_scales = _vector("embed_dim", lambda op: op.is_int8)
+    v_weight_data_int8_scales = _vector("embed_dim", lambda op: op.is_int8)
+    out_weight_data_int8_scale = Weight(lambda op: (1,) if op.is_int8 else None)
+
+    @property
+    def usual_scale(self) -> float:
+        """1 / sqrt(features of a head), where the file gives no scale."""
+        return 1 / sqrt(self.embed_dim // self.num_heads)
+
+    @property
+    def qdim(self) -> int:
+        """The features of the query and of the result."""
+        return self.weight_data_size // self.embed_dim
+
+    @property
+    def blocks(self) -> BlockQuantization | None:
+        """How the matrices are packed; None where they are not."""
+        return BlockQuantization.of(self.quantize_term)
+
+    @property
+    def is_int8(self) -> bool:
+        """Whether the matrices are int8, and everything is multiplied as int8."""
+        return self.quantize_term != 0 and self.blocks is None
+
+    def check(self) -> None:
+        check_quantize_term(self.quantize_term)
+        check_positive(self, ["embed_dim", "num_heads", "weight_data_size", "kdim", "vdim"])
+        if self.embed_dim % self.num_heads:
+            raise LayerError(
+                f"embed_dim {self.embed_dim} is not divisible by num_heads {self.num_heads}",
+                "num_heads",
+            )
+        if self.weight_data_size % self.embed_dim:
+            raise LayerError(
+                f"weight_data_size {self.weight_data_size} is not a multiple of embed_dim "
+                f"{self.embed_dim}",
+                "weight_data_size",
+            )
+        least = 1 + bool(self.attn_mask) + 2 * bool(self.kv_cache)
+        if not least <= len(self.operands) < least + 3:
+            raise LayerError(
+                f"{len(self.operands)} inputs: with attn_mask {self.attn_mask} and kv_cache "
+                f"{self.kv_cache} there are {least} to {least + 2}"
+            )
+        check_results(self, bool(self.kv_cache))
+
+    def given(self, inputs: Sequence[T]) -> Operands[T]:
+        """The inputs by their meaning."""
+        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
+
+    @property
+    def appends(self) -> bool:
+        """Whether a cache grows, since query, key and value are one input."""
+        return len(self.operands) == 1 + bool(self.attn_mask) + 2 * bool(self.kv_cache)
+
+    @property
+    def features(self) -> int:
+        """The features of a head."""
+        return self.embed_dim // self.num_heads
+
+    def affine(self, name: str) -> Affine:
+        """One of the four affine functions: q, k, v or out."""
+        weight = getattr(self, f"{name}_weight_data")
+        if self.blocks:
+            packed = getattr(self, f"{name}_weight_data_packed")
+            scales = getattr(self, f"{name}_weight_data_quantize_scales")
+            columns = self.embed_dim if name == "out" else getattr(self, f"{name}dim")
+            weight = self.blocks.dequantized(packed, scales, columns)
+        return Affine(
+            weight,
+            getattr(self, f"{name}_bias_data"),
+            getattr(self, f"{name}_weight_data_input_scales"),
+        )
+
+    def infer(self, *shapes: Shape) -> list[Shape]:
+        x = self.given(shapes)
+        for what, shape, features in (
+            ("query", x.query, self.qdim),
+            ("key", x.key, self.kdim),
+            ("value", x.value, self.vdim),
+        ):
+            if len(shape) != 2 or shape[1] != features:
+                raise LayerError(f"the {what} is {shape}, but must be (rows, {features})")
+        if x.key[0] != x.value[0]:
+            raise LayerError(f"key {x.key} and value {x.value} differ in their rows")
+        sizes = (self.num_heads, self.features)
+        past = cached_rows("cache of keys", x.past_key, *sizes)
+        if cached_rows("cache of values", x.past_value, *sizes) != past:
+            raise LayerError(f"the caches {x.past_key} and {x.past_value} differ in their rows")
+        if past == 0:
+            rows = x.key[0]
+        else:
+            rows = past + x.key[0] if self.appends else past
+        check_mask(x.mask, self.num_heads, (x.query[0], rows))
+        cache = (self.num_heads, rows, self.features)
+        return [x.query, cache, cache][: len(self.results)]
+
+    def reference(self, *inputs: Array) -> list[Array]:
+        self._require_float()
+        x = self.given(inputs)
+
+        def split(rows: Array) -> Array:
+            return rows.reshape(len(rows), self.num_heads, self.features).swapaxes(0, 1)
+
+        def kept(past: Array | None, name: str, rows: Array) -> Array:
+            if past is not None and past.size and not self.appends:
+                return past
+            return appended_array(past, split(self.affine(name).array(rows)))
+
+        asked = split(self.affine("q").array(x.query))
+        keys, values = kept(x.past_key, "k", x.key), kept(x.past_value, "v", x.value)
+        mixed = attended_array(asked, keys, values, x.mask, self.scale).swapaxes(0, 1)
+        y = self.affine("out").array(mixed.reshape(len(x.query), self.embed_dim))
+        return [y, keys, values][: len(self.results)]
+
+    def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
+        self._require_float()
+        x = self.given(inputs)
+        asked = self.affine("q").expand(b, x.query)
+        at = b.loops_of(asked.shape)
+        asked = b.map(at, asked[at] * self.scale)
+        keys = self._kept(b, x.past_key, "k", x.key)
+        values = self._kept(b, x.past_value, "v", x.value)
+        mixed = attended(b, self._split(b, asked), keys, values, x.mask)
+        y = self.affine("out").expand(b, b.collapse(mixed, [[0], [1, 2]]))
+        return [y, keys.x, values.x][: len(self.results)]
+
+    def _require_float(self) -> None:
+        if self.is_int8:
+            raise NotImplementedError(f"int8 arithmetic (quantize_term = {self.quantize_term})")
+
+    def _kept(self, b: Builder, past: Tensor | None, name: str, rows: Tensor) -> Heads:
+        """The keys or values that are asked."""
+        if past is not None and 0 not in past.shape and not self.appends:
+            return Heads(past)
+        made = self._split(b, self.affine(name).expand(b, rows))
+        if past is None:
+            return made
+        h, r, e = b.loops_of(made.shape)
+        return Heads(appended(b, past, b.map((h, r, e), made.cell(h, r, e))))
+
+    def _split(self, b: Builder, x: Tensor) -> Heads:
+        """(rows, embed_dim) as the rows of heads."""
+        shape = (x.shape[0], self.num_heads, self.features)
+        return Heads(b.expand(x, [[0], [1, 2]], shape), rows_outside=True)

@@ -29,13 +29,7 @@ from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.padding import CONSTANT, PaddingOp
 from ncc.dialects.ncnn.pooling import LOWEST, MAXIMUM, PoolingOp
 from ncc.dialects.ncnn.unary import ReLUOp, SigmoidOp
-from ncc.dialects.ncnn.window import Pad
-
-PAD_NAMES = {
-    "w": ("pad_left", "pad_right"),
-    "h": ("pad_top", "pad_bottom"),
-    "d": ("pad_front", "pad_behind"),
-}
+from ncc.dialects.ncnn.window import PAD_NAMES, Pad
 
 
 def _pads(padding: PaddingOp, axes: str) -> Sequence[Pad] | str:

@@ -1,5 +1,6 @@
 """The layers of the ncnn dialect, family by family: importing this fills `layer.LAYERS`."""
 
+from ncc.dialects.ncnn import argmax as argmax
 from ncc.dialects.ncnn import arithmetic as arithmetic
 from ncc.dialects.ncnn import attention as attention
 from ncc.dialects.ncnn import channels as channels
@@ -14,6 +15,7 @@ from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
+from ncc.dialects.ncnn import pooling_vectors as pooling_vectors
 from ncc.dialects.ncnn import prior_box as prior_box
 from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import resample as resample

@@ -34,6 +34,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear import Activated, inner_product, require_float
 from ncc.dialects.ncnn.window import (
+    PAD_NAMES,
     SAME_LOWER,
     SAME_UPPER,
     Pad,
@@ -45,12 +46,6 @@ from ncc.dialects.ncnn.window import (
     planes,
     windows_of,
 )
-
-_PADS = {
-    "w": ("pad_left", "pad_right"),
-    "h": ("pad_top", "pad_bottom"),
-    "d": ("pad_front", "pad_behind"),
-}
 
 
 @dataclass(frozen=True)
@@ -238,7 +233,7 @@ class Filtering(Activated):
     @property
     def pads(self) -> list[Pad]:
         """The padding params of each axis, in numpy order; they may be codes."""
-        return [(getattr(self, _PADS[a][0]), getattr(self, _PADS[a][1])) for a in self.AXES]
+        return [(getattr(self, PAD_NAMES[a][0]), getattr(self, PAD_NAMES[a][1])) for a in self.AXES]
 
     @property
     def channels(self) -> Channels:
@@ -262,7 +257,9 @@ class Filtering(Activated):
                 f"(num_output {self.num_output} times the kernel)",
                 "weight_data_size",
             )
-        for name, value in ((n, getattr(self, n)) for a in reversed(self.AXES) for n in _PADS[a]):
+        for name, value in (
+            (n, getattr(self, n)) for a in reversed(self.AXES) for n in PAD_NAMES[a]
+        ):
             known = value >= 0 or value in (SAME_UPPER, SAME_LOWER)
             if not known or (value < 0 and any(v > 0 for pad in self.pads for v in pad)):
                 raise LayerError(f"{name} is {value}, but other pads are not its code", name)

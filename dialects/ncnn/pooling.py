@@ -1,8 +1,14 @@
-"""Pooling: the largest, or the mean, of each window."""
+"""Pooling: the largest, or the mean, of each window; of all; of channels' statistics.
+
+A class names its axes and declares its params; everything else holds for any number of axes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +24,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.window import (
+    PAD_NAMES,
     SAME_LOWER,
     SAME_UPPER,
     Adaptive,
@@ -26,6 +33,7 @@ from ncc.dialects.ncnn.window import (
     check_positive,
     output_sizes,
     padded_shape,
+    planes,
     windows_of,
 )
 
@@ -38,63 +46,68 @@ KEEP = -233
 """The adaptive output extent that is that of the input."""
 
 
-@layer("Pooling")
-class PoolingOp(Layer):
-    """The largest, or the mean, of each window of (c, h, w).
+class PoolingLayer(Layer):
+    """The largest, or the mean, of each window along the axes `AXES`.
 
-    Global pooling makes a vector. A matrix is one channel; of (c, d, h, w) only the first of d
-    is read.
+    Global pooling makes a vector.
     """
+
+    AXES: ClassVar[str]
 
     pooling_type = integer(0)
     kernel_w = integer(1)
-    kernel_h = integer(11, "kernel_w")
     stride_w = integer(2, 1)
-    stride_h = integer(12, "stride_w")
     pad_left = integer(3)
     pad_right = integer(14, "pad_left")
-    pad_top = integer(13, "pad_left")
-    pad_bottom = integer(15, "pad_top")
     global_pooling = integer(4)
     pad_mode = integer(5)
     avgpool_count_include_pad = integer(6)
     adaptive_pooling = integer(7)
     out_w = integer(8)
-    out_h = integer(18, "out_w")
 
     def check(self) -> None:
-        if self.pooling_type not in (MAXIMUM, MEAN):
-            raise LayerError(
-                f"pooling_type is {self.pooling_type}, neither 0 (max) nor 1 (average)",
-                "pooling_type",
-            )
+        check_pooling_type(self.pooling_type)
         if self.global_pooling:
             return
         if self.adaptive_pooling:
-            for name in ("out_w", "out_h"):
-                if getattr(self, name) != KEEP:
-                    check_positive(self, [name])
+            check_positive(self, [name for name in self._outs if not self.keeps(name)])
             return
-        check_positive(self, ["kernel_w", "kernel_h", "stride_w", "stride_h"])
+        check_positive(self, [f"{what}_{a}" for what in ("kernel", "stride") for a in self._axes])
         if self.pad_mode not in (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER):
             raise LayerError(f"pad_mode is {self.pad_mode}, none of 0 to 3", "pad_mode")
-        pads = ("pad_left", "pad_right", "pad_top", "pad_bottom")
+        pads = [name for axis in self._axes for name in PAD_NAMES[axis]]
         for name in pads if self.pad_mode in (FULL, VALID) else ():
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}, but must not be negative", name)
+
+    @property
+    def _axes(self) -> str:
+        """The axes in ncnn's order, w first."""
+        return self.AXES[::-1]
+
+    @property
+    def _outs(self) -> list[str]:
+        return [f"out_{axis}" for axis in self._axes]
+
+    def keeps(self, name: str) -> bool:
+        """Whether this param of an adaptive output extent says that of the input."""
+        return False
 
     # --- shapes -----------------------------------------------------------------------------
 
     @property
     def windows(self) -> list[Window]:
-        return [Window(self.kernel_h, self.stride_h), Window(self.kernel_w, self.stride_w)]
+        """The window along each axis, in numpy order."""
+        return [
+            Window(getattr(self, f"kernel_{axis}"), getattr(self, f"stride_{axis}"))
+            for axis in self.AXES
+        ]
 
     @property
     def explicit(self) -> list[Pad]:
-        """The pads of (h, w); where the mode says SAME, a file may say -233, which pads nothing."""
-        pads = (self.pad_top, self.pad_bottom, self.pad_left, self.pad_right)
-        top, bottom, left, right = (max(pad, 0) for pad in pads)
-        return [(top, bottom), (left, right)]
+        """The pads of each axis; where the mode says SAME, a file may say -233: pads nothing."""
+        pairs = ([max(getattr(self, name), 0) for name in PAD_NAMES[axis]] for axis in self.AXES)
+        return [(low, high) for low, high in pairs]
 
     @property
     def keeps_apart(self) -> bool:
@@ -102,16 +115,18 @@ class PoolingOp(Layer):
         return self.pooling_type == MEAN and not self.avgpool_count_include_pad
 
     def planes(self, x: Shape) -> Shape:
-        """The (c, h, w) that are read of x."""
-        if len(x) < 4:
-            return (1,) * (3 - len(x)) + x
-        return (x[0], *x[2:])
+        """The (channels, *space) that are read of x."""
+        raise NotImplementedError
+
+    def same(self, axis: str, window: Window, size: int) -> Pad:
+        """The padding that a SAME mode adds along an axis."""
+        return window.same(size, SAME_UPPER if self.pad_mode == PAD_SAME_UPPER else SAME_LOWER)
 
     def borders(self, sizes: Sequence[int]) -> list[Pad]:
-        """All padding of (h, w): by the pads, by SAME, and the tail of the last window."""
+        """All padding of the space: by the pads, by SAME, and the tail of the last window."""
         if self.pad_mode in (PAD_SAME_UPPER, PAD_SAME_LOWER):
-            code = SAME_UPPER if self.pad_mode == PAD_SAME_UPPER else SAME_LOWER
-            return [w.same(n, code) for w, n in zip(self.windows, sizes, strict=True)]
+            each = zip(self.AXES, self.windows, sizes, strict=True)
+            return [self.same(axis, window, n) for axis, window, n in each]
         if self.pad_mode == VALID:
             return self.explicit
         inside = padded_shape(sizes, self.explicit)
@@ -120,15 +135,13 @@ class PoolingOp(Layer):
         return [(low, high + t) for (low, high), t in zip(self.explicit, tails, strict=True)]
 
     def adaptive(self, x: Shape) -> list[Adaptive]:
-        """The parts of h and w."""
-        wanted = zip(self.planes(x)[1:], (self.out_h, self.out_w), strict=True)
-        return [Adaptive(n, n if out == KEEP else out) for n, out in wanted]
+        """The parts of each axis."""
+        wanted = zip(self.planes(x)[1:], reversed(self._outs), strict=True)
+        return [Adaptive(n, n if self.keeps(out) else getattr(self, out)) for n, out in wanted]
 
     def hands_on(self, x: Shape) -> bool:
-        """Whether it is adaptive to the very extents of x: then x comes out, whatever its rank."""
-        if self.global_pooling or not self.adaptive_pooling:
-            return False
-        return all(parts.size == parts.output for parts in self.adaptive(x))
+        """Whether x itself comes out, whatever its rank."""
+        return False
 
     def infer(self, x: Shape) -> Shape:
         c, *sizes = self.planes(x)
@@ -142,13 +155,13 @@ class PoolingOp(Layer):
         return (c, *output_sizes(self.windows, inside))
 
     def counted(self, sizes: Sequence[int]) -> list[tuple[int, int]]:
-        """First cell and the one behind the last that a mean counts, in the padded (h, w).
+        """First cell and the one behind the last that a mean counts, in the padded space.
 
         Those are the cells inside the pads that the params say. SAME ignores the pads where it
         pads, but not here.
         """
         inside = padded_shape(sizes, self.borders(sizes))
-        tails = [0, 0]
+        tails = [0] * len(inside)
         if self.pad_mode == FULL:
             pads = zip(self.borders(sizes), self.explicit, strict=True)
             tails = [border[1] - pad[1] for border, pad in pads]
@@ -160,101 +173,106 @@ class PoolingOp(Layer):
     def reference(self, x: Array) -> Array:
         if self.hands_on(x.shape):
             return x
-        x = (x[:, 0] if x.ndim == 4 else x).reshape(self.planes(x.shape))
-        reduce = np.max if self.pooling_type == MAXIMUM else np.mean
+        shape = self.planes(x.shape)
+        x = x.reshape(shape[0], -1)[:, : prod(shape[1:])].reshape(shape)
+        fold = np.max if self.pooling_type == MAXIMUM else np.mean
+        space = tuple(range(1, x.ndim))
         if self.global_pooling:
-            return np.asarray(reduce(x, axis=(1, 2)))
+            return np.asarray(fold(x, axis=space))
         if self.adaptive_pooling:
-            rows, columns = (parts.bounds for parts in self.adaptive(x.shape))
-            cells = [
-                [reduce(x[:, a:z, left:right], axis=(1, 2)) for left, right in columns]
-                for a, z in rows
-            ]
-            return np.moveaxis(np.array(cells, np.float32), -1, 0)
+            for axis, parts in zip(space, self.adaptive(x.shape), strict=True):
+                cells = [fold(np.take(x, range(*part), axis), axis=axis) for part in parts.bounds]
+                x = np.stack(cells, axis)
+            return x
         borders = self.borders(x.shape[1:])
+        taps = tuple(range(-len(space), 0))
         if self.pooling_type == MAXIMUM:
             wide = np.pad(x, [(0, 0), *borders], constant_values=np.float32(LOWEST))
-            return np.asarray(windows_of(wide, self.windows).max(axis=(-2, -1)))
+            return np.asarray(windows_of(wide, self.windows).max(axis=taps))
         wide = np.pad(x, [(0, 0), *borders])
         if not self.keeps_apart:
-            return np.asarray(windows_of(wide, self.windows).mean(axis=(-2, -1)))
+            return np.asarray(windows_of(wide, self.windows).mean(axis=taps))
         real = np.zeros(wide.shape[1:], np.float32)
-        (top, bottom), (left, right) = self.counted(x.shape[1:])
-        real[top:bottom, left:right] = 1
-        total = windows_of(np.where(real > 0, wide, 0), self.windows).sum(axis=(-2, -1))
+        real[tuple(slice(*bounds) for bounds in self.counted(x.shape[1:]))] = 1
+        total = windows_of(np.where(real > 0, wide, 0), self.windows).sum(axis=taps)
         with np.errstate(invalid="ignore"):
-            mean: Array = total / windows_of(real, self.windows).sum(axis=(-2, -1))
+            mean: Array = total / windows_of(real, self.windows).sum(axis=taps)
         return mean
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         if self.hands_on(x.shape):
             return x
         shape = self.planes(x.shape)
-        if x.rank == 4:
-            x = b.slice(x, (0, 0, 0, 0), (shape[0], 1, *shape[1:]))
+        if x.rank > len(shape):  # of the depth, only the first is read
+            x = b.slice(x, [0] * x.rank, (shape[0], 1, *shape[1:]))
         x = b.reshape(x, shape)
         if self.global_pooling:
-            return self._expand_global(b, x)
+            return pool_all(b, x, self.pooling_type)
         if self.adaptive_pooling:
             return self._expand_adaptive(b, x)
         lows, highs = zip((0, 0), *self.borders(shape[1:]), strict=True)
         if self.pooling_type == MAXIMUM:
-            return _pool(b, b.pad(x, lows, highs, LOWEST), self.windows, MAXIMUM)
+            return pool(b, b.pad(x, lows, highs, LOWEST), self.windows, MAXIMUM)
         x = b.pad(x, lows, highs)
         if not self.keeps_apart:
-            total = _pool(b, x, self.windows, MEAN)
-            c, y, z = b.loops_of(total.shape)
-            return b.map((c, y, z), total[c, y, z] * (1 / (self.kernel_h * self.kernel_w)))
+            return scaled(b, pool(b, x, self.windows, MEAN), 1 / cells_of(self.windows))
         return self._expand_mean_of_real(b, x, shape[1:])
-
-    def _expand_global(self, b: Builder, x: Tensor) -> Tensor:
-        c, y, z = b.loops_of(x.shape)
-        if self.pooling_type == MAXIMUM:
-            return b.max((c,), over=(y, z), of=x[c, y, z])
-        total = b.sum((c,), over=(y, z), of=x[c, y, z])
-        (c,) = b.loops_of(total.shape)
-        return b.map((c,), total[c] * (1 / (x.shape[1] * x.shape[2])))
 
     def _expand_adaptive(self, b: Builder, x: Tensor) -> Tensor:
         parts = self.adaptive(x.shape)
-        regular = [part.regular for part in parts]
-        windows = [window for window in regular if window is not None]
+        windows = [window for part in parts if (window := part.regular) is not None]
         if len(windows) == len(parts):
-            pooled = _pool(b, x, windows, self.pooling_type)
+            pooled = pool(b, x, windows, self.pooling_type)
             if self.pooling_type == MAXIMUM:
                 return pooled
-            c, y, z = b.loops_of(pooled.shape)
-            return b.map((c, y, z), pooled[c, y, z] * (1 / (windows[0].kernel * windows[1].kernel)))
-        rows, columns = (b.table(part.cells()) for part in parts)
+            return scaled(b, pooled, 1 / cells_of(windows))
+        cells = [b.table(part.cells()) for part in parts]
+        shares = [b.table(part.shares()) for part in parts]
+        count = len(parts)
+        names = [f"c:{x.shape[0]}", *(f"y{k}" for k in range(count))]
+        c, *loops = b.loops(" ".join([*names, *(f"u{k}" for k in range(count))]))
+        ys, us = loops[:count], loops[count:]
+        places = [table[y, u] for table, y, u in zip(cells, ys, us, strict=True)]
+        cell = x.at(b.index(c), *places)
         if self.pooling_type == MAXIMUM:
-            c, y, z, ky, kx = b.loops(f"c:{x.shape[0]} y z ky kx")
-            cell = x.at(b.index(c), rows[y, ky], columns[z, kx])
-            return b.max((c, y, z), over=(ky, kx), of=cell)
-        high, wide = (b.table(part.shares()) for part in parts)
-        c, y, z, ky, kx = b.loops(f"c:{x.shape[0]} y z ky kx")
-        cell = x.at(b.index(c), rows[y, ky], columns[z, kx])
-        return b.sum((c, y, z), over=(ky, kx), of=cell * high[y, ky] * wide[z, kx])
+            return b.max((c, *ys), over=us, of=cell)
+        for table, y, u in zip(shares, ys, us, strict=True):
+            cell = cell * table[y, u]
+        return b.sum((c, *ys), over=us, of=cell)
 
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:
         """The mean of what is not padding: a sum, times a table of 1 / cells."""
-        (top, bottom), (left, right) = counted = self.counted(sizes)
+        counted = self.counted(sizes)
         if self.pad_mode in (PAD_SAME_UPPER, PAD_SAME_LOWER):
-            kept = (x.shape[0], bottom - top, right - left)
-            behind = (0, x.shape[1] - bottom, x.shape[2] - right)
-            x = b.pad(b.slice(x, (0, top, left), kept), (0, top, left), behind)
-        total = _pool(b, x, self.windows, MEAN)
+            starts = [start for start, _ in counted]
+            kept = [stop - start for start, stop in counted]
+            behind = [n - stop for n, (_, stop) in zip(x.shape[1:], counted, strict=True)]
+            x = b.slice(x, (0, *starts), (x.shape[0], *kept))
+            x = b.pad(x, (0, *starts), (0, *behind))
+        total = pool(b, x, self.windows, MEAN)
         cells = [
             _cells(window, n, bounds)
             for window, n, bounds in zip(self.windows, total.shape[1:], counted, strict=True)
         ]
         with np.errstate(divide="ignore"):
-            inverse = (1 / np.outer(*cells)).astype(np.float32)
-        if (inverse == inverse[0, 0]).all():
-            c, y, z = b.loops_of(total.shape)
-            return b.map((c, y, z), total[c, y, z] * float(inverse[0, 0]))
+            inverse = (1 / reduce(np.multiply.outer, cells)).astype(np.float32)
+        first = inverse.flat[0]
+        if (inverse == first).all():
+            return scaled(b, total, float(first))
         table = b.table(inverse)
-        c, y, z = b.loops_of(total.shape)
-        return b.map((c, y, z), total[c, y, z] * table[y, z])
+        c, *space = b.loops_of(total.shape)
+        return b.map((c, *space), total[[c, *space]] * table[space])
+
+
+def check_pooling_type(kind: int) -> None:
+    """Refuse a `pooling_type` that is neither the largest nor the mean."""
+    if kind not in (MAXIMUM, MEAN):
+        raise LayerError(f"pooling_type is {kind}, neither 0 (max) nor 1 (average)", "pooling_type")
+
+
+def cells_of(windows: Sequence[Window]) -> int:
+    """How many cells a window has."""
+    return prod(window.kernel for window in windows)
 
 
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:
@@ -265,12 +283,98 @@ def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.
     return cells
 
 
-def _pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
-    """The largest or the sum of each window of a padded (c, h, w)."""
-    rows, columns = windows
-    high, wide = output_sizes(windows, x.shape[1:])
-    c, y, z, ky, kx = b.loops(f"c y:{high} z:{wide} ky:{rows.kernel} kx:{columns.kernel}")
-    cell = x[c, y * rows.stride + ky, z * columns.stride + kx]
+def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
+    """The largest or the sum of each window of a padded (channels, *space)."""
+    count = len(windows)
+    sizes = output_sizes(windows, x.shape[1:])
+    names = ["c", *(f"y{k}:{n}" for k, n in enumerate(sizes))]
+    names += [f"u{k}:{window.kernel}" for k, window in enumerate(windows)]
+    c, *loops = b.loops(" ".join(names))
+    ys, us = loops[:count], loops[count:]
+    places = [y * w.stride + u for y, u, w in zip(ys, us, windows, strict=True)]
+    cell = x[[c, *places]]
     if kind == MAXIMUM:
-        return b.max((c, y, z), over=(ky, kx), of=cell)
-    return b.sum((c, y, z), over=(ky, kx), of=cell)
+        return b.max((c, *ys), over=us, of=cell)
+    return b.sum((c, *ys), over=us, of=cell)
+
+
+def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
+    """The largest or the mean of each channel."""
+    c, *space = b.loops_of(x.shape)
+    if kind == MAXIMUM:
+        return b.max((c,), over=space, of=x[[c, *space]])
+    total = b.sum((c,), over=space, of=x[[c, *space]])
+    return scaled(b, total, 1 / prod(x.shape[1:]))
+
+
+def scaled(b: Builder, x: Tensor, factor: float) -> Tensor:
+    """x times a number."""
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] * factor)
+
+
+class PoolingOnPlane(PoolingLayer):
+    """The params of the second axis."""
+
+    AXES: ClassVar[str] = "hw"
+
+    kernel_h = integer(11, "kernel_w")
+    stride_h = integer(12, "stride_w")
+    pad_top = integer(13, "pad_left")
+    pad_bottom = integer(15, "pad_top")
+    out_h = integer(18, "out_w")
+
+
+@layer("Pooling")
+class PoolingOp(PoolingOnPlane):
+    """The largest, or the mean, of each window of (c, h, w).
+
+    Global pooling makes a vector. A matrix is one channel; of (c, d, h, w) only the first of d
+    is read.
+    """
+
+    def keeps(self, name: str) -> bool:
+        return bool(getattr(self, name) == KEEP)
+
+    def planes(self, x: Shape) -> Shape:
+        return planes(x, 3) if len(x) < 4 else (x[0], *x[2:])
+
+    def hands_on(self, x: Shape) -> bool:
+        """Where it is adaptive to the very extents of x."""
+        if self.global_pooling or not self.adaptive_pooling:
+            return False
+        return all(parts.size == parts.output for parts in self.adaptive(x))
+
+
+@layer("Pooling1D")
+class Pooling1DOp(PoolingLayer):
+    """The largest, or the mean, of each window of the rows of a matrix (c, w)."""
+
+    AXES: ClassVar[str] = "w"
+
+    def planes(self, x: Shape) -> Shape:
+        if len(x) > 2:
+            raise LayerError(f"Pooling1D takes (c, w), not {x}")
+        return planes(x, 2)
+
+
+@layer("Pooling3D")
+class Pooling3DOp(PoolingOnPlane):
+    """The largest, or the mean, of each window of (c, d, h, w)."""
+
+    AXES: ClassVar[str] = "dhw"
+
+    kernel_d = integer(21, "kernel_w")
+    stride_d = integer(22, "stride_w")
+    pad_front = integer(23, "pad_left")
+    pad_behind = integer(16, "pad_front")
+    out_d = integer(28, "out_w")
+
+    def planes(self, x: Shape) -> Shape:
+        if len(x) != 4:
+            raise LayerError(f"Pooling3D takes (c, d, h, w), not {x}")
+        return x
+
+    def same(self, axis: str, window: Window, size: int) -> Pad:
+        """As of a plane, but SAME_LOWER has its odd cell of depth behind, as SAME_UPPER has."""
+        return window.same(size, SAME_UPPER) if axis == "d" else super().same(axis, window, size)

@@ -25,6 +25,13 @@ SAME_LOWER = -234
 
 Pad: TypeAlias = tuple[int, int]
 
+PAD_NAMES = {
+    "w": ("pad_left", "pad_right"),
+    "h": ("pad_top", "pad_bottom"),
+    "d": ("pad_front", "pad_behind"),
+}
+"""The params that say the padding before and behind each axis."""
+
 
 @dataclass(frozen=True)
 class Window:

@@ -13,9 +13,9 @@ from ncc.dialects.ncnn.layer import LayerError
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("Pooling")
+@pytest.mark.layer("Pooling", "Pooling1D", "Pooling3D")
 def test_recorded(case: Any, check_layer: Check) -> None:
-    """Pooling is what ncnn recorded."""
+    """Each is what ncnn recorded."""
     check_layer(case)
 
 
@@ -134,3 +134,55 @@ def test_refuses_a_window_that_does_not_fit(check_layer: Check) -> None:
     for mode in (0, 1):
         with pytest.raises(LayerError, match="4x4 does not fit into 3x3"):
             check_layer("Pooling", {"kernel_w": 4, "pad_mode": mode}, [X])
+
+
+def test_a_line_slides_along_rows(check_layer: Check) -> None:
+    """Each row of a matrix is a channel, a vector is one; global pooling is a value a row."""
+    x = ramp(2, 4)
+    check_layer("Pooling1D", {"kernel_w": 2}, [x], expected=array([1, 2, 3], [5, 6, 7]))
+    check_layer("Pooling1D", {"kernel_w": 2}, [x[0]], expected=array([1, 2, 3]))
+    params = {"global_pooling": 1, "pooling_type": 1}
+    check_layer("Pooling1D", params, [x], expected=[np.array([1.5, 5.5], np.float32)])
+
+
+def test_a_line_adapts(check_layer: Check) -> None:
+    """Parts may overlap; the extent is stated, -233 is none."""
+    params = {"adaptive_pooling": 1, "pooling_type": 1, "out_w": 3}
+    check_layer("Pooling1D", params, [ramp(1, 4)], expected=array([0.5, 1.5, 2.5]))
+    with pytest.raises(LayerError, match="out_w is -233"):
+        check_layer("Pooling1D", {**params, "out_w": -233}, [ramp(1, 4)])
+
+
+def test_the_depth_has_params_of_its_own(check_layer: Check) -> None:
+    """Kernel, stride and pads of depth follow those of width where absent."""
+    x = ramp(1, 2, 2, 2)
+    check_layer("Pooling3D", {"kernel_w": 2}, [x], expected=array([[[7]]]))
+    params = {"kernel_w": 2, "kernel_d": 1}
+    check_layer("Pooling3D", params, [x], expected=array([[[3]], [[7]]]))
+    params = {**params, "pooling_type": 1, "pad_front": 1, "pad_behind": 0, "pad_mode": 1}
+    expected = array([[[np.nan]], [[1.5]], [[5.5]]])
+    check_layer("Pooling3D", params, [x], expected=expected)
+
+
+def test_a_volume_has_its_odd_cell_of_depth_behind(check_layer: Check) -> None:
+    """SAME_LOWER puts the odd cell before in the plane, but not in depth."""
+    params = {"kernel_w": 2, "pad_mode": 3}
+    expected = array([[[4, 5], [6, 7]], [[4, 5], [6, 7]]])
+    check_layer("Pooling3D", params, [ramp(1, 2, 2, 2)], expected=expected)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_a_volume_adapts(kind: int, check_layer: Check) -> None:
+    """Parts that are equal along one axis and overlap along others."""
+    params = {"pooling_type": kind, "adaptive_pooling": 1, "out_w": 2, "out_h": 3, "out_d": 5}
+    check_layer("Pooling3D", params, [ramp(2, 4, 5, 6)])
+    check_layer("Pooling3D", {**params, "out_h": 5, "out_d": 2}, [ramp(2, 4, 5, 6)])
+
+
+@pytest.mark.parametrize(
+    ("type", "shape"), [("Pooling1D", (2, 3, 4)), ("Pooling3D", (2, 3, 4)), ("Pooling3D", (3, 4))]
+)
+def test_refuses_other_ranks(type: str, shape: tuple[int, ...], check_layer: Check) -> None:
+    """ncnn reads these as rows or depths that are none."""
+    with pytest.raises(LayerError, match=f"{type} takes"):
+        check_layer(type, {"kernel_w": 1}, [ramp(*shape)])

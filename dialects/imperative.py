@@ -10,7 +10,8 @@
 
 Values are float32, index or i1; operators work on two of one type, and numbers take the type of
 what stands beside them. Integers in memory are i64 and are indices when read. A Python loop
-around statements writes them once a turn.
+around statements writes them once a turn. The turns of `code.lanes(n)` know nothing of each other
+and run as lanes of vectors; those of the whole code (`Code(..., turns=n)`) run on any thread.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.comprehension import Tensor
-from ncc.dialects.rt import CodeOp, YieldOp
+from ncc.dialects.rt import CodeOp, LanesOp, YieldOp
 from ncc.dialects.weight import Shape
 
 index = IndexType()
@@ -165,29 +166,39 @@ class Code:
     """The body of one `rt.code`, written statement by statement.
 
     `inputs` are read only; `results` are shapes and element types (f32 or i64), undefined at first.
+    With `turns` the body runs so often, in any order or at the same time; `turn` is which one.
     """
 
-    def __init__(self, inputs: Sequence[Tensor], results: Sequence[Kind]) -> None:
+    def __init__(
+        self, inputs: Sequence[Tensor], results: Sequence[Kind], turns: int | None = None
+    ) -> None:
         self._operands = list(inputs)
         self._results = list(results)
+        self._turns = turns
         self._scratch: list[MemRefType[Attribute]] = []
         self._constants: dict[tuple[Block, Attribute], Value] = {}
         self._body = Block()
         self.block = self._body
+        self._turn = None if turns is None else self._body.insert_arg(index, 0)
         self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
         self.results = [self._argument(shape, element) for shape, element in results]
 
     def _argument(self, shape: Shape, element: Attribute) -> Memory:
         kind = MemRefType(element, list(shape))
-        argument = self._body.insert_arg(kind, len(self._body.args))
-        return Memory(self, argument, shape, element)
+        position = len(self._body.args) - (self._turn is not None)
+        return Memory(self, self._body.insert_arg(kind, position), shape, element)
+
+    @property
+    def turn(self) -> Value:
+        """The number of this turn; 0 where there is one only."""
+        return self.value(0, index) if self._turn is None else Value(self, self._turn)
 
     def operation(self) -> CodeOp:
         """The whole as an operation; nothing may be written afterwards."""
         self._body.add_op(YieldOp())
         kinds = [TensorType(element, list(shape)) for shape, element in self._results]
         values = [x.value for x in self._operands]
-        return CodeOp(values, kinds, Region(self._body), self._scratch)
+        return CodeOp(values, kinds, Region(self._body), self._scratch, self._turns)
 
     # --- memory -----------------------------------------------------------------------------
 
@@ -216,6 +227,20 @@ class Code:
         with self._inside(body):
             yield Value(self, body.args[0])
         self.block.add_op(loop)
+
+    @contextmanager
+    def lanes(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+        """`for i in range(start, stop)`, in vectors: no turn reads what another one writes.
+
+        Only reads, writes and arithmetic stand inside. Every write, and every read whose place
+        depends on i, has i, or i and something added, as its last index and nowhere else.
+        """
+        first, last = (self.value(bound, index).ssa for bound in (start, stop))
+        body = Block(arg_types=[index])
+        outer, self.block = self.block, body
+        yield Value(self, body.args[0])
+        self.block = outer
+        self.block.add_op(LanesOp(first, last, body))
 
     @contextmanager
     def if_(self, condition: Value) -> Iterator[None]:
@@ -304,6 +329,20 @@ class Code:
 
     def exp(self, x: Value) -> Value:
         return self.apply(math.ExpOp, x)
+
+    def tanh(self, x: Value) -> Value:
+        return self.apply(math.TanhOp, x)
+
+    def absolute(self, x: Value) -> Value:
+        return self.apply(math.AbsFOp, x)
+
+    def round(self, x: Value) -> Value:
+        """The nearest whole number; halves away from zero."""
+        return self.apply(math.RoundOp, x)
+
+    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once where the target can."""
+        return self.apply(math.FmaOp, a, b, c)
 
     def sigmoid(self, x: Value) -> Value:
         """1 / (1 + exp(-x))."""

@@ -10,7 +10,10 @@ Between the layers and the loops, a computation that is written as loops from th
 
     %y = rt.code(%x) {
     ^bb0(%source: memref<8xf32>, %result: memref<8xf32>):
-      ...
+      rt.lanes %first to %last {
+      ^bb0(%i: index):
+        ...
+      }
       rt.yield
     } : (tensor<8xf32>) -> tensor<8xf32>
 """
@@ -45,7 +48,14 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoMemoryEffect, Pure
+from xdsl.traits import (
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    NoMemoryEffect,
+    NoTerminator,
+    Pure,
+)
 from xdsl.utils.exceptions import VerifyException
 
 I64Attr = IntegerAttr.constr(type=i64)
@@ -149,6 +159,9 @@ class CodeOp(IRDLOperation):
     The region's arguments are memrefs: first those of the operands (read only), then those of
     the results (undefined at entry, to be filled), then the scratch memory that the property
     `scratch` lists. The region sees nothing else of what surrounds it, and ends in `rt.yield`.
+
+    With `turns` n the region runs n times, in any order or at the same time: its last argument is
+    the number of the turn, an index, and no turn touches what another one writes.
     """
 
     name = "rt.code"
@@ -156,6 +169,7 @@ class CodeOp(IRDLOperation):
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     scratch = opt_prop_def(ArrayAttr[MemRefType])
+    turns = opt_prop_def(I64Attr)
     body = region_def("single_block")
 
     traits = traits_def(Pure(), IsolatedFromAbove())
@@ -166,6 +180,7 @@ class CodeOp(IRDLOperation):
         result_types: Sequence[TensorType],
         body: Region | None = None,
         scratch: Sequence[MemRefType] = (),
+        turns: int | None = None,
     ) -> None:
         """Without a body, an empty block with the right arguments is made, to be filled."""
         values = [SSAValue.get(value) for value in inputs]
@@ -176,16 +191,24 @@ class CodeOp(IRDLOperation):
                 for type in shaped
                 if isinstance(type, TensorType)
             ]
-            body = Region(Block(arg_types=[*memrefs, *scratch]))
+            number = [] if turns is None else [IndexType()]
+            body = Region(Block(arg_types=[*memrefs, *scratch, *number]))
+        properties: dict[str, Attribute] = {}
+        if scratch:
+            properties["scratch"] = ArrayAttr(scratch)
+        if turns is not None:
+            properties["turns"] = IntegerAttr(turns, i64)
         super().__init__(
-            operands=[values],
-            result_types=[result_types],
-            properties={"scratch": ArrayAttr(scratch)} if scratch else {},
-            regions=[body],
+            operands=[values], result_types=[result_types], properties=properties, regions=[body]
         )
 
     def verify_(self) -> None:
         arguments = [argument.type for argument in self.body.block.args]
+        if self.turns is not None:
+            if self.turns.value.data < 1:
+                raise VerifyException("rt.code: it runs once or more often")
+            if not arguments or not isinstance(arguments.pop(), IndexType):
+                raise VerifyException("rt.code: the number of the turn is its last argument")
         tensors = [*self.operand_types, *self.result_types]
         scratch = list(self.scratch) if self.scratch is not None else []
         if len(arguments) != len(tensors) + len(scratch):
@@ -218,6 +241,8 @@ class CodeOp(IRDLOperation):
         if self.scratch is not None:
             printer.print_string(" scratch ")
             printer.print_attribute(self.scratch)
+        if self.turns is not None:
+            printer.print_string(f" turns {self.turns.value.data}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -233,6 +258,8 @@ class CodeOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("scratch"):
             properties["scratch"] = parser.parse_attribute()
+        if parser.parse_optional_keyword("turns"):
+            properties["turns"] = IntegerAttr(parser.parse_integer(), i64)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
         parser.parse_punctuation(":")
@@ -249,6 +276,33 @@ class CodeOp(IRDLOperation):
 
 
 @irdl_op_definition
+class LanesOp(IRDLOperation):
+    """A loop of an `rt.code` whose turns know nothing of each other: lanes of vectors may run them.
+
+    Its body is straight: arithmetic, reads of one element at places that are the same for all turns
+    or whose last one moves with the turn, writes at places whose last one moves with it.
+    """
+
+    name = "rt.lanes"
+
+    first = operand_def(IndexType())
+    last = operand_def(IndexType())
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+    assembly_format = "$first `to` $last $body attr-dict"
+
+    def __init__(self, first: SSAValue, last: SSAValue, body: Block) -> None:
+        super().__init__(operands=[first, last], regions=[Region(body)])
+
+    def verify_(self) -> None:
+        if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
+            raise VerifyException("rt.lanes: the region's argument is the number of the lane")
+        if any(op.regions for op in self.body.block.ops):
+            raise VerifyException("rt.lanes: the region has no loops or branches")
+
+
+@irdl_op_definition
 class YieldOp(IRDLOperation):
     """The end of the region of an `rt.code`: the results are in their memrefs."""
 
@@ -261,4 +315,4 @@ class YieldOp(IRDLOperation):
         super().__init__()
 
 
-RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, YieldOp])
+RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, LanesOp, YieldOp])

@@ -1,19 +1,33 @@
 """Kernels that are loops from the start: the region of an `rt.code` as a function.
 
-    func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) {...} }
+    func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) turns 2 {...} }
         ->  func.func private @code_7(%x: memref<8xf32>, %y: memref<8xf32>, %first, %last)
 
-One thread runs all of it: the kernel is one chunk.
+Each turn is a chunk, and a code without turns is one. The memrefs have the strides of the places
+where operands and results live, which may be windows of other values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StridedLayoutAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder
+from ncc.compiler.loops.lanes import widen
+from ncc.compiler.plan import Call
+from ncc.compiler.target import Target
 from ncc.dialects.rt import CodeOp, YieldOp
 
 
@@ -22,31 +36,39 @@ def is_code(function: func.FuncOp) -> bool:
     return any(isinstance(op, CodeOp) for op in function.body.block.ops)
 
 
+def chunks(call: Call) -> int:
+    """How many turns there are."""
+    turns = _code(call).turns
+    return 1 if turns is None else turns.value.data
+
+
 def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
     """The memrefs of an outlined function's operands and results."""
     types = function.function_type.inputs.data
     return [kind for kind in types if isinstance(kind, MemRefType)]
 
 
-def outlined(function: func.FuncOp, name: str) -> func.FuncOp:
-    """The region of the function's `rt.code` as a kernel; the region is cloned."""
-    op = next(op for op in function.body.block.ops if isinstance(op, CodeOp))
-    positions = [function.body.block.args.index(value) for value in op.inputs]
-    operands = [value.type for value in function.body.block.args]
+def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
+    """The region of the call's `rt.code` as a kernel; the region is cloned."""
+    op = _code(call)
+    outer: list[SSAValue] = list(call.function.body.block.args)
+    positions = [outer.index(value) for value in op.inputs]
+    taken = {position: i for i, position in enumerate(positions)}
+    if len(taken) != len(outer):
+        raise CompilerBug("an operand that the code does not read")
     region = op.body.clone()
     body = region.block
+    widen(body, target)
     arguments = list(body.args)
-    taken = {position: i for i, position in enumerate(positions)}
-    types: list[Attribute] = []
-    for position in range(len(operands)):
-        if position not in taken:
-            raise CompilerBug("an operand that the code does not read")
-        types.append(arguments[taken[position]].type)
-    results = arguments[len(op.inputs) : len(op.inputs) + len(op.results)]
-    types += [argument.type for argument in results]
+    results = range(len(positions), len(positions) + len(op.results))
+    given = [arguments[taken[position]].type for position in range(len(outer))]
+    given += [arguments[k].type for k in results]
+    places = [*call.operands, *call.results]
+    types = [_placed(kind, p.strides) for kind, p in zip(given, places, strict=True)]
     entry = Block(arg_types=[*types, IndexType(), IndexType()])
     values: list[SSAValue] = [entry.args[position] for position in positions]
-    values += list(entry.args[len(operands) : len(operands) + len(results)])
+    values += entry.args[len(outer) : len(places)]
+    turn = None if op.turns is None else arguments.pop()
     for scratch in arguments[len(values) :]:
         values.append(_alloca(entry, scratch.type))
     for argument, value in zip(arguments, values, strict=True):
@@ -54,7 +76,9 @@ def outlined(function: func.FuncOp, name: str) -> func.FuncOp:
     builder = LoopBuilder(entry)
     first, last = entry.args[-2:]
 
-    def whole(_: SSAValue, __: list[SSAValue]) -> list[SSAValue]:
+    def whole(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        if turn is not None:
+            turn.replace_all_uses_with(number)
         for inner in list(body.ops):
             body.detach_op(inner)
             if not isinstance(inner, YieldOp):
@@ -65,6 +89,19 @@ def outlined(function: func.FuncOp, name: str) -> func.FuncOp:
     entry.add_op(func.ReturnOp())
     inputs = [argument.type for argument in entry.args]
     return func.FuncOp(name, (inputs, []), Region(entry), visibility="private")
+
+
+def _code(call: Call) -> CodeOp:
+    return next(op for op in call.function.body.block.ops if isinstance(op, CodeOp))
+
+
+def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
+    """The memref of a region with the strides of a place."""
+    if not isinstance(kind, MemRefType):
+        raise CompilerBug(f"{kind} is no memory")
+    if kind.get_strides() == tuple(strides):
+        return kind
+    return MemRefType(kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, 0))
 
 
 def _alloca(entry: Block, kind: Attribute) -> SSAValue:

@@ -139,20 +139,22 @@ class _NetworkWriter:
         return Loops(tuple(units), script, tuple(self.steps))
 
     def _call(self, call: Call) -> None:
-        places = [*call.operands, *call.results]
         if code.is_code(call.function):
-            self._code(call.function, places, call.layers)
+            self._code(call)
         else:
-            self._kernel(kernel_of(call), places, call.layers)
+            self._kernel(kernel_of(call), [*call.operands, *call.results], call.layers)
 
-    def _code(self, outlined: func.FuncOp, places: list[Place], layers: tuple[str, ...]) -> None:
-        function = code.outlined(outlined, "code")
+    def _code(self, call: Call) -> None:
+        function = code.outlined(call, "code", self.target)
         text = str(function)
         if text not in self.units:
             name = f"code_{digest(text)[:12]}"
             types = tuple(code.memrefs(function))
-            self.units[text] = Unit(name, text, types, 1, lambda: code.outlined(outlined, name))
-        self._launch(self.units[text], places, layers)
+            target, chunks = self.target, code.chunks(call)
+            self.units[text] = Unit(
+                name, text, types, chunks, lambda: code.outlined(call, name, target)
+            )
+        self._launch(self.units[text], [*call.operands, *call.results], call.layers)
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         signature = stable_text(kernel.signature())

@@ -14,6 +14,7 @@ from xdsl.ir import Region
 
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import BASELINE
 from ncc.dialects.rt import CodeOp
 from ncc.dialects.weight import Array
@@ -30,12 +31,16 @@ def run_code() -> Iterator[RunCode]:
 
     def run(code: CodeOp, arrays: Sequence[Array]) -> list[Array]:
         body = code.body.block
+        given = [argument for argument in body.args if isinstance(argument.type, MemRefType)]
         memory = [np.ascontiguousarray(array, np.float32) for array in arrays]
-        memory += [_undefined(argument.type) for argument in body.args[len(arrays) :]]
+        memory += [_undefined(argument.type) for argument in given[len(arrays) :]]
         engines.append(_engine(code))
         address = engines[-1].get_function_address("code")
         pointers = [array.ctypes.data for array in memory]
-        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(address)(*pointers)
+        types = [*[ctypes.c_void_p] * len(pointers), ctypes.c_int64]
+        function = ctypes.CFUNCTYPE(None, *types)(address)
+        for turn in range(1 if code.turns is None else code.turns.value.data):
+            function(*pointers, turn)
         return memory[len(arrays) : len(arrays) + len(code.results)]
 
     yield run
@@ -55,6 +60,7 @@ def _engine(code: CodeOp) -> binding.ExecutionEngine:
     assert end is not None
     body.block.erase_op(end)
     body.block.add_op(func.ReturnOp())
+    widen(body.block, BASELINE)
     types = [argument.type for argument in body.block.args]
     module = ModuleOp([func.FuncOp("code", (types, []), Region(body.detach_block(0)))])
     module.verify()

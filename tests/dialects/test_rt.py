@@ -40,6 +40,23 @@ builtin.module {
 }"""
 
 
+LANES = """\
+builtin.module {
+  func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
+    %z = rt.code(%x) turns 2 {
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
+      rt.lanes %turn to %turn {
+      ^bb1(%i : index):
+        %v = memref.load %source[%i] : memref<8xf32>
+        memref.store %v, %result[%i] : memref<8xf32>
+      }
+      rt.yield
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    func.return %z : tensor<8xf32>
+  }
+}"""
+
+
 def parse(text: str) -> ModuleOp:
     context = Context()
     for dialect in (Builtin, Func, Arith, MemRef, LLVM, RT, test.Test):
@@ -55,13 +72,13 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, CODE])
+@pytest.mark.parametrize("text", [ENTRY, CODE, LANES])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
     assert printed(parse(once)) == once
     for line in text.splitlines():
-        if "rt." in line and "rt.code" not in line:
+        if "rt." in line and "rt.code" not in line and "rt.lanes" not in line:
             assert line.strip().split(" = ")[-1] in once
 
 
@@ -71,11 +88,13 @@ def test_constructors_make_verified_operations() -> None:
     buffers, thread, threads = source.results
     tensor = TensorType(f32, [8])
     operand = test.TestOp(result_types=[tensor])
+    turning = CodeOp(operand.results, [tensor], turns=3)
+    turning.body.block.add_op(YieldOp())
     code = CodeOp(operand.results, [tensor], scratch=[MemRefType(f32, [3])])
     code.body.block.add_op(YieldOp())
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
-    for op in (buffer, ShareOp(56, thread, threads), BarrierOp(buffers, threads), code):
+    for op in (buffer, ShareOp(56, thread, threads), BarrierOp(buffers, threads), code, turning):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -94,6 +113,10 @@ def test_constructors_make_verified_operations() -> None:
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
+        (LANES.replace("turns 2", "turns 0"), "runs once or more often"),
+        (LANES.replace("turns 2 ", ""), "region has 3 arguments"),
+        (CODE.replace("memref<16xf32>] {", "memref<16xf32>] turns 2 {"), "number of the turn"),
+        (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
         (CODE.replace("      rt.yield", '      "test.termop"() : () -> ()'), "ends in rt.yield"),
     ],
 )  # fmt: skip

@@ -11,19 +11,25 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.evaluate import evaluate_value
-from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops import nest, transform
 from ncc.compiler.loops.kernel import Kernel, kernel_of
+from ncc.compiler.loops.network import build
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
 from ncc.dialects.weight import Array
+from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.machine_code import MachineCode
+from ncc.runtime.session import Model
 
 GUARD = 64
 """Cells around every root that nobody may write."""
@@ -143,3 +149,38 @@ def kernels_of() -> Callable[[ModuleOp], list[Kernel]]:
 def run_networks() -> Callable[..., tuple[list[list[Array]], list[Program]]]:
     """run_networks(networks, schedule_of, target): results, and what was run."""
     return run_all
+
+
+def model_of(module: ModuleOp, target: Target, threads: int) -> Model:
+    """The model of a network without constants."""
+    Fuse().apply(Context(), module)
+    planned = plan(module)
+    network = network_of(module)
+    returned = network.body.block.last_op
+    results = returned.operands if returned is not None else ()
+    loops = build(planned, target, len(network.body.block.args))
+    text = emit_llvm(lower(loops.module(), target), target, threads_text(declare_run=False))
+    return Model(
+        Artifact(
+            objects=(emit_object(text, target),),
+            weights=b"",
+            arena_bytes=planned.arena_bytes,
+            inputs=_bindings("input", network.body.block.args),
+            outputs=_bindings("output", results),
+            threads=threads,
+        )
+    )
+
+
+def _bindings(which: str, values: Sequence[SSAValue]) -> tuple[Binding, ...]:
+    return tuple(Binding(f"{which}{k}", shape_of(value)) for k, value in enumerate(values))
+
+
+@pytest.fixture(scope="session")
+def make_model() -> Callable[..., Model]:
+    """make_model(module, target, threads): a network of loops in machine code, ready to run."""
+
+    def made(module: ModuleOp, target: Target | None = None, threads: int = 1) -> Model:
+        return model_of(module, target or Target.of("host"), threads)
+
+    return made

@@ -12,9 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
-from ncc.compiler.llvm.lower import lower
-from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.entry import Barrier, Launch
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.plan import Plan
@@ -22,7 +19,6 @@ from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.weight import Array
-from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.session import Model
 
 SHAPE = (24, 40)
@@ -145,26 +141,6 @@ def random_network(seed: int) -> Callable[..., list[Tensor]]:
     return write
 
 
-def compiled(module: ModuleOp, plan: Plan, inputs: int, threads: int) -> Model:
-    """The model of a network without constants."""
-    target = Target.of("host")
-    text = emit_llvm(
-        lower(build(plan, target, inputs).module(), target), target, threads_text(declare_run=False)
-    )
-    returned = network_of(module).body.block.last_op
-    results = returned.operands if returned is not None else ()
-    return Model(
-        Artifact(
-            objects=(emit_object(text, target),),
-            weights=b"",
-            arena_bytes=plan.arena_bytes,
-            inputs=tuple(Binding(f"input{k}", SHAPE) for k in range(inputs)),
-            outputs=tuple(Binding(f"output{k}", SHAPE) for k in range(len(results))),
-            threads=threads,
-        )
-    )
-
-
 def arguments(count: int) -> list[Array]:
     generator = np.random.default_rng(0)
     return [generator.standard_normal(SHAPE).astype(np.float32) for _ in range(count)]
@@ -172,7 +148,7 @@ def arguments(count: int) -> list[Array]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_threads_give_the_same_bits(
-    make_network: MakeNetwork, make_plan: MakePlan, seed: int
+    make_network: MakeNetwork, make_model: Callable[..., Model], seed: int
 ) -> None:
     """One thread is right; two and three, again and again, give its bits."""
     arrays = arguments(2)
@@ -181,7 +157,7 @@ def test_threads_give_the_same_bits(
     for threads in (1, 2, 3):
         module = make_network([SHAPE] * 2, random_network(seed))
         expected = evaluate(network_of(module), arrays, dtype=np.float64)
-        model = compiled(module, make_plan(module), 2, threads)
+        model = make_model(module, threads=threads)
         for _ in range(1 if threads == 1 else 15):
             results.append(model.run(feeds))
         for k, want in enumerate(expected):

@@ -1,0 +1,244 @@
+"""Loops whose turns know nothing of each other, as vectors: `rt.lanes` of an `rt.code`.
+
+    rt.lanes 0 to 37 { ^bb0(%i): x[j, %i] = f(x[j, %i], s[j]) }
+        ->  scf.for %i = 0 to 32 step 16 { the body on vectors of 16 }
+            the body on one vector at 32, of which a mask keeps 5 lanes
+
+Values that are the same in all lanes stay scalars and are spread where a vector meets them. A loop
+that is known to be shorter than a vector takes the next power of two.
+
+Needs: a body of arithmetic, whose places move with the lane in the last index or not at all.
+Breaks: nothing.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    f32,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import vector_type
+from ncc.compiler.target import Target
+from ncc.dialects.rt import LanesOp
+
+index = IndexType()
+
+
+def widen(body: Block, target: Target) -> None:
+    """Every `rt.lanes` in the block and in its loops as vectors of the target."""
+    for op in list(body.walk()):
+        if isinstance(op, LanesOp):
+            _Lanes(op, target).write()
+            _block_of(op).erase_op(op)
+
+
+class _Lanes:
+    """One loop while it is written in front of itself."""
+
+    def __init__(self, op: LanesOp, target: Target) -> None:
+        self.op = op
+        first, last = _constant(op.first), _constant(op.last)
+        self.count = None if first is None or last is None else max(last - first, 0)
+        self.width = target.lanes
+        while self.count is not None and self.width >= 2 * max(self.count, 1):
+            self.width //= 2
+        self.spread: dict[SSAValue, SSAValue] = {}
+
+    def write(self) -> None:
+        """Whole vectors in a loop, then the rest in one vector with a mask."""
+        rest = None if self.count is None else self.count % self.width
+        if self.count == 0:
+            return
+        if rest == 0:
+            self._loop(self.op.last)
+            return
+        width = self._index(self.width)
+        count = self._before(arith.SubiOp(self.op.last, self.op.first))
+        left = self._before(arith.RemUIOp(count, width))
+        end = self._before(arith.SubiOp(self.op.last, left))
+        if self.count is None or self.count > self.width:
+            self._loop(end)
+        mask = vector.CreateMaskOp.create(
+            operands=[left], result_types=[vector_type(i1, self.width)]
+        )
+        tail = _Body(self, self._before(mask))
+        for made in tail.write(end):
+            self._before(made)
+
+    def _loop(self, end: SSAValue) -> None:
+        block = Block(arg_types=[index])
+        step = self._index(self.width)
+        block.add_ops([*_Body(self, None).write(block.args[0]), scf.YieldOp()])
+        loop = scf.ForOp.create(operands=[self.op.first, end, step], regions=[Region(block)])
+        self._insert(loop)
+
+    def _index(self, value: int) -> SSAValue:
+        constant = IntegerAttr(value, index)
+        return self._before(
+            arith.ConstantOp.create(properties={"value": constant}, result_types=[index])
+        )
+
+    def wide(self, value: SSAValue) -> SSAValue:
+        """A value from outside of the loop in every lane, spread once."""
+        if value not in self.spread:
+            kind = vector_type(value.type, self.width)
+            self.spread[value] = self._before(
+                vector.BroadcastOp.create(operands=[value], result_types=[kind])
+            )
+        return self.spread[value]
+
+    def _before(self, op: Operation) -> SSAValue:
+        self._insert(op)
+        return op.results[0] if op.results else self.op.first
+
+    def _insert(self, op: Operation) -> None:
+        _block_of(self.op).insert_op_before(op, self.op)
+
+
+class _Body:
+    """The body of a loop on one vector; `mask` keeps some of its lanes."""
+
+    def __init__(self, lanes: _Lanes, mask: SSAValue | None) -> None:
+        self.lanes = lanes
+        self.mask = mask
+        self.made: list[Operation] = []
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.moving: set[SSAValue] = set()
+
+    def write(self, start: SSAValue) -> list[Operation]:
+        """The operations, for the vector whose first lane is `start`."""
+        body = self.lanes.op.body.block
+        self.values[body.args[0]] = start
+        self.moving.add(body.args[0])
+        for op in body.ops:
+            match op:
+                case memref.LoadOp():
+                    self._load(op)
+                case memref.StoreOp():
+                    self._store(op)
+                case _:
+                    self._operation(op)
+        return self.made
+
+    def _add(self, op: Operation) -> SSAValue:
+        self.made.append(op)
+        return op.results[0]
+
+    def _value(self, value: SSAValue) -> SSAValue:
+        return self.values.get(value, value)
+
+    def _wide(self, value: SSAValue) -> SSAValue:
+        """A value as a vector."""
+        if value not in self.values:
+            return self.lanes.wide(value)
+        found = self.values[value]
+        if isinstance(found.type, VectorType):
+            return found
+        kind = vector_type(found.type, self.lanes.width)
+        return self._add(vector.BroadcastOp.create(operands=[found], result_types=[kind]))
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def _moves(self, places: list[SSAValue]) -> bool:
+        """Whether an access is a vector: its last place moves with the lane, no other does."""
+        moving = [place in self.moving for place in places]
+        if any(moving[:-1]):
+            raise CompilerBug("lanes that are not neighbours in memory")
+        return moving[-1]
+
+    def _load(self, op: memref.LoadOp) -> None:
+        source, *places = op.operands
+        at = [source, *(self._value(place) for place in places)]
+        if not self._moves(places):
+            self.values[op.results[0]] = self._add(
+                memref.LoadOp.create(operands=at, result_types=[op.results[0].type])
+            )
+            return
+        kind = vector_type(_element(source), self.lanes.width)
+        if self.mask is None:
+            load: Operation = vector.LoadOp.create(operands=at, result_types=[kind])
+        else:
+            operands = [*at, self.mask, self._zeros(kind)]
+            load = vector.MaskedLoadOp.create(operands=operands, result_types=[kind])
+        self.values[op.results[0]] = self._add(load)
+
+    def _store(self, op: memref.StoreOp) -> None:
+        value, target, *places = op.operands
+        if not self._moves(places):
+            raise CompilerBug("all lanes write to one place")
+        at = [target, *(self._value(place) for place in places)]
+        stored = self._wide(value)
+        if self.mask is None:
+            self.made.append(vector.StoreOp.create(operands=[stored, *at]))
+        else:
+            self.made.append(vector.MaskedStoreOp.create(operands=[*at, self.mask, stored]))
+
+    def _zeros(self, kind: VectorType[Attribute]) -> SSAValue:
+        element = kind.element_type
+        number: Attribute = FloatAttr(0.0, f32)
+        if isinstance(element, IntegerType):
+            number = IntegerAttr(0, element)
+        zero = self._add(
+            arith.ConstantOp.create(properties={"value": number}, result_types=[element])
+        )
+        return self._add(vector.BroadcastOp.create(operands=[zero], result_types=[kind]))
+
+    # --- arithmetic -------------------------------------------------------------------------
+
+    def _operation(self, op: Operation) -> None:
+        (result,) = op.results
+        if any(operand in self.moving for operand in op.operands):
+            self._place(op)
+        operands = [self._value(operand) for operand in op.operands]
+        kind = result.type
+        if any(isinstance(operand.type, VectorType) for operand in operands):
+            if isinstance(kind, IndexType):
+                raise CompilerBug("a place that is computed lane by lane")
+            operands = [self._wide(operand) for operand in op.operands]
+            kind = vector_type(kind, self.lanes.width)
+        made = type(op).create(
+            operands=operands, result_types=[kind], properties=dict(op.properties)
+        )
+        self.values[result] = self._add(made)
+
+    def _place(self, op: Operation) -> None:
+        """Note that a place moves with the lane, by one from lane to lane."""
+        moving = [operand in self.moving for operand in op.operands]
+        if moving not in ([True, False], [False, True]) or not (
+            isinstance(op, arith.AddiOp) or (isinstance(op, arith.SubiOp) and moving[0])
+        ):
+            raise CompilerBug(f"{op.name} of the number of a lane")
+        self.moving.add(op.results[0])
+
+
+def _block_of(op: Operation) -> Block:
+    block = op.parent
+    if block is None:
+        raise CompilerBug("a loop of lanes outside of any block")
+    return block
+
+
+def _element(source: SSAValue) -> Attribute:
+    kind = source.type
+    if not isinstance(kind, MemRefType):
+        raise CompilerBug(f"{kind} is no memory")
+    element: Attribute = kind.element_type
+    return element
+
+
+def _constant(value: SSAValue) -> int | None:
+    """An index that is known when compiling."""
+    op = value.op if isinstance(value, OpResult) else None
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None

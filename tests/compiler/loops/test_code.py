@@ -1,0 +1,86 @@
+"""Kernels that are loops from the start: where their operands live, and who runs their turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import f32
+
+from ncc.compiler.loops.network import build
+from ncc.compiler.target import BASELINE
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
+from ncc.runtime.session import Model
+
+MakeNetwork = Callable[..., Any]
+MakeModel = Callable[..., Model]
+
+
+def doubled(b: Builder, x: Tensor, turns: int | None = None) -> Tensor:
+    """2 x, row by row; with turns, each row is one."""
+    code = Code([x], [(x.shape, f32)], turns)
+    rows, columns = x.shape
+    if turns is not None:
+        with code.lanes(columns) as k:
+            code.results[0][code.turn, k] = code.inputs[0][code.turn, k] * 2
+    else:
+        with code.range(rows) as j, code.lanes(columns) as k:
+            code.results[0][j, k] = code.inputs[0][j, k] * 2
+    (y,) = b.code(code.operation())
+    return y
+
+
+def numbers(*shape: int) -> np.ndarray[Any, Any]:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def test_windows_of_other_values(make_network: MakeNetwork, make_model: MakeModel) -> None:
+    """An operand may be a slice, or lie inside a padded value; a result inside a concatenation."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        middle = b.slice(x, (1, 2), (3, 5))
+        at = b.loops_of(middle.shape)
+        moved = b.map(at, middle[at] + 1.0)
+        padded = b.pad(moved, (1, 1), (0, 2))
+        both = b.concat([doubled(b, middle), doubled(b, moved)], 1)
+        return [both, padded]
+
+    x = numbers(5, 9)
+    model = make_model(make_network([x.shape], write))
+    found = model.run({"input0": x})
+    middle = x[1:4, 2:7]
+    expected = np.concatenate([middle * 2, (middle + 1) * 2], axis=1)
+    np.testing.assert_array_equal(found["output0"], expected)
+    np.testing.assert_array_equal(found["output1"], np.pad(middle + 1, ((1, 0), (1, 2))))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_turns_are_shared_among_threads(
+    make_network: MakeNetwork, make_model: MakeModel, threads: int
+) -> None:
+    """Each turn runs once, whoever runs it; what comes behind sees all of them."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return doubled(b, doubled(b, x, x.shape[0]), x.shape[0])
+
+    x = numbers(7, 33)
+    model = make_model(make_network([x.shape], write), threads=threads)
+    for _ in range(5):
+        np.testing.assert_array_equal(model.run({"input0": x})["output0"], x * 4)
+
+
+def test_equal_codes_in_equal_places_are_one_kernel(
+    make_network: MakeNetwork, make_plan: Callable[..., Any]
+) -> None:
+    """The strides of the places are part of the kernel, the values are not."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        part = b.slice(x, (0, 0), (2, 4))
+        return [doubled(b, doubled(b, x)), doubled(b, part)]
+
+    loops = build(make_plan(make_network([(2, 8)], write)), BASELINE, 1)
+    names = [step.kernel for step in loops.steps]
+    assert names[0] == names[1] != names[2]

@@ -1,0 +1,127 @@
+"""Loops of independent turns as vectors, on every target that runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import f32
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.lanes import widen
+from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
+from ncc.dialects.rt import CodeOp
+from ncc.runtime import cpu
+from ncc.runtime.session import Model
+
+RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48]
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_every_extent(
+    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
+) -> None:
+    """Whole vectors and a masked rest compute what single turns do; nothing beside is touched."""
+
+    def write(b: Builder, *xs: Tensor) -> list[Tensor]:
+        results = []
+        for x in xs:
+            (n,) = x.shape
+            code = Code([x], [((n + 2,), f32)])
+            out = code.results[0]
+            with code.range(n + 2) as i:
+                out[i] = -1.0
+            scale = code.inputs[0][0]
+            with code.lanes(n) as i:
+                value = code.inputs[0][i]
+                out[i + 1] = code.select(value > 3, code.tanh(value) * scale, value - 0.5)
+            results += b.code(code.operation())
+        return results
+
+    arrays = [np.linspace(2, 5, n).astype(np.float32) for n in SIZES]
+    model = make_model(make_network([array.shape for array in arrays], write), target)
+    found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
+    for k, x in enumerate(arrays):
+        inner = np.where(x > 3, np.tanh(x) * x[0], x - np.float32(0.5))
+        expected = np.concatenate([[-1], inner, [-1]])
+        np.testing.assert_allclose(found[f"output{k}"], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_bounds_of_the_run(
+    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
+) -> None:
+    """A triangle: the bounds are computed, also where there is nothing to do."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        rows, columns = x.shape
+        code = Code([x], [(x.shape, f32)])
+        with code.range(rows) as j:
+            with code.lanes(columns) as k:
+                code.results[0][j, k] = 0.0
+            with code.lanes(j, start=j - code.minimum(j, 20)) as k:
+                code.results[0][j, k] = code.inputs[0][j, k] + 1.0
+        return b.code(code.operation())[0]
+
+    x = np.arange(40 * 41, dtype=np.float32).reshape(40, 41)
+    model = make_model(make_network([x.shape], write), target)
+    j, k = np.indices(x.shape)
+    expected = np.where((k < j) & (k >= j - 20), x + 1, 0)
+    np.testing.assert_array_equal(model.run({"input0": x})["output0"], expected)
+
+
+def written(body: Callable[[Code, Any], None], extent: int = 24) -> CodeOp:
+    """An `rt.code` of one loop of lanes."""
+    code = Code([], [((extent, extent), f32)])
+    with code.lanes(extent) as i:
+        body(code, i)
+    return code.operation()
+
+
+@pytest.mark.parametrize(
+    ("extent", "target", "vectors"),
+    [
+        (24, AVX512, ["vector.store", "vector.maskedstore"]),
+        (24, AVX2, ["vector.store"]),
+        (12, AVX512, ["vector.maskedstore"]),
+        (8, AVX512, ["vector.store"]),
+        (3, AVX2, ["vector.maskedstore"]),
+        (1, BASELINE, ["vector.store"]),
+    ],
+)
+def test_short_loops_take_short_vectors(extent: int, target: Target, vectors: list[str]) -> None:
+    """No loop without turns, no mask where vectors are whole, no wider vector than needed."""
+
+    def body(code: Code, i: Any) -> None:
+        code.results[0][0, i] = 1.0
+
+    op = written(body, extent)
+    widen(op.body.block, target)
+    stores = [inner.name for inner in op.walk() if inner.name.endswith("store")]
+    assert stores == vectors
+    wide = [inner for inner in op.walk() if isinstance(inner, vector.StoreOp)]
+    assert all(inner.operands[0].type.get_shape()[0] <= max(extent, 1) for inner in wide)  # type: ignore
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda code, i: code.results[0].__setitem__((i, 0), 1.0), "not neighbours in memory"),
+        (lambda code, i: code.results[0].__setitem__((0, 0), 1.0), "all lanes write to one place"),
+        (lambda code, i: code.results[0].__setitem__((0, i * 2), 1.0), "of the number of a lane"),
+        (lambda code, i: code.results[0].__setitem__((0, 23 - i), 1.0), "of the number of a lane"),
+    ],
+)
+def test_refuses(body: Callable[[Code, Any], None], message: str) -> None:
+    """Places that no vector reaches are a fault of who wrote the code."""
+    op = written(body)
+    with pytest.raises(CompilerBug, match=message):
+        widen(op.body.block, AVX2)

@@ -111,7 +111,7 @@ class Case:
 
     @property
     def inputs(self) -> list[Array]:
-        return self._arrays("in", self.entry["inputs"])
+        return self._plain(self._arrays("in", self.entry["inputs"]))
 
     @property
     def weights(self) -> list[Array]:
@@ -119,7 +119,17 @@ class Case:
 
     @property
     def outputs(self) -> list[Array]:
-        return self._arrays("out", self.entry["outputs"])
+        return self._plain(self._arrays("out", self.entry["outputs"]))
+
+    def _plain(self, arrays: list[Array]) -> list[Array]:
+        """The arrays without an axis of their own for the elements that ncnn packs together."""
+        if "elempack" not in self.tags:
+            return arrays
+        rank = min(len(a["shape"]) for a in (*self.entry["inputs"], *self.entry["outputs"]))
+        return [
+            np.moveaxis(a, -1, 1).reshape(-1, *a.shape[1:-1]) if a.ndim > rank else a
+            for a in arrays
+        ]
 
     def _arrays(self, what: str, entries: Sequence[object]) -> list[Array]:
         held = _arrays_of(self.type)

@@ -151,6 +151,25 @@ class DeepCopyOp(Layer):
         return x
 
 
+@layer("Packing")
+class PackingOp(Layer):
+    """The input; how many elements lie side by side in memory is no matter of values."""
+
+    out_elempack = integer(0, 1)
+    use_padding = integer(1)
+    cast_from = integer(2)
+    cast_to = integer(3)
+
+    def infer(self, x: Shape) -> Shape:
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return x
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        return x
+
+
 @layer("Dropout")
 class DropoutOp(Layer):
     """y = x * scale: what dropping inputs leaves to do when all are kept."""

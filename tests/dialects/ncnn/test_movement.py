@@ -19,7 +19,7 @@ def ramp(*shape: int) -> Array:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-@pytest.mark.layer("Concat", "Slice", "Crop", "Permute", "Flip", "Tile", without=["int8"])
+@pytest.mark.layer("Concat", "Slice", "Crop", "Permute", "Flip", "Tile")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)

@@ -20,7 +20,7 @@ def ramp(*shape: int) -> Array:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-@pytest.mark.layer("Padding", without=["int8"])
+@pytest.mark.layer("Padding")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Padding is what ncnn recorded."""
     check_layer(case)

@@ -16,7 +16,7 @@ Check = Callable[..., Any]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
-@pytest.mark.layer("MemoryData", "Split", "Noop", "Dropout", "DeepCopy")
+@pytest.mark.layer("MemoryData", "Split", "Noop", "Dropout", "DeepCopy", "Packing")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)

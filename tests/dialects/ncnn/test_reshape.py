@@ -21,7 +21,7 @@ def ramp(*shape: int) -> Array:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-@pytest.mark.layer("Reshape", "Flatten", "Squeeze", "ExpandDims", without=["int8"])
+@pytest.mark.layer("Reshape", "Flatten", "Squeeze", "ExpandDims")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)

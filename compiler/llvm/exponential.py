@@ -14,7 +14,7 @@ from math import log as exact_log
 import numpy as np
 
 from ncc.compiler.llvm.approximation import Array, interpolated
-from ncc.compiler.llvm.real import Lanes, power_of_two
+from ncc.compiler.llvm.real import MAGIC_WITH_BIAS, Lanes, power_of_two
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -35,6 +35,12 @@ def _exp_tail() -> tuple[float, ...]:
 def _exp2_tail() -> tuple[float, ...]:
     """(2**r - 1) / r on [-1/2, 1/2]."""
     return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
+
+
+@cache
+def _short_exp2_tail() -> tuple[float, ...]:
+    """The same in five terms, to 2e-7."""
+    return interpolated(lambda r: np.expm1(r * LN2) / r, -0.501, 0.5, 4)
 
 
 @cache
@@ -86,6 +92,20 @@ def expm1(x: Lanes) -> Lanes:
     scale = power_of_two(reduced.exponent - 1)
     result = reduced.fraction.times_plus(scale, scale - 0.5) * 2.0
     return result.with_sign_of(x)
+
+
+def logistic(x: Lanes) -> Lanes:
+    """1 / (1 + exp(-x)), with exp(-x) = 2**n * 2**r, n written into the bits of a float.
+
+    The relative error is below 6e-7 down to x = -16 and 4e-6 below, where the product with log2(e)
+    is rounded. Where exp(-x) has no room in float32 the result is 0 (or denormal, unless flushed).
+    """
+    x = x.at_least(-88.3).at_most(87.0)
+    shifted = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS)
+    r = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS - shifted)
+    power = r.polynomial((1.0, *_short_exp2_tail()))
+    scale = (shifted.bits() << 23).as_float()
+    return power.times_plus(scale, 1.0).inverse()
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:

@@ -43,6 +43,7 @@ FORMULAS: Mapping[str, Formula] = {
     "sinh": exponential.sinh,
     "cosh": exponential.cosh,
     "tanh": exponential.tanh,
+    "logistic": exponential.logistic,
     "asinh": exponential.asinh,
     "acosh": exponential.acosh,
     "atanh": exponential.atanh,

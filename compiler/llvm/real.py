@@ -20,6 +20,9 @@ _MAGIC32 = 12582912.0
 _MAGIC64 = 6755399441055744.0
 _MAGIC32_BITS = 0x4B400000
 
+MAGIC_WITH_BIAS = _MAGIC32 + 127.0
+"""Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
@@ -114,6 +117,14 @@ class Lanes:
         bound = self._of(limit)
         return bound.test("olt", self).choose(bound, self)
 
+    def inverse(self) -> Lanes:
+        """1 / self within 2 ulp, for 1 <= self < 2**127: an estimate and a step of Newton's."""
+        estimate = self.builder.reciprocal_estimate(self.value)
+        if estimate is None:
+            return 1.0 / self
+        guess = self._with(estimate)
+        return guess.times_plus((-self).times_plus(guess, 1.0), guess)
+
     def sqrt(self) -> Lanes:
         """The square root, rounded correctly."""
         return self._with(self.builder.unary(llvm.FSqrtOp, self.value))
@@ -123,10 +134,17 @@ class Lanes:
         return self._with(self.builder.binary(llvm.FCopySignOp, self.value, other.value))
 
     def polynomial(self, coefficients: Sequence[float]) -> Lanes:
-        """c0 + x*(c1 + x*(c2 + ...)), Horner's scheme."""
-        total = self._of(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
-            total = total.times_plus(self, coefficient)
+        """c0 + c1*x + c2*x**2 + ..., by pairs (Estrin's scheme): half as long to wait for."""
+        pairs = [
+            self.times_plus(coefficients[k + 1], coefficients[k])
+            if k + 1 < len(coefficients)
+            else self._of(coefficients[k])
+            for k in range(0, len(coefficients), 2)
+        ]
+        total = pairs.pop()
+        square = self * self if pairs else self
+        for pair in reversed(pairs):
+            total = total.times_plus(square, pair)
         return total
 
     def rounded(self) -> tuple[Lanes, Lanes]:

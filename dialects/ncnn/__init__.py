@@ -22,4 +22,5 @@ from ncc.dialects.ncnn import prior_box as prior_box
 from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
+from ncc.dialects.ncnn import scan as scan
 from ncc.dialects.ncnn import unary as unary

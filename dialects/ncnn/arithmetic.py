@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects import math as math_dialect
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.axes import along_axis, resolve_axis
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -39,6 +39,7 @@ from ncc.dialects.scalar import (
     round_even,
     scalar,
     select,
+    sigmoid,
     trunc,
 )
 
@@ -319,6 +320,41 @@ def held(weight: WeightAttr | None, name: str) -> WeightAttr:
     if weight is None:
         raise LayerError(f"weight '{name}' is missing")
     return weight
+
+
+@layer("GLU")
+class GLUOp(Layer):
+    """a * sigmoid(b), where a and b are the halves of x along the axis.
+
+    Of an odd extent the last one is left out. A vector has only one axis.
+    """
+
+    axis = integer(0)
+
+    def along(self, rank: int) -> int:
+        """The axis, whatever is said of a vector."""
+        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+
+    def infer(self, x: Shape) -> Shape:
+        axis = self.along(len(x))
+        if x[axis] < 2:
+            raise LayerError(f"axis {axis} of {x} has no halves", "axis")
+        return (*x[:axis], x[axis] // 2, *x[axis + 1 :])
+
+    def reference(self, x: Array) -> Array:
+        axis = self.along(x.ndim)
+        half = x.shape[axis] // 2
+        a, b = (np.take(x, range(k, k + half), axis) for k in (0, half))
+        with np.errstate(over="ignore"):
+            return np.asarray(a / (1 + np.exp(-b)), np.float32)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        axis = self.along(x.rank)
+        shape = self.infer(x.shape)
+        middle = [shape[axis] if k == axis else 0 for k in range(x.rank)]
+        first, second = b.slice(x, [0] * x.rank, shape), b.slice(x, middle, shape)
+        at = b.loops_of(shape)
+        return b.map(at, first[at] * sigmoid(second[at]))
 
 
 @layer("Scale", inputs=(1, 2), outputs=(1, 2))

@@ -20,7 +20,7 @@ def ramp(*shape: int) -> np.ndarray[Any, Any]:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-@pytest.mark.layer("BinaryOp", "Eltwise", "PReLU", "Scale", "Bias", "BatchNorm")
+@pytest.mark.layer("BinaryOp", "Eltwise", "PReLU", "Scale", "Bias", "BatchNorm", "GLU")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
@@ -202,6 +202,14 @@ def test_bias_knows_c_only(check_layer: Check) -> None:
     check_layer("Bias", {"bias_data_size": 2}, [row], bias, expected=[row + 10])
 
 
+def test_gated_by_the_second_half(check_layer: Check) -> None:
+    """a * sigmoid(b); the odd one behind the halves counts for nothing."""
+    x = np.array([[1, 0, 9], [2, np.log(3), 9]], np.float32)
+    check_layer("GLU", {"axis": 1}, [x], expected=[np.array([[0.5], [1.5]])])
+    check_layer("GLU", {"axis": -2}, [x], expected=[x[:1] / (1 + np.exp(-x[1:]))])
+    check_layer("GLU", {"axis": 7}, [x[0]], expected=[np.array([0.5])])
+
+
 def test_batch_norm_of_no_variance(check_layer: Check) -> None:
     """A deviation of 0 counts as 1e-4."""
     weights = [np.ones(1), np.ones(1), np.zeros(1), np.zeros(1)]
@@ -223,6 +231,8 @@ def test_batch_norm_of_no_variance(check_layer: Check) -> None:
         ("Eltwise", {"op_type": 3}, [(2,), (2,)], [], "op_type 3"),
         ("Eltwise", {"op_type": 1, "coeffs": (1.0,)}, [(2,), (2,)], [], "1 coeffs for 2 inputs"),
         ("Eltwise", {}, [(2,), (1,)], [], r"different shapes: \(2,\), \(1,\)"),
+        ("GLU", {"axis": 2}, [(2, 3)], [], "axis 2 is out of range"),
+        ("GLU", {"axis": 0}, [(1, 3)], [], r"axis 0 of \(1, 3\) has no halves"),
         ("PReLU", {}, [(2,)], [], "num_slope is 0"),
         ("PReLU", {"num_slope": 3}, [(2,)], [3], "3 slopes do not fit the 2 channels"),
         ("Scale", {}, [(2,)], [], "scale_data_size is 0"),

@@ -1,0 +1,50 @@
+"""Scans: each element takes in all those before it along an axis."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+
+from ncc.dialects.imperative import Code
+from ncc.dialects.ncnn.axes import resolve_axis
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
+
+PIECE = 1024
+"""Neighbours that one turn sums where there is nothing else to share among threads."""
+
+
+@layer("CumulativeSum")
+class CumulativeSumOp(Layer):
+    """y[i] = x[0] + ... + x[i] along the axis, added in this order; a vector has only one axis."""
+
+    axis = integer(0)
+
+    def along(self, rank: int) -> int:
+        """The axis, whatever is said of a vector."""
+        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+
+    def infer(self, x: Shape) -> Shape:
+        self.along(len(x))
+        return x
+
+    def reference(self, x: Array) -> Array:
+        return np.cumsum(x, axis=self.along(x.ndim), dtype=np.float32)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        axis = self.along(x.rank)
+        outer, extent, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
+        folded = b.reshape(x, (outer, extent, inner))
+        pieces = -(-inner // PIECE) if outer == 1 else 1
+        code = Code([folded], [(folded.shape, f32)], turns=outer * pieces)
+        place = code.turn if outer > 1 else 0
+        start = code.turn * PIECE if pieces > 1 else 0
+        stop = code.minimum(start + PIECE, inner) if pieces > 1 else inner
+        source, sums = code.inputs[0], code.results[0]
+        with code.lanes(stop, start) as k:
+            sums[place, 0, k] = source[place, 0, k]
+        with code.range(extent, 1) as i, code.lanes(stop, start) as k:
+            sums[place, i, k] = sums[place, i - 1, k] + source[place, i, k]
+        (y,) = b.code(code.operation())
+        return b.reshape(y, x.shape)

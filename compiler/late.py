@@ -48,10 +48,10 @@ class OpenBinding(Binding):
     ranked: bool = True
 
     @staticmethod
-    def of(name: str, shape: OpenShape | None) -> OpenBinding:
+    def of(name: str, shape: OpenShape | None, dtype: str = "float32") -> OpenBinding:
         """None stands for what is not known."""
         extents = (DYNAMIC if extent is None else extent for extent in shape or ())
-        return OpenBinding(name, tuple(extents), ranked=shape is not None)
+        return OpenBinding(name, tuple(extents), dtype, ranked=shape is not None)
 
     @property
     def is_open(self) -> bool:

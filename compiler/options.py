@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
+from ncc.dialects.element import BLOB_ELEMENTS
 from ncc.dialects.ncnn.layer import OpenShape
 from ncc.runtime.errors import InputError
 
@@ -27,9 +28,10 @@ class Options:
     """The choices of one compilation, checked.
 
     input_shapes: shapes in numpy order by blob name, for inputs whose shape the file leaves open
-    or that shall have another one; None stands for an extent that is settled later. outputs: blobs
-    to compute; None stands for those that no layer reads. random_weights: a seed to make weights
-    up from, instead of a .bin file.
+    or that shall have another one; None stands for an extent that is settled later. input_types:
+    element types by blob name, for inputs that have others than the layers want that read it.
+    outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
+    make weights up from, instead of a .bin file.
     """
 
     opt_level: int = 2
@@ -37,6 +39,7 @@ class Options:
     target: Target = field(default_factory=lambda: Target.of("host"))
     precision: str = "fp32"
     input_shapes: Mapping[str, OpenShape] = field(default_factory=dict)
+    input_types: Mapping[str, str] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
 
@@ -51,6 +54,10 @@ class Options:
             if not 1 <= len(shape) <= 4 or any(n is not None and n < 1 for n in shape):
                 wanted = "1 to 4 positive extents"
                 raise InputError(f"no shape for input {name!r}", name, wanted, repr(shape))
+        for name, element in self.input_types.items():
+            if element not in BLOB_ELEMENTS:
+                wanted = ", ".join(BLOB_ELEMENTS)
+                raise InputError(f"no element type for input {name!r}", name, wanted, repr(element))
 
     @staticmethod
     def of(
@@ -60,6 +67,7 @@ class Options:
         target: str = "host",
         precision: str = "fp32",
         input_shapes: Mapping[str, Iterable[int | None]] | None = None,
+        input_types: Mapping[str, str] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
     ) -> Options:
@@ -70,4 +78,13 @@ class Options:
         shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
         names = None if outputs is None else tuple(outputs)
         chosen = Target.of(target)
-        return Options(opt_level, num_threads, chosen, precision, shapes, names, random_weights)
+        return Options(
+            opt_level=opt_level,
+            num_threads=num_threads,
+            target=chosen,
+            precision=precision,
+            input_shapes=shapes,
+            input_types=dict(input_types or {}),
+            outputs=names,
+            random_weights=random_weights,
+        )

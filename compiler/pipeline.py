@@ -39,6 +39,7 @@ from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.ncnn import input_types as element_types
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
@@ -47,6 +48,7 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import read
+from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.weight import ConstantOp
@@ -66,6 +68,7 @@ def compile(
     opt_level: int = 2,
     num_threads: int = 1,
     input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
     outputs: Sequence[str] | None = None,
     target: str = "host",
     precision: str = "fp32",
@@ -75,9 +78,10 @@ def compile(
 
     bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
     run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
-    the file leaves them open or others are wanted; None in them leaves an extent open. outputs:
-    blobs to return; by default those that no layer reads. target: "host", "avx512", "avx2" or
-    "baseline". random_weights: a seed to make weights up from.
+    the file leaves them open or others are wanted; None in them leaves an extent open. input_types:
+    element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
+    that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
+    "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.
@@ -89,6 +93,7 @@ def compile(
         opt_level=opt_level,
         num_threads=num_threads,
         input_shapes=input_shapes,
+        input_types=input_types,
         outputs=outputs,
         target=target,
         precision=precision,
@@ -140,7 +145,10 @@ class _Compilation:
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""
         known = open_shapes(self.source, self.options.input_shapes)
-        return [OpenBinding.of(name, shape) for name, shape in known.items()]
+        types = element_types.input_types(self.source, self.options.input_types)
+        return [
+            OpenBinding.of(name, shape, str(dtype_of(types[name]))) for name, shape in known.items()
+        ]
 
     def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
         """The same network for other shapes of its inputs; its files are not read again."""
@@ -153,7 +161,7 @@ class _Compilation:
         """The ncnn level, shapes known, canonical from -O1 on."""
         options = self.options
         module = self.source.clone()
-        infer_shapes(module, options.input_shapes)
+        infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
             canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:
@@ -262,11 +270,16 @@ def _bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tup
     returned = network.body.block.last_op
     values: Sequence[SSAValue] = returned.operands if returned is not None else ()
     inputs = tuple(
-        Binding(name, shape_of(value))
+        Binding(name, shape_of(value), str(dtype_of(element_of(value))))
         for name, value in zip(_names(network, "inputs"), network.body.block.args, strict=True)
     )
     outputs = tuple(
-        Binding(name, shape_of(value), dynamic=planned.places[value].root.byte_offset > 0)
+        Binding(
+            name,
+            shape_of(value),
+            str(dtype_of(element_of(value))),
+            dynamic=planned.places[value].root.byte_offset > 0,
+        )
         for name, value in zip(_names(network, "outputs"), values, strict=True)
     )
     return inputs, outputs

@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -39,6 +38,7 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ncc.dialects.element import element_of, is_integer, number
 from ncc.dialects.scalar import (
     Apply,
     Constant,
@@ -47,6 +47,7 @@ from ncc.dialects.scalar import (
     Operand,
     Read,
     Scalar,
+    flags_of,
     index,
     scalar,
 )
@@ -57,7 +58,14 @@ Indices: TypeAlias = Sequence[Index]
 
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
-_FASTMATH = arith.FastMathFlagsAttr("none")
+
+_OF_INTEGERS: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: arith.AddiOp,
+    arith.MulfOp: arith.MuliOp,
+    arith.MaxnumfOp: arith.MaxSIOp,
+    arith.MinnumfOp: arith.MinSIOp,
+}
+"""How integers are folded where floats are by another operation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +81,7 @@ class Tensor:
 
     @property
     def element_type(self) -> Attribute:
-        return _element(self.value)
+        return element_of(self.value)
 
     def __getitem__(self, at: Index | Indices) -> Scalar:
         indices = at if isinstance(at, Sequence) else (at,)
@@ -159,18 +167,20 @@ class Builder:
         reads, reduced = _reads(of), {_dim(loop) for loop in over}
         used = {d for e in target for d in e.used_dims()} | _dims_of(of) | reduced
         loops_used = _Loops.of(sorted(used), extents, reads, target, self.doc)
-        outs = self._outs(target, loops_used.sizes, combine, init)
+        if combine is not None and is_integer(of.type):
+            combine = _OF_INTEGERS[combine]
+        outs = self._outs(target, loops_used.sizes, combine, init, of.type)
         inputs = [r.tensor.value for r in reads]
         maps = [loops_used.map(r.at) for r in reads]
         if loops_used.hidden:
             inputs.append(self.empty([loops_used.sizes[d] for d in loops_used.hidden]).value)
             maps.append(loops_used.map([AffineDimExpr(d) for d in loops_used.hidden]))
         maps.append(loops_used.map(target))
-        body = Block(arg_types=[*(_element(v) for v in inputs), outs.element_type])
+        body = Block(arg_types=[*(element_of(v) for v in inputs), outs.element_type])
         writer = _BodyWriter(body, reads, loops_used.position)
         result = writer.write(of)
         if combine is not None:
-            result = writer.add(combine, [body.args[-1], result], (("fastmath", _FASTMATH),))
+            result = writer.add(combine, [body.args[-1], result], flags_of(combine), of.type)
         body.add_op(LinalgYieldOp.create(operands=[result]))
         kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
         return self._add(self._generic(inputs, outs, maps, kinds, body), outs.shape)
@@ -201,12 +211,13 @@ class Builder:
         sizes: dict[int, int],
         combine: type[Operation] | None,
         init: Tensor | float | None,
+        element_type: Attribute,
     ) -> Tensor:
         if isinstance(init, Tensor):
             return init
         if not all(isinstance(e, AffineDimExpr) for e in target):
             raise ValueError("a result at strided places needs a tensor to write into")
-        empty = self.empty([sizes[_dim(e)] for e in target])
+        empty = self.empty([sizes[_dim(e)] for e in target], element_type)
         return empty if combine is None or init is None else self.fill(empty, init)
 
     # --- constants --------------------------------------------------------------------------
@@ -232,16 +243,14 @@ class Builder:
 
     def fill(self, into: Tensor, value: float) -> Tensor:
         """A tensor of one value."""
-        constant = arith.ConstantOp.create(
-            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
-        )
+        constant = _constant(value, into.element_type)
         self.block.add_op(constant)
         op = FillOp([constant.results[0]], [into.value], [into.value.type])
         return self._add(op, into.shape)
 
-    def full(self, shape: Sequence[int], value: float) -> Tensor:
+    def full(self, shape: Sequence[int], value: float, element_type: Attribute = f32) -> Tensor:
         """A tensor of `shape` and one value."""
-        return self.fill(self.empty(shape), value)
+        return self.fill(self.empty(shape, element_type), value)
 
     def spread(self, x: Tensor, shape: Sequence[int], axis: int) -> Tensor:
         """The vector x along one axis, repeated along the others."""
@@ -261,9 +270,7 @@ class Builder:
             return x
         shape = [lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)]
         body = Block(arg_types=[index] * x.rank)
-        constant = arith.ConstantOp.create(
-            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
-        )
+        constant = _constant(value, x.element_type)
         body.add_ops([constant, tensor.YieldOp.create(operands=[constant.results[0]])])
         op = tensor.PadOp.create(
             operands=[x.value],
@@ -346,16 +353,13 @@ class Builder:
         return Tensor(op.results[0], tuple(shape))
 
 
+def _constant(value: float, element_type: Attribute) -> arith.ConstantOp:
+    properties = {"value": number(value, element_type)}
+    return arith.ConstantOp.create(properties=properties, result_types=[element_type])
+
+
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
     return ArrayAttr([ArrayAttr([IntegerAttr(a, i64) for a in group]) for group in groups])
-
-
-def _element(value: SSAValue) -> Attribute:
-    kind = value.type
-    if not isinstance(kind, TensorType):
-        raise TypeError(f"{kind} is no tensor")
-    element: Attribute = kind.element_type
-    return element
 
 
 def _shape(value: SSAValue) -> Shape:

@@ -12,9 +12,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, f32, i1, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    i1,
+    i8,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineExpr
+
+from ncc.dialects.element import is_integer, number
 
 if TYPE_CHECKING:
     from ncc.dialects.comprehension import Tensor
@@ -24,27 +37,30 @@ index = IndexType()
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A value of element type `type`; float arithmetic with the operators of Python."""
+    """A value of element type `type`; arithmetic with the operators of Python.
+
+    Both operands have one type; a number takes that of the operand beside it. Integers wrap around.
+    """
 
     type: Attribute
 
     def __add__(self, other: Operand) -> Scalar:
-        return _apply(arith.AddfOp, self, other)
+        return _either(arith.AddfOp, arith.AddiOp, self, other)
 
     def __radd__(self, other: Operand) -> Scalar:
-        return _apply(arith.AddfOp, other, self)
+        return _either(arith.AddfOp, arith.AddiOp, other, self)
 
     def __sub__(self, other: Operand) -> Scalar:
-        return _apply(arith.SubfOp, self, other)
+        return _either(arith.SubfOp, arith.SubiOp, self, other)
 
     def __rsub__(self, other: Operand) -> Scalar:
-        return _apply(arith.SubfOp, other, self)
+        return _either(arith.SubfOp, arith.SubiOp, other, self)
 
     def __mul__(self, other: Operand) -> Scalar:
-        return _apply(arith.MulfOp, self, other)
+        return _either(arith.MulfOp, arith.MuliOp, self, other)
 
     def __rmul__(self, other: Operand) -> Scalar:
-        return _apply(arith.MulfOp, other, self)
+        return _either(arith.MulfOp, arith.MuliOp, other, self)
 
     def __truediv__(self, other: Operand) -> Scalar:
         return _apply(arith.DivfOp, self, other)
@@ -56,16 +72,16 @@ class Scalar:
         return _apply(arith.NegfOp, self)
 
     def __lt__(self, other: Operand) -> Scalar:
-        return _compare("olt", self, other)
+        return _compare("lt", self, other)
 
     def __le__(self, other: Operand) -> Scalar:
-        return _compare("ole", self, other)
+        return _compare("le", self, other)
 
     def __gt__(self, other: Operand) -> Scalar:
-        return _compare("ogt", self, other)
+        return _compare("gt", self, other)
 
     def __ge__(self, other: Operand) -> Scalar:
-        return _compare("oge", self, other)
+        return _compare("ge", self, other)
 
 
 Operand: TypeAlias = Scalar | float | int
@@ -111,10 +127,8 @@ class Apply(Scalar):
 
 
 def constant(value: float, type: Attribute = f32) -> Scalar:
-    """A number as an expression: float32 unless `type` is an integer type or index."""
-    if isinstance(type, IntegerType | IndexType):
-        return Constant(type, IntegerAttr(int(value), type))
-    return Constant(type, FloatAttr(float(value), f32))
+    """A number as an expression: float32 unless `type` is another element type or index."""
+    return Constant(type, number(value, type))
 
 
 def scalar(value: Operand, like: Attribute = f32) -> Scalar:
@@ -123,22 +137,50 @@ def scalar(value: Operand, like: Attribute = f32) -> Scalar:
 
 
 _FASTMATH = (("fastmath", arith.FastMathFlagsAttr("none")),)
-_PREDICATES = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6}
+_OVERFLOW = (("overflowFlags", arith.IntegerOverflowAttr("none")),)
+_WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5}
+_INTEGER_PREDICATES = {"eq": 0, "lt": 2, "le": 3, "gt": 4, "ge": 5}
+
+
+def flags_of(operation: type[Operation]) -> tuple[tuple[str, Attribute], ...]:
+    """The properties that an arithmetic operation has besides its operands."""
+    if operation in _WRAPPING:
+        return _OVERFLOW
+    return () if operation in (arith.MaxSIOp, arith.MinSIOp) else _FASTMATH
+
+
+def _alike(*operands: Operand) -> tuple[Scalar, ...]:
+    """Operands of one type; numbers take that of the others."""
+    like = next((o.type for o in operands if isinstance(o, Scalar)), f32)
+    given = tuple(scalar(o, like) for o in operands)
+    if any(o.type != like for o in given):
+        raise TypeError(f"{', '.join(str(o.type) for o in given)} are not one type: convert first")
+    return given
 
 
 def _apply(operation: type[Operation], *operands: Operand) -> Scalar:
-    given = [scalar(o) for o in operands]
-    return Apply(given[0].type, operation, tuple(given), _FASTMATH)
+    given = _alike(*operands)
+    return Apply(given[0].type, operation, given, flags_of(operation))
+
+
+def _either(floats: type[Operation], integers: type[Operation], *operands: Operand) -> Scalar:
+    """The operation for floats or the one for integers, whichever the operands are."""
+    return _apply(integers if is_integer(_alike(*operands)[0].type) else floats, *operands)
 
 
 def _compare(predicate: str, a: Operand, b: Operand) -> Scalar:
-    code = IntegerAttr(_PREDICATES[predicate], i64)
-    return Apply(i1, arith.CmpfOp, (scalar(a), scalar(b)), (("predicate", code), *_FASTMATH))
+    given = _alike(a, b)
+    if is_integer(given[0].type):
+        code = IntegerAttr(_INTEGER_PREDICATES[predicate], i64)
+        return Apply(i1, arith.CmpiOp, given, (("predicate", code),))
+    code = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
+    return Apply(i1, arith.CmpfOp, given, (("predicate", code), *_FASTMATH))
 
 
 def equal(a: Operand, b: Operand) -> Scalar:
     """a == b, false where either is NaN."""
-    return _compare("oeq", a, b)
+    return _compare("eq", a, b)
 
 
 def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
@@ -150,12 +192,12 @@ def select(condition: Scalar, yes: Operand, no: Operand) -> Scalar:
 
 def maximum(a: Operand, b: Operand) -> Scalar:
     """The larger; the other one where one is NaN (C's fmax)."""
-    return _apply(arith.MaxnumfOp, a, b)
+    return _either(arith.MaxnumfOp, arith.MaxSIOp, a, b)
 
 
 def minimum(a: Operand, b: Operand) -> Scalar:
     """The smaller; the other one where one is NaN (C's fmin)."""
-    return _apply(arith.MinnumfOp, a, b)
+    return _either(arith.MinnumfOp, arith.MinSIOp, a, b)
 
 
 def clamp(x: Operand, low: float, high: float) -> Scalar:
@@ -240,6 +282,51 @@ def unary(operation: type[Operation], x: Operand) -> Scalar:
 def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:
     """Any binary float operation of arith or math (`math.Atan2Op`, ...)."""
     return _apply(operation, x, y)
+
+
+def round_away(x: Operand) -> Scalar:
+    """The nearest integer, halves away from zero (C's round)."""
+    return _apply(math.RoundOp, x)
+
+
+def convert(x: Scalar, type: Attribute) -> Scalar:
+    """x as a value of another element type, in one step.
+
+    To a wider type exactly; a float to a narrower one or from an integer to the nearest, halves to
+    even; a float to an integer towards zero; an integer to a narrower one by its low bits.
+    """
+    if x.type == type:
+        return x
+    if is_integer(x.type):
+        if is_integer(type):
+            wider = _bits(type) > _bits(x.type)
+            return Apply(type, arith.ExtSIOp if wider else arith.TruncIOp, (x,))
+        return Apply(type, arith.SIToFPOp, (x,))
+    if is_integer(type):
+        return Apply(type, arith.FPToSIOp, (x,))
+    wider = _bits(type) > _bits(x.type)
+    return Apply(type, arith.ExtFOp if wider else arith.TruncFOp, (x,))
+
+
+def saturated_int8(x: Scalar) -> Scalar:
+    """A float as int8: rounded, halves away from zero, and limited to [-127, 127]."""
+    return convert(clamp(round_away(x), -127.0, 127.0), i8)
+
+
+def same_bits(x: Scalar, type: Attribute) -> Scalar:
+    """The bits of x as a value of a type of the same width."""
+    return Apply(type, arith.BitcastOp, (x,))
+
+
+def shift_right(x: Scalar, bits: int) -> Scalar:
+    """An integer divided by 2**bits, rounded down."""
+    return Apply(x.type, arith.ShRSIOp, _alike(x, bits))
+
+
+def _bits(type: Attribute) -> int:
+    if not isinstance(type, IntegerType | AnyFloat):
+        raise TypeError(f"{type} has no width")
+    return int(type.bitwidth)
 
 
 def to_index(x: Scalar) -> Scalar:

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType, f32
-from xdsl.ir import Data
+from xdsl.dialects.builtin import TensorType, f32, i8
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -205,6 +205,16 @@ class Weights:
     shape: Shape
     source: Source
 
+    @property
+    def element_type(self) -> Attribute:
+        """int8 where that is what is stored, else float32."""
+        match self.source:
+            case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
+                return i8
+            case Blocked(of=of):
+                return of.element_type
+        return f32
+
     def array(self) -> Array:
         """The values in this shape, with any strides; read-only where they view the file."""
         if isinstance(self.source, Blocked):
@@ -355,6 +365,5 @@ class ConstantOp(IRDLOperation):
     assembly_format = "$value attr-dict `:` type($result)"
 
     def __init__(self, value: WeightAttr) -> None:
-        super().__init__(
-            properties={"value": value}, result_types=[TensorType(f32, list(value.shape))]
-        )
+        kind = TensorType(value.data.element_type, list(value.shape))
+        super().__init__(properties={"value": value}, result_types=[kind])

@@ -35,7 +35,8 @@ FORMAT_VERSION = 1
 # A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
 DYNAMIC_HEADER = 64
 
-DTYPES = ("float32", "float16", "int64", "int32", "int8", "uint8")
+# uint16 holds the bits of bfloat16, which numpy has not.
+DTYPES = ("float32", "float16", "int64", "int32", "int8", "uint8", "uint16")
 
 
 @dataclass(frozen=True)

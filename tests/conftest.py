@@ -26,10 +26,11 @@ import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.dialects.test import TestOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.dialects.rt import CodeOp
 
@@ -206,6 +207,7 @@ def check(
     eps = 1e-4 if eps is None else eps
     op = build_layer(layer, params or {}, inputs, weights, len(expected or ()) or outputs)
     shapes = op.infer_all([array.shape for array in inputs])
+    op.element_types_all([element_of(value) for value in op.operands])
     if reference:
         computed = op.reference_all(inputs)
         compare("the reference", computed, computed if expected is None else expected, eps)
@@ -216,7 +218,7 @@ def check(
         extents = [s if s >= 0 else n for s, n in zip_longest(inferred, array.shape, fillvalue=0)]
         assert tuple(extents) == array.shape, f"inferred {inferred}, but it is {array.shape}"
     if expand:
-        function = expand_layer(op, [array.shape for array in inputs])
+        function = expand_layer(op, [array.shape for array in inputs], elements_of(inputs))
         if not any(isinstance(inner, CodeOp) for inner in function.walk()):
             compare("the expansion", evaluate(function, inputs), expected, eps)
     return list(expected)
@@ -230,7 +232,8 @@ def build_layer(
     outputs: int,
 ) -> Layer:
     """A verified layer on inputs of the arrays' shapes; weights in the order they are declared."""
-    sources = TestOp(result_types=[TensorType(f32, array.shape) for array in inputs])
+    types = zip(elements_of(inputs), inputs, strict=True)
+    sources = TestOp(result_types=[TensorType(element, array.shape) for element, array in types])
     blobs = [f"out{k}" for k in range(outputs)]
     op = LAYERS[type].make(sources.results, params, name="layer", blobs=blobs)
     op.check()
@@ -241,9 +244,17 @@ def build_layer(
     return op
 
 
-def expand_layer(op: Layer, shapes: Sequence[Shape]) -> func.FuncOp:
+def elements_of(arrays: Sequence[Array]) -> list[Attribute]:
+    """The element types of blobs; a list that stands for an array is one of float32."""
+    return [element_of_dtype(a.dtype) if a.dtype != np.float64 else f32 for a in arrays]
+
+
+def expand_layer(
+    op: Layer, shapes: Sequence[Shape], elements: Sequence[Attribute] | None = None
+) -> func.FuncOp:
     """A verified function of the structured level that is this layer."""
-    block = Block(arg_types=[TensorType(f32, list(shape)) for shape in shapes])
+    kinds = zip(elements or [f32] * len(shapes), shapes, strict=True)
+    block = Block(arg_types=[TensorType(element, list(shape)) for element, shape in kinds])
     tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
     results = [tensor.value for tensor in op.expand_all(Builder(block, op.layer_name), tensors)]
     block.add_op(func.ReturnOp(*results))

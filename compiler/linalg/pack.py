@@ -21,10 +21,8 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    FloatAttr,
     IntegerAttr,
     ModuleOp,
-    f32,
     i32,
     i64,
 )
@@ -39,8 +37,9 @@ from ncc.compiler.linalg import layout
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
 from ncc.compiler.linalg.place import groups_of
-from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
+from ncc.compiler.linalg.view import Access, Linear, View, constant_number, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
 from ncc.dialects.weight import ConstantOp, WeightAttr, Weights
 
 
@@ -224,18 +223,14 @@ class _Packer:
         value = op.outputs[0]
         if value in self.packed:
             return self.packed[value]
-        source = value.owner
+        source, element = value.owner, element_of(value)
         if isinstance(source, FillOp):
-            constant = source.inputs[0].owner
-            if not isinstance(constant, arith.ConstantOp):
+            number = constant_number(source.inputs[0])
+            if number is None:
                 raise CompilerBug("a fill whose value is no constant")
-            number = constant.value
-            if not isinstance(number, FloatAttr):
-                raise CompilerBug("a fill with no float")
-            value_of_fill = float(number.value.data)
-            return self._insert(op, lambda b: b.full(shape, value_of_fill))
+            return self._insert(op, lambda b: b.full(shape, number, element))
         if isinstance(source, tensor.EmptyOp):
-            return self._insert(op, lambda b: b.empty(shape))
+            return self._insert(op, lambda b: b.empty(shape, element))
         raise CompilerBug(f"a packed computation that goes on from {source}")
 
     def _make(
@@ -306,7 +301,7 @@ class _Packer:
         source = self._as_packed(read.tensor, op)
         outer, inner = IndexOp(packing.lane), IndexOp(split[packing.lane])
         block.insert_ops_before([outer, inner], read)
-        new = ExtractOp(source, [outer.result, *read.indices[1:], inner.result], f32)
+        new = ExtractOp(source, [outer.result, *read.indices[1:], inner.result], read.result.type)
         block.insert_op_before(new, read)
         read.result.replace_all_uses_with(new.result)
         block.erase_op(read)

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.dialects.element import BLOB_ELEMENTS
 from ncc.dialects.weight import ConstantOp
 
 BLOCK = 16
@@ -60,7 +61,7 @@ def is_constant(value: SSAValue) -> bool:
 def packed_axis(value: SSAValue) -> int | None:
     """The axis along which a value can be packed; None where blocks make no sense."""
     kind = value.type
-    if not isinstance(kind, TensorType) or kind.element_type != f32:
+    if not isinstance(kind, TensorType) or kind.element_type not in BLOB_ELEMENTS.values():
         return None
     owner = value.owner
     if isinstance(owner, GenericOp) and (axis := _lane_axis(View(owner))) is not None:

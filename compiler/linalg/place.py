@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
@@ -27,6 +27,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
@@ -40,12 +41,7 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 def element_bytes(type: Attribute) -> int:
     """Bytes of one element in memory."""
-    if isinstance(type, IndexType):
-        return 8
-    if isinstance(type, IntegerType):
-        width: int = type.width.data
-        return max(1, width // 8)
-    return 4
+    return dtype_of(type).itemsize
 
 
 def chained(module: ModuleOp) -> dict[str, int]:
@@ -289,7 +285,7 @@ class Placement:
             number = sum(root.kind is kind for root in self.roots)
         if isinstance(value, BlockArgument):
             number = value.index
-        size = element_bytes(_element_type(value))
+        size = element_bytes(element_of(value))
         root = Root(kind, prod(shape), size, number, value)
         self.roots.append(root)
         return Place(root, 0, contiguous(shape))
@@ -304,11 +300,3 @@ def callee_of(call: func.CallOp) -> str:
 def groups_of(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> list[list[int]]:
     """The reassociation of a reshape as lists of axes."""
     return [[axis.value.data for axis in group.data] for group in op.reassociation.data]
-
-
-def _element_type(value: SSAValue) -> Attribute:
-    kind = value.type
-    if not hasattr(kind, "element_type"):
-        raise CompilerBug(f"{kind} has no elements")
-    element: Attribute = kind.element_type
-    return element

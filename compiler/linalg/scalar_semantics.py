@@ -12,46 +12,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-)
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f32
 from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects import element
 from ncc.dialects.weight import Array
 
 Float: TypeAlias = type[np.floating[Any]]
 
-_INTEGERS: Mapping[int, np.dtype[Any]] = {
-    1: np.dtype(np.bool_),
-    8: np.dtype(np.int8),
-    16: np.dtype(np.int16),
-    32: np.dtype(np.int32),
-    64: np.dtype(np.int64),
-}
-
 
 def dtype_of(type: Attribute, float_type: Float = np.float32) -> np.dtype[Any]:
     """The numpy type of an element type; `float_type` stands for f32."""
-    match type:
-        case Float32Type():
-            return np.dtype(float_type)
-        case Float64Type():
-            return np.dtype(np.float64)
-        case Float16Type():
-            return np.dtype(np.float16)
-        case IndexType():
-            return np.dtype(np.int64)
-        case IntegerType() if type.width.data in _INTEGERS:
-            return _INTEGERS[type.width.data]
-        case _:
-            raise CompilerBug(f"numpy has no type for {type}")
+    if type == f32:
+        return np.dtype(float_type)
+    try:
+        return element.dtype_of(type)
+    except TypeError as error:
+        raise CompilerBug(str(error)) from error
 
 
 def number(attribute: Attribute, float_type: Float = np.float32) -> Array:
@@ -73,7 +51,11 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
     if isinstance(op, arith.ConstantOp):
         return number(op.value, float_type)
     if isinstance(op, arith.BitcastOp):
-        return np.ascontiguousarray(operands[0]).view(dtype)
+        return np.asarray(operands[0], order="C").view(dtype)
+    if isinstance(op, arith.ExtFOp) and op.input.type == bf16:
+        return (operands[0].astype(np.uint32) << 16).view(np.float32).astype(dtype)
+    if isinstance(op, arith.TruncFOp) and result == bf16:
+        return _bfloat16_bits(operands[0])
     if isinstance(op, arith.CmpfOp):
         return _FLOAT_COMPARISONS[op.predicate.value.data](*operands)
     if isinstance(op, arith.CmpiOp):
@@ -92,6 +74,13 @@ _erf = np.frompyfunc(python_math.erf, 1, 1)
 
 def _round_half_away(x: Array) -> Array:
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
+
+
+def _bfloat16_bits(x: Array) -> Array:
+    """The upper halves of float32, rounded to the nearest, halves to even; NaN stays."""
+    bits = np.asarray(x, np.float32, order="C").view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(x), (bits >> 16) | 0x40, rounded).astype(np.uint16)
 
 
 def _divide_truncating(a: Array, b: Array) -> Array:

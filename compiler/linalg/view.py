@@ -15,7 +15,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -115,14 +115,42 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape()
 
 
+def constant_number(value: SSAValue) -> float | None:
+    """The number that a value is, if it is a constant."""
+    constant = value.owner
+    if isinstance(constant, arith.ConstantOp) and isinstance(
+        constant.value, FloatAttr | IntegerAttr
+    ):
+        return constant.value.value.data
+    return None
+
+
 def pad_value(op: tensor.PadOp) -> float:
     """The constant that a pad fills its border with."""
     last = op.region.block.last_op
-    value = last.operands[0] if last is not None else None
-    constant = value.op if isinstance(value, OpResult) else None
-    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-        return float(constant.value.value.data)
-    raise CompilerBug("a pad whose value is no constant")
+    number = constant_number(last.operands[0]) if last is not None else None
+    if number is None:
+        raise CompilerBug("a pad whose value is no constant")
+    return number
+
+
+def uncast(value: SSAValue) -> SSAValue:
+    """What an exact conversion to a wider type was made of: itself, if it is none."""
+    while isinstance(value.owner, arith.ExtSIOp | arith.ExtFOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def factors(total: Operation, accumulator: SSAValue) -> tuple[SSAValue, SSAValue] | None:
+    """The a and b of acc + a * b, of floats or integers, exact conversions to wider types aside."""
+    times = arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp
+    if not isinstance(total, arith.AddfOp | arith.AddiOp) or accumulator not in total.operands:
+        return None
+    others = [operand for operand in total.operands if operand is not accumulator]
+    factor = others[0].owner if len(others) == 1 else None
+    if not isinstance(factor, times):
+        return None
+    return uncast(factor.operands[0]), uncast(factor.operands[1])
 
 
 class View:
@@ -190,13 +218,11 @@ class View:
 
     def product(self) -> tuple[int, int] | None:
         """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
-        folded = self.combiner()
-        if folded is None or not isinstance(folded[0], arith.AddfOp):
+        total = self.yielded.owner
+        pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
+        if pair is None:
             return None
-        factor = folded[1].owner
-        if not isinstance(factor, arith.MulfOp):
-            return None
-        a, b = factor.operands
+        a, b = pair
         if not (isinstance(a, BlockArgument) and isinstance(b, BlockArgument)):
             return None
         if a.owner is not self.body or b.owner is not self.body:

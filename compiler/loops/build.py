@@ -7,17 +7,16 @@ from functools import cache
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
-    FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     VectorType,
-    f32,
     i1,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ncc.dialects.element import number
 
 index = IndexType()
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
@@ -37,14 +36,9 @@ def memory_type(element: Attribute, elements: int) -> MemRefType[Attribute]:
 
 
 @cache
-def _integer(value: int, type: IndexType | IntegerType) -> Attribute:
-    return IntegerAttr(value, type)
-
-
-@cache
-def _float(text: str) -> Attribute:
+def _number(text: str, type: Attribute) -> Attribute:
     """By its text: 0.0 and -0.0 would be one key."""
-    return FloatAttr(float(text), f32)
+    return number(float(text), type)
 
 
 class LoopBuilder:
@@ -72,13 +66,10 @@ class LoopBuilder:
         return op.results[0]
 
     def constant(self, value: float, type: Attribute = index) -> SSAValue:
-        """A number: index, integer or float32; at the head of the function, once."""
+        """A number of any type; at the head of the function, once."""
         key = (repr(value), type)
         if key not in self._constants:
-            if isinstance(type, IndexType | IntegerType):
-                data = _integer(int(value), type)
-            else:
-                data = _float(repr(value))
+            data = _number(repr(value), type)
             op = arith.ConstantOp.create(properties={"value": data}, result_types=[type])
             entry = self.blocks[0]
             if self._first_constant is None and entry.first_op is not None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
-from xdsl.dialects import arith
+from xdsl.ir import Block
 
+from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.target import Target
@@ -35,14 +36,10 @@ def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
     if not kernel.accumulates or not kernel.reduced:
         return None
     op = kernel.anchor.yielded.owner
-    if not isinstance(op, arith.AddfOp):
+    found = None if isinstance(op, Block) else factors(op, kernel.anchor.body.args[-1])
+    if found is None:
         return None
-    accumulator = kernel.anchor.body.args[-1]
-    others = [o for o in op.operands if o is not accumulator]
-    factor = others[0].owner if len(others) == 1 else None
-    if not isinstance(factor, arith.MulfOp):
-        return None
-    numbers = [is_argument(o, kernel.anchor.body) for o in factor.operands]
+    numbers = [is_argument(o, kernel.anchor.body) for o in found]
     if numbers[0] is None or numbers[1] is None:
         return None
     a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import FloatAttr, TensorType, f32
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.dialects.tensor import ExtractOp
-from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import Linear, Matrix, View
+from ncc.compiler.linalg.view import Linear, Matrix, View, constant_number
 from ncc.compiler.plan import Call
+from ncc.dialects.element import number
 
 
 @dataclass(frozen=True)
@@ -267,8 +268,9 @@ def constant_kernel(
 ) -> Kernel:
     """out[...] = value over a box of `extents`."""
     body = Block()
+    element = element_types[store.argument]
     constant = arith.ConstantOp.create(
-        properties={"value": FloatAttr(value, f32)}, result_types=[f32]
+        properties={"value": number(value, element)}, result_types=[element]
     )
     body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
     kernel = Kernel(
@@ -288,11 +290,11 @@ def constant_kernel(
 
 
 def _fill_value(op: FillOp) -> float:
-    source = op.inputs[0]
-    constant = source.op if isinstance(source, OpResult) else None
-    if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-        return float(constant.value.value.data)
-    raise CompilerBug("a fill whose value is no constant")
+    """The constant that a tensor is filled with."""
+    found = constant_number(op.inputs[0])
+    if found is None:
+        raise CompilerBug("a fill whose value is no constant")
+    return found
 
 
 def _known(loop: int | None) -> int:

@@ -15,13 +15,14 @@ from itertools import product
 from math import prod
 
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import TensorType, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.point import Point, PointWriter
 from ncc.compiler.loops.schedule import Schedule
+from ncc.dialects.scalar import flags_of
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
@@ -194,7 +195,12 @@ class Nest(PointWriter):
             return self._evaluate(initial, point, None)
         if initial is None:
             return self._read(self.kernel.store, point, self._vector_points)
-        return self.builder.constant(initial, self.kernel.element_types[self.kernel.store.argument])
+        return self.builder.constant(initial, self._accumulated)
+
+    @property
+    def _accumulated(self) -> Attribute:
+        """The type of the accumulators; what is stored may be of another one."""
+        return self.kernel.anchor.yielded.type
 
     def _reduce(
         self, loops: list[int], points: list[Point], values: list[SSAValue]
@@ -280,7 +286,7 @@ class Nest(PointWriter):
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
         combine, neutral = self._combination()
-        element = self.kernel.element_types[self.kernel.store.argument]
+        element = self._accumulated
         start = self.builder.splat(self.builder.constant(neutral, element), lanes)
 
         def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
@@ -300,7 +306,7 @@ class Nest(PointWriter):
         self.state.lanes = 1
         values = [
             self.builder.add(
-                combine, [value, self._folded(row, combine)], element, _properties(combine)
+                combine, [value, self._folded(row, combine)], element, dict(flags_of(combine))
             )
             for value, row in zip(values, partial, strict=True)
         ]
@@ -320,9 +326,8 @@ class Nest(PointWriter):
     def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
         """All lanes of a vector combined: halves onto halves."""
         kind = vector.CombiningKindAttr(_KINDS[combine])
-        element = self.kernel.element_types[self.kernel.store.argument]
         properties: dict[str, Attribute] = {"kind": kind, "fastmath": _FASTMATH}
-        return self.builder.add(vector.ReductionOp, [row], element, properties)
+        return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)
 
 
 _FASTMATH = arith.FastMathFlagsAttr("none")
@@ -331,23 +336,14 @@ _NEUTRAL: dict[type[Operation], float] = {
     arith.MulfOp: 1.0,
     arith.MaxnumfOp: float("-inf"),
     arith.MinnumfOp: float("inf"),
+    arith.AddiOp: 0,
+    arith.MuliOp: 1,
 }
 _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.AddfOp: vector.CombiningKindFlag.ADD,
     arith.MulfOp: vector.CombiningKindFlag.MUL,
     arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
     arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+    arith.AddiOp: vector.CombiningKindFlag.ADD,
+    arith.MuliOp: vector.CombiningKindFlag.MUL,
 }
-
-
-def _properties(operation: type[Operation]) -> dict[str, Attribute]:
-    return {"fastmath": _FASTMATH}
-
-
-def element_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor value."""
-    kind = value.type
-    if not isinstance(kind, TensorType):
-        raise CompilerBug(f"{kind} has no elements")
-    element: Attribute = kind.element_type
-    return element

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops import code, nest, transform
 from ncc.compiler.loops.entry import (
     Argument,
@@ -35,6 +36,7 @@ from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
+from ncc.dialects.element import element_of
 
 ARENA_BUFFER, CONSTANT_BUFFER, FIRST_BUFFER = 1, 2, 3
 
@@ -207,7 +209,7 @@ class _NetworkWriter:
                     extents[before] -= frame.low[before] + frame.high[before]
                 first[axis], extents[axis] = begin, size
                 place = frame.place.moved(first)
-                element = nest.element_of(frame.place.root.value)
+                element = element_of(frame.place.root.value)
                 store = Access(0, 0, place.strides)
                 kernel = constant_kernel(extents, frame.value, store, (element,))
                 self._kernel(kernel, [place], ("frame",))
@@ -250,8 +252,6 @@ def _kind(kernel: Kernel) -> str:
         owner = kernel.anchor.yielded.owner
         if isinstance(owner, Block):
             raise CompilerBug("a reduction that only hands on")
-        factors = [o.owner for o in owner.operands]
-        if any(not isinstance(f, Block) and f.name == "arith.mulf" for f in factors):
-            return "contraction"
-        return "reduction"
+        product = factors(owner, kernel.anchor.body.args[-1])
+        return "contraction" if product is not None else "reduction"
     return "pointwise" if kernel.anchor.inputs else "fill"

@@ -1,4 +1,4 @@
-"""Give every value its shape, by the shape rules of the layers.
+"""Give every value its shape and its element type, by the rules of the layers.
 
     %data = ncnn.Input() {w = 28, h = 28, c = 3} : () -> tensor<*xf32>
     %y = ncnn.Convolution(%data) {num_output = 8, kernel_w = 3} : (tensor<*xf32>) -> tensor<*xf32>
@@ -9,7 +9,9 @@ becomes
     %y = ncnn.Convolution(%data) {...} : (tensor<3x28x28xf32>) -> tensor<8x26x26xf32>
 
 The shape of an input is the one asked for (`inputs = ["data=3x224x224"]`), else the one its value
-already has, else the one its params say. All problems of a network are reported at once, each with
+already has, else the one its params say. Its elements are of the type asked for
+(`element_types = ["data=int8"]`), else of the one that the layers which read it want: int32 for an
+Embed. All problems of a network are reported at once, each with
 the way its shapes came.
 
 Needs: layers whose params are checked.  Breaks: nothing.
@@ -24,13 +26,23 @@ from itertools import pairwise
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
-from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, Shape, shape_of
+from ncc.compiler.ncnn.input_types import input_types, parse_input_type
+from ncc.dialects.element import element_of
+from ncc.dialects.ncnn.layer import (
+    DYNAMIC,
+    Layer,
+    LayerError,
+    OpenShape,
+    Shape,
+    shape_of,
+    tensor_type,
+)
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.runtime.errors import InputError
@@ -41,14 +53,16 @@ LONGEST_CHAIN = 6
 
 @dataclass(frozen=True)
 class InferShapes(ModulePass):
-    """`infer-shapes{inputs="data=3x224x224"}`"""
+    """`infer-shapes{inputs="data=3x224x224" element_types="data=int8"}`"""
 
     name = "infer-shapes"
 
     inputs: tuple[str, ...] = ()
+    element_types: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        infer_shapes(op, dict(map(parse_input_shape, self.inputs)))
+        shapes = dict(map(parse_input_shape, self.inputs))
+        infer_shapes(op, shapes, dict(map(parse_input_type, self.element_types)))
 
 
 def parse_input_shape(text: str) -> tuple[str, Shape]:
@@ -60,10 +74,15 @@ def parse_input_shape(text: str) -> tuple[str, Shape]:
     return name, tuple(map(int, numbers))
 
 
-def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | None = None) -> None:
-    """Give every value of a network its shape.
+def infer_shapes(
+    module: ModuleOp,
+    input_shapes: Mapping[str, OpenShape] | None = None,
+    types: Mapping[str, str] | None = None,
+) -> None:
+    """Give every value of a network its shape and its element type.
 
     `input_shapes`: shapes in numpy order by the names of input blobs; they override the file's.
+    `types`: element types by those names, as `BLOB_ELEMENTS` calls them.
 
     Raises `InputError` for a name that is no input, `ModelError` with every layer that cannot take
     the shapes it is given and every input whose shape nobody says, `Unsupported` where a layer
@@ -76,7 +95,8 @@ def infer_shapes(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | None 
             raise InputError.unknown_name("input", name, network.inputs)
         if not shape or any(extent is not None and extent <= 0 for extent in shape):
             raise InputError(f"the shape of input {name!r} cannot be {_shown(shape)}", name)
-    problems = _Inference(asked, network.source).run(network)
+    elements = input_types(module, types)
+    problems = _Inference(asked, elements, network.source).run(network)
     if problems:
         raise ModelError(problems)
 
@@ -86,6 +106,7 @@ class _Inference:
     """One walk over a network."""
 
     asked: Mapping[str, OpenShape]
+    elements: Mapping[str, Attribute]
     source: str | None
 
     def run(self, network: Network) -> list[Problem]:
@@ -106,8 +127,9 @@ class _Inference:
     def _infer(self, op: Layer) -> None:
         if isinstance(op, InputOp):
             for name, result in zip(op.blob_names, op.results, strict=True):
-                if name in self.asked:
-                    _set_shape(result, _settled(name, self.asked[name]))
+                known = shape_of(result)
+                shape = _settled(name, self.asked[name]) if name in self.asked else known
+                _set_type(result, self.elements[name], shape)
         shapes = []
         for operand in op.operands:
             shape = shape_of(operand)
@@ -122,8 +144,9 @@ class _Inference:
                 )
             shapes.append(shape)
         inferred = infer_layer(op, shapes)
-        for result, shape in zip(op.results, inferred, strict=True):
-            _set_shape(result, shape)
+        elements = op.element_types_all([element_of(operand) for operand in op.operands])
+        for result, element, shape in zip(op.results, elements, inferred, strict=True):
+            _set_type(result, element, shape)
 
     def _problem(self, op: Layer, error: LayerError) -> Problem:
         chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
@@ -220,9 +243,8 @@ def _link(value: SSAValue) -> str:
     return f"{blob or 'a value'} {'of unknown shape' if shape is None else _shown(shape)}"
 
 
-def _set_shape(value: SSAValue, shape: Shape) -> None:
-    extents = [DYNAMIC_INDEX if extent == DYNAMIC else extent for extent in shape]
-    kind = TensorType(f32, extents)
+def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:
+    kind = UnrankedTensorType(element) if shape is None else tensor_type(element, shape)
     if value.type != kind:
         Rewriter.replace_value_with_new_type(value, kind)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
+    MovingLayer,
     Shape,
     Tensor,
     integer,
@@ -18,7 +18,7 @@ BLOCK_INNER, BLOCK_OUTER = 0, 1
 
 
 @layer("ShuffleChannel")
-class ShuffleChannelOp(Layer):
+class ShuffleChannelOp(MovingLayer):
     """Channel g * N + n of G groups of N becomes channel n * G + g; `reverse` undoes that."""
 
     group = integer(0, 1)
@@ -58,7 +58,7 @@ class ShuffleChannelOp(Layer):
         return b.collapse(moved, [[0, 1], *([k] for k in range(2, x.rank + 1))])
 
 
-class BlockLayer(Layer):
+class BlockLayer(MovingLayer):
     """Moves square blocks of the image into channels, or back."""
 
     def _check_block(self, size: int, mode: int, param: str) -> None:

@@ -10,6 +10,7 @@
 
         def check(self) -> None: ...                              # what a file may not say
         def infer(self, x: Shape) -> Shape: ...                   # shapes
+        def element_types(self, x: Attribute) -> Attribute: ...   # f32, unless it says otherwise
         def reference(self, x: Array) -> Array: ...               # meaning, in numpy
         def expand(self, b: Builder, x: Tensor) -> Tensor: ...    # meaning, in linalg
 
@@ -22,8 +23,8 @@ result. Names live in discardable attributes, so that no rewrite depends on them
       func.return %prob : tensor<10xf32>
     }
 
-Types are `tensor<*xf32>` until shapes are inferred. `outputs` names the returned values: a name
-survives when the layer that made it does not.
+Types are `tensor<*xf32>` until shapes and element types are inferred. `outputs` names the returned
+values: a name survives when the layer that made it does not.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overl
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
@@ -62,6 +64,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import BLOB_ELEMENTS, name_of
 from ncc.dialects.weight import Array, Shape, WeightAttr
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "Builder",
     "Layer",
     "LayerError",
+    "MovingLayer",
     "OpenShape",
     "Param",
     "ParamValue",
@@ -353,6 +357,17 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """
         raise NotImplementedError(f"{self.name} has no shape rule")
 
+    def takes(self, position: int) -> tuple[Attribute, ...]:
+        """The element types that an operand may have; an Input that feeds it gets the first."""
+        return (f32,)
+
+    def element_types(self, *operands: Attribute) -> Attribute | Sequence[Attribute]:
+        """Element types of the results from those of the operands, which are among `takes`.
+
+        One type is that of every result.
+        """
+        return f32
+
     def reference(self, *inputs: Any, **_: Any) -> Array | Sequence[Array]:
         """The results as numpy computes them. One result: an array. Several: a list."""
         raise NotImplementedError(f"{self.name} has no reference")
@@ -368,6 +383,16 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
             return [cast(Shape, tuple(inferred))]
         return [tuple(shape) for shape in cast(Shapes, inferred)]
 
+    def element_types_all(self, operands: Sequence[Attribute]) -> list[Attribute]:
+        """`element_types`, one a result; `LayerError` where an operand is not what `takes` says."""
+        for position, element in enumerate(operands):
+            taken = self.takes(position)
+            if element not in taken:
+                names = " or ".join(map(name_of, taken))
+                raise LayerError(f"input {position} is {name_of(element)}; it takes {names}")
+        found = self.element_types(*operands)
+        return [found] * len(self.results) if isinstance(found, Attribute) else list(found)
+
     def reference_all(self, arrays: Sequence[Array]) -> list[Array]:
         """`reference`, always as a list of contiguous arrays."""
         computed = self.reference(*arrays)
@@ -378,6 +403,17 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """`expand`, always as a list."""
         expanded = self.expand(b, *tensors)
         return [expanded] if isinstance(expanded, Tensor) else list(expanded)
+
+
+class MovingLayer(Layer):
+    """A layer that moves elements and computes nothing: they may be of any type."""
+
+    def takes(self, position: int) -> tuple[Attribute, ...]:
+        return tuple(BLOB_ELEMENTS.values())
+
+    def element_types(self, *operands: Attribute) -> Attribute | Sequence[Attribute]:
+        """Every result has the elements of the first operand."""
+        return operands[0]
 
 
 def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | None]) -> None:
@@ -431,6 +467,11 @@ def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type
 
 def _range(count: Count) -> tuple[int, int | None]:
     return (count, count) if isinstance(count, int) else count
+
+
+def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
+    """The type of a value; an extent of `DYNAMIC` is one that only the run knows."""
+    return TensorType(element, [DYNAMIC_INDEX if n == DYNAMIC else n for n in shape])
 
 
 def shape_of(value: SSAValue) -> Shape | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from xdsl.ir import Attribute
 
+from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes, resolve_axis
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
+    MovingLayer,
     Shape,
     Tensor,
     integer,
@@ -24,7 +26,7 @@ REST = -233
 
 
 @layer("Concat", inputs=(1, None))
-class ConcatOp(Layer):
+class ConcatOp(MovingLayer):
     """The inputs one behind the other along an axis."""
 
     axis = integer(0)
@@ -36,6 +38,11 @@ class ConcatOp(Layer):
                 f"{', '.join(map(str, xs))} differ in more than the extent of axis {axis}"
             )
         return (*xs[0][:axis], sum(x[axis] for x in xs), *xs[0][axis + 1 :])
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        if len(set(operands)) > 1:
+            raise LayerError(f"its inputs are {', '.join(map(name_of, operands))}, not of one type")
+        return operands[0]
 
     def reference(self, *xs: Array) -> Array:
         return np.concatenate(xs, axis=self.axis)
@@ -49,7 +56,7 @@ def _without(shape: Shape, axis: int) -> Shape:
 
 
 @layer("Slice", outputs=(1, None))
-class SliceOp(Layer):
+class SliceOp(MovingLayer):
     """The input cut along an axis, by the sizes of the parts or by the places of the cuts.
 
     A size of -233 is the rest divided by the outputs left, rounded down. With `indices` the last
@@ -110,7 +117,7 @@ class SliceOp(Layer):
 
 
 @layer("Crop", inputs=(1, None))
-class CropOp(Layer):
+class CropOp(MovingLayer):
     """A box of the input, said in one of three ways.
 
     - `starts` and `ends`, for the `axes` listed (all, if none is), as numbers or as expressions:
@@ -244,7 +251,7 @@ PERMUTATIONS = {
 
 
 @layer("Permute")
-class PermuteOp(Layer):
+class PermuteOp(MovingLayer):
     """The axes in another order; rank 1 has only one."""
 
     order_type = integer(0)
@@ -278,7 +285,7 @@ class PermuteOp(Layer):
 
 
 @layer("Flip")
-class FlipOp(Layer):
+class FlipOp(MovingLayer):
     """The elements in reverse order along the axes; rank 1 is reversed whatever the axes are."""
 
     axes = integers(0)
@@ -306,7 +313,7 @@ class FlipOp(Layer):
 
 
 @layer("Tile")
-class TileOp(Layer):
+class TileOp(MovingLayer):
     """The input repeated: `tiles` times along `axis`, or by `repeats` along the innermost axes.
 
     More repeats than axes raise the rank, by extents of 1 in front; only c stays before a new d.

@@ -12,8 +12,8 @@ from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
+    MovingLayer,
     Shape,
     Tensor,
     Weight,
@@ -29,7 +29,7 @@ Pads: TypeAlias = list[tuple[int, int]]
 
 
 @layer("Padding")
-class PaddingOp(Layer):
+class PaddingOp(MovingLayer):
     """Cells before and behind each axis but the channels of rank 4.
 
     Type 0 fills them with `value`, or with one value for each channel of the result; type 1 repeats

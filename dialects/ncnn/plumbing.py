@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import Attribute
+
+from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
     Layer,
     LayerError,
+    MovingLayer,
     OpenShape,
     Shape,
     Tensor,
@@ -50,6 +54,10 @@ class InputOp(Layer):
         if stated == (0,):
             return None
         return tuple(extent if extent > 0 else None for extent in stated)
+
+    def element_types(self, *operands: Attribute) -> list[Attribute]:
+        """Those that the results already have."""
+        return [element_of(result) for result in self.results]
 
     def _shape(self, k: int) -> Shape:
         known = shape_of(self.results[k])
@@ -96,6 +104,9 @@ class MemoryDataOp(Layer):
     def infer(self) -> Shape:
         return self.shape
 
+    def element_types(self, *operands: Attribute) -> Attribute:
+        return self.values.data.element_type
+
     def reference(self) -> Array:
         return self.values.array()
 
@@ -104,7 +115,7 @@ class MemoryDataOp(Layer):
 
 
 @layer("Split", outputs=(1, None))
-class SplitOp(Layer):
+class SplitOp(MovingLayer):
     """The input under several names."""
 
     def infer(self, x: Shape) -> list[Shape]:
@@ -118,7 +129,7 @@ class SplitOp(Layer):
 
 
 @layer("Noop", inputs=(1, None), outputs=(1, None))
-class NoopOp(Layer):
+class NoopOp(MovingLayer):
     """Each output is the input at its position; inputs left over end here."""
 
     def check(self) -> None:
@@ -130,6 +141,9 @@ class NoopOp(Layer):
     def infer(self, *xs: Shape) -> Sequence[Shape]:
         return xs[: len(self.results)]
 
+    def element_types(self, *operands: Attribute) -> Sequence[Attribute]:
+        return operands[: len(self.results)]
+
     def reference(self, *xs: Array) -> Sequence[Array]:
         return xs[: len(self.results)]
 
@@ -138,7 +152,7 @@ class NoopOp(Layer):
 
 
 @layer("DeepCopy")
-class DeepCopyOp(Layer):
+class DeepCopyOp(MovingLayer):
     """The input; whether memory is copied is no matter of values."""
 
     def infer(self, x: Shape) -> Shape:

@@ -13,8 +13,8 @@ from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
+    MovingLayer,
     Shape,
     Tensor,
     integer,
@@ -32,7 +32,7 @@ NO_BATCH = 233
 MAX_RANK = 4
 
 
-class View(Layer):
+class View(MovingLayer):
     """A layer that only says another shape; the first input has the elements."""
 
     def infer(self, x: Shape, *others: Shape) -> Shape:

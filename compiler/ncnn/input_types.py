@@ -1,0 +1,62 @@
+"""The element types of a network's inputs: the caller's word, else what the layers want."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ncc.dialects.element import BLOB_ELEMENTS, element_of
+from ncc.dialects.ncnn.layer import Layer, MovingLayer
+from ncc.dialects.ncnn.network import Network
+from ncc.runtime.errors import InputError
+
+
+def parse_input_type(text: str) -> tuple[str, str]:
+    """`"data=int8"` as a name and an element type; `InputError` for anything else."""
+    name, equals, element = text.rpartition("=")
+    if not equals or element not in BLOB_ELEMENTS:
+        raise InputError(f"{text!r} is no element type of an input", expected="name=int8")
+    return name, element
+
+
+def input_types(module: ModuleOp, asked: Mapping[str, str] | None = None) -> dict[str, Attribute]:
+    """The element type of every input by name.
+
+    `asked`: types by name, as `BLOB_ELEMENTS` calls them; `InputError` for a name that is no input.
+    """
+    asked = asked or {}
+    inputs = Network.of(module).inputs
+    for name in asked:
+        if name not in inputs:
+            raise InputError.unknown_name("input", name, inputs)
+    return {
+        name: BLOB_ELEMENTS[asked[name]] if name in asked else _wanted(value)
+        for name, value in inputs.items()
+    }
+
+
+def _wanted(value: SSAValue) -> Attribute:
+    """What the readers of an input want; once it has a shape, its type is settled too."""
+    settled = element_of(value)
+    if isinstance(value.type, TensorType):
+        return settled
+    return _wanted_by_readers(value) or settled
+
+
+def _wanted_by_readers(value: SSAValue) -> Attribute | None:
+    """The element type that the readers of a value want; None where any will do.
+
+    A layer that only moves elements wants what the readers of its results want. Where readers want
+    different types, the type of the first.
+    """
+    for use in value.uses:
+        layer = use.operation
+        if isinstance(layer, MovingLayer):
+            found = next(filter(None, map(_wanted_by_readers, layer.results)), None)
+            if found is not None:
+                return found
+        elif isinstance(layer, Layer):
+            return layer.takes(use.index)[0]
+    return None

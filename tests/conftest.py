@@ -13,13 +13,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
-from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -33,8 +28,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.dialects.rt import CodeOp
-
-CASES = Path(__file__).parents[2] / "shared" / "cases"
+from tests.recorded import CASES, Case, recorded
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,101 +63,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [case for type in marker.args for case in recorded(type) if not without & case.tags]
     cases = [case for case in cases if not only or only & case.tags]
     metafunc.parametrize("case", cases, ids=str)
-
-
-# --- recorded cases -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One run of one layer in ncnn's own tests.
-
-    `tags` are those of the recording without what follows a colon, and "wheel" where the released
-    wheel differs from the recording.
-    """
-
-    type: str
-    id: str
-    entry: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        return f"{self.type}-{self.id}"
-
-    @property
-    def tags(self) -> set[str]:
-        tags = {tag.partition(":")[0] for tag in self.entry["tags"]}
-        return tags if self.entry["wheel"] == "ok" else tags | {"wheel"}
-
-    @property
-    def eps(self) -> float:
-        return float(self.entry["eps"])
-
-    @property
-    def params(self) -> dict[str, ParamValue]:
-        """The params by name, each in the kind that the layer declares."""
-        declared = LAYERS[self.type].LAYER
-        params: dict[str, ParamValue] = {}
-        for id, kind, value in self.entry["pd"]:
-            param = declared.param_of_id(id)
-            if param is None:
-                raise AssertionError(f"{self.type} has no param {id}, but ncnn's tests set it")
-            params[param.name] = _param_value(param.kind, kind, value)
-        return params
-
-    @property
-    def inputs(self) -> list[Array]:
-        return self._plain(self._arrays("in", self.entry["inputs"]))
-
-    @property
-    def weights(self) -> list[Array]:
-        return self._arrays("w", self.entry["weights"])
-
-    @property
-    def outputs(self) -> list[Array]:
-        return self._plain(self._arrays("out", self.entry["outputs"]))
-
-    def _plain(self, arrays: list[Array]) -> list[Array]:
-        """The arrays without an axis of their own for the elements that ncnn packs together."""
-        if "elempack" not in self.tags:
-            return arrays
-        rank = min(len(a["shape"]) for a in (*self.entry["inputs"], *self.entry["outputs"]))
-        return [
-            np.moveaxis(a, -1, 1).reshape(-1, *a.shape[1:-1]) if a.ndim > rank else a
-            for a in arrays
-        ]
-
-    def _arrays(self, what: str, entries: Sequence[object]) -> list[Array]:
-        held = _arrays_of(self.type)
-        return [held[f"{self.id}_{what}{k}"] for k in range(len(entries))]
-
-
-@cache
-def _index() -> dict[str, Any]:
-    return cast(dict[str, Any], json.loads((CASES / "index.json").read_text()))
-
-
-@cache
-def _arrays_of(type: str) -> Mapping[str, Array]:
-    return cast(Mapping[str, Array], np.load(CASES / f"{type}.npz"))
-
-
-def recorded(type: str) -> list[Case]:
-    """The recorded cases of a layer type; none of one that no build of ncnn tests."""
-    if type not in _index() and type in LAYERS:
-        return []
-    return [Case(type, entry["id"], entry) for entry in _index()[type]["cases"]]
-
-
-def _param_value(declared: str, kind: str, value: Any) -> ParamValue:
-    """A recorded value; floats are recorded as the int32 of their bits."""
-    if kind == "str":
-        return str(value)
-    numbers = np.array(value, np.int32)
-    if kind.endswith("float"):
-        numbers = numbers.view(np.float32)
-    as_float = declared.startswith("float")
-    converted = numbers.astype(np.float64 if as_float else np.int64)
-    return tuple(np.atleast_1d(converted).tolist()) if declared.endswith("s") else converted.item()
 
 
 @pytest.fixture(scope="session")
@@ -203,7 +102,7 @@ def check(
     """
     if isinstance(layer, Case):
         params, inputs, weights = layer.params, layer.inputs, layer.weights
-        expected, eps, layer = layer.outputs, layer.eps if eps is None else eps, layer.type
+        expected, eps, layer = layer.expected, layer.eps if eps is None else eps, layer.type
     eps = 1e-4 if eps is None else eps
     op = build_layer(layer, params or {}, inputs, weights, len(expected or ()) or outputs)
     shapes = op.infer_all([array.shape for array in inputs])

@@ -29,7 +29,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.scalar import Scalar
 
-NEAREST, BILINEAR, BICUBIC = 1, 2, 3
+NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
 CUBIC_A = -0.75
 """The slope of the cubic kernel at distance 1."""
@@ -111,7 +111,9 @@ class InterpOp(Layer):
 
     The size is, by the first that is there: that of `size_expr` (w, h), that of the second input
     (dynamic_target_size), output_width and output_height, or the scales times the input's, rounded
-    down. Rank 1 spreads each value over an image of its own; of rank 2 only w is resized.
+    down. Rank 1 spreads each value over an image of its own; of rank 2 only w is resized; of rank 4
+    the first slice of depth is, the others are lost. What has the size already stays as it is,
+    which is all that resize_type 0 can do.
     """
 
     resize_type = integer(0)
@@ -130,8 +132,8 @@ class InterpOp(Layer):
         return not (self.size_expr or self.dynamic_target_size or stated)
 
     def check(self) -> None:
-        if self.resize_type not in (NEAREST, BILINEAR, BICUBIC):
-            raise LayerError(f"resize_type {self.resize_type} is none of 1, 2, 3", "resize_type")
+        if self.resize_type not in (NONE, NEAREST, BILINEAR, BICUBIC):
+            raise LayerError(f"resize_type {self.resize_type} is none of 0 to 3", "resize_type")
         for name in ("output_width", "output_height"):
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}", name)
@@ -161,9 +163,14 @@ class InterpOp(Layer):
         scaled = np.float32(own["h"]) * np.float32(self.height_scale)
         return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
 
-    def _sweeps(self, *xs: Shape) -> dict[int, Sweep]:
-        """How each axis is resized that is."""
+    def _stays(self, *xs: Shape) -> bool:
+        """Whether the first input has the size already."""
         x, (height, width) = xs[0], self._size(*xs)
+        return len(x) > 1 and x[-1] == width and (len(x) == 2 or x[-2] == height)
+
+    def _sweeps(self, *xs: Shape) -> dict[int, Sweep]:
+        """How each axis of a row or an image is resized that is."""
+        x, (height, width) = _image(xs[0]), self._size(*xs)
         sizes = {1: (width, self.width_scale)}
         if len(x) == 3:
             sizes = {1: (height, self.height_scale), 2: (width, self.width_scale)}
@@ -176,10 +183,12 @@ class InterpOp(Layer):
 
     def infer(self, *xs: Shape) -> Shape:
         x, (height, width) = xs[0], self._size(*xs)
-        if len(x) > 3:
-            raise LayerError(f"Interp takes rank 1 to 3, not {x}")
+        if self._stays(*xs):
+            return x
         if min(width, 1 if len(x) == 2 else height) < 1:
             raise LayerError(f"{x} would be resized to a height of {height}, a width of {width}")
+        if self.resize_type == NONE and len(x) > 1:
+            raise LayerError(f"resize_type 0 cannot resize {x}", "resize_type")
         return (x[0], width) if len(x) == 2 else (x[0], height, width)
 
     def reference(self, *xs: Array) -> Array:
@@ -187,8 +196,9 @@ class InterpOp(Layer):
         shape = self.infer(*shapes)
         if x.ndim == 1:
             return np.broadcast_to(x[:, None, None], shape)
-        if shape == x.shape:
+        if self._stays(*shapes):
             return x
+        x = x[:, 0] if x.ndim == 4 else x
         for axis, sweep in self._sweeps(*shapes).items():
             x = resample_array(x, axis, sweep, self.resize_type)
         return x
@@ -199,12 +209,20 @@ class InterpOp(Layer):
         if x.rank == 1:
             at = b.loops_of(shape)
             return b.map(at, x[at[0]])
-        if shape == x.shape:
+        if self._stays(*shapes):
             return x
+        if x.rank == 4:
+            first = b.slice(x, (0,) * 4, (x.shape[0], 1, *x.shape[2:]))
+            x = b.collapse(first, [[0, 1], [2], [3]])
         sweeps = self._sweeps(*shapes)
         if self.resize_type == NEAREST:
             return _expand_nearest(b, x, shape, sweeps)
         return _expand_taps(b, x, shape, sweeps, self.resize_type)
+
+
+def _image(x: Shape) -> Shape:
+    """The shape of what is resized: of rank 4, a slice of depth."""
+    return (x[0], *x[2:]) if len(x) == 4 else x
 
 
 def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep]) -> Tensor:

@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.comprehension import Tensor
-from ncc.dialects.rt import CodeOp, LanesOp, YieldOp
+from ncc.dialects.rt import CodeOp, FoldOp, HandOp, LanesOp, YieldOp
 from ncc.dialects.weight import Shape
 
 index = IndexType()
@@ -241,6 +241,28 @@ class Code:
         yield Value(self, body.args[0])
         self.block = outer
         self.block.add_op(LanesOp(first, last, body))
+
+    def sum(self, stop: Operand, of: Callable[[Value], Value], initial: Operand = 0.0) -> Value:
+        """`initial` and of(i) for i in range(stop), added in vectors, in any order.
+
+        `of` reads and computes as the statements in `lanes` do, and writes nothing.
+        """
+        return self._fold("add", initial, stop, of)
+
+    def largest(self, stop: Operand, of: Callable[[Value], Value], initial: Operand) -> Value:
+        """The largest of `initial` and of(i) for i in range(stop), in vectors, NaN left out."""
+        return self._fold("max", initial, stop, of)
+
+    def _fold(
+        self, combine: str, initial: Operand, stop: Operand, of: Callable[[Value], Value]
+    ) -> Value:
+        start = self.value(initial, f32).ssa
+        first, last = (self.value(bound, index).ssa for bound in (0, stop))
+        body = Block(arg_types=[index])
+        outer, self.block = self.block, body
+        body.add_op(HandOp(of(Value(self, body.args[0])).ssa))
+        self.block = outer
+        return self.emit(FoldOp(combine, start, first, last, body))
 
     @contextmanager
     def if_(self, condition: Value) -> Iterator[None]:

@@ -24,10 +24,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    Float32Type,
     FunctionType,
     IndexType,
     IntegerAttr,
     MemRefType,
+    StringAttr,
     TensorType,
     i64,
 )
@@ -302,6 +304,72 @@ class LanesOp(IRDLOperation):
             raise VerifyException("rt.lanes: the region has no loops or branches")
 
 
+FOLDS = ("add", "max")
+"""How `rt.fold` combines: sums, in any order; the largest, the other one where one is NaN."""
+
+
+@irdl_op_definition
+class FoldOp(IRDLOperation):
+    """`initial` and what the turns of a loop hand over, combined in any order.
+
+    Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.hand`:
+
+        %dot = rt.fold "add" from %zero, %first to %last {
+        ^bb0(%i: index):
+          ...
+          rt.hand %product : f32
+        } : f32
+    """
+
+    name = "rt.fold"
+
+    combine = prop_def(StringAttr)
+    initial = operand_def(Float32Type())
+    first = operand_def(IndexType())
+    last = operand_def(IndexType())
+    body = region_def("single_block")
+    result = result_def(Float32Type())
+
+    assembly_format = (
+        "$combine `from` $initial `,` $first `to` $last $body attr-dict `:` type($result)"
+    )
+
+    def __init__(
+        self, combine: str, initial: SSAValue, first: SSAValue, last: SSAValue, body: Block
+    ) -> None:
+        super().__init__(
+            operands=[initial, first, last],
+            properties={"combine": StringAttr(combine)},
+            result_types=[initial.type],
+            regions=[Region(body)],
+        )
+
+    def verify_(self) -> None:
+        if self.combine.data not in FOLDS:
+            raise VerifyException(f"rt.fold: {self.combine.data} is none of {', '.join(FOLDS)}")
+        if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
+            raise VerifyException("rt.fold: the region's argument is the number of the lane")
+        if any(op.regions for op in self.body.block.ops):
+            raise VerifyException("rt.fold: the region has no loops or branches")
+        if not isinstance(self.body.block.last_op, HandOp):
+            raise VerifyException("rt.fold: the region ends in rt.hand")
+
+
+@irdl_op_definition
+class HandOp(IRDLOperation):
+    """What a turn of an `rt.fold` has computed."""
+
+    name = "rt.hand"
+
+    value = operand_def(Float32Type())
+
+    traits = traits_def(IsTerminator(), Pure(), HasParent(FoldOp))
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value])
+
+
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """The end of the region of an `rt.code`: the results are in their memrefs."""
@@ -315,4 +383,4 @@ class YieldOp(IRDLOperation):
         super().__init__()
 
 
-RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, LanesOp, YieldOp])
+RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, LanesOp, FoldOp, HandOp, YieldOp])

@@ -5,13 +5,16 @@
             the body on one vector at 32, of which a mask keeps 5 lanes
 
 Values that are the same in all lanes stay scalars and are spread where a vector meets them. A loop
-that is known to be shorter than a vector takes the next power of two.
+that is known to be shorter than a vector takes the next power of two, one that is known to be a few
+vectors long is written out. An `rt.fold` combines lanes into one vector, and its lanes at the end.
 
 Needs: a body of arithmetic, whose places move with the lane in the last index or not at all.
 Breaks: nothing.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -29,15 +32,34 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
-from ncc.dialects.rt import LanesOp
+from ncc.dialects.rt import FoldOp, HandOp, LanesOp
 
 index = IndexType()
+_FASTMATH = arith.FastMathFlagsAttr("none")
+
+WRITTEN_OUT = 8
+"""The most vectors of a loop without a loop."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """How values are combined: two vectors, the lanes of one, and what changes nothing."""
+
+    operation: type[Operation]
+    across: vector.CombiningKindFlag
+    neutral: float
+
+
+FOLDS = {
+    "add": Fold(arith.AddfOp, vector.CombiningKindFlag.ADD, 0.0),
+    "max": Fold(arith.MaxnumfOp, vector.CombiningKindFlag.MAXNUMF, float("-inf")),
+}
 
 
 def widen(body: Block, target: Target) -> None:
-    """Every `rt.lanes` in the block and in its loops as vectors of the target."""
+    """Every `rt.lanes` and `rt.fold` in the block and in its loops as vectors of the target."""
     for op in list(body.walk()):
-        if isinstance(op, LanesOp):
+        if isinstance(op, LanesOp | FoldOp):
             _Lanes(op, target).write()
             _block_of(op).erase_op(op)
 
@@ -45,7 +67,7 @@ def widen(body: Block, target: Target) -> None:
 class _Lanes:
     """One loop while it is written in front of itself."""
 
-    def __init__(self, op: LanesOp, target: Target) -> None:
+    def __init__(self, op: LanesOp | FoldOp, target: Target) -> None:
         self.op = op
         first, last = _constant(op.first), _constant(op.last)
         self.count = None if first is None or last is None else max(last - first, 0)
@@ -53,34 +75,73 @@ class _Lanes:
         while self.count is not None and self.width >= 2 * max(self.count, 1):
             self.width //= 2
         self.spread: dict[SSAValue, SSAValue] = {}
+        self.fold = FOLDS[op.combine.data] if isinstance(op, FoldOp) else None
+        self.neutral = [] if self.fold is None else [self._splat(self.fold.neutral)]
 
     def write(self) -> None:
-        """Whole vectors in a loop, then the rest in one vector with a mask."""
+        """Whole vectors, then the rest in one vector with a mask."""
+        combined = self.neutral
         rest = None if self.count is None else self.count % self.width
         if self.count == 0:
-            return
-        if rest == 0:
-            self._loop(self.op.last)
-            return
-        width = self._index(self.width)
-        count = self._before(arith.SubiOp(self.op.last, self.op.first))
-        left = self._before(arith.RemUIOp(count, width))
-        end = self._before(arith.SubiOp(self.op.last, left))
-        if self.count is None or self.count > self.width:
-            self._loop(end)
-        mask = vector.CreateMaskOp.create(
-            operands=[left], result_types=[vector_type(i1, self.width)]
-        )
-        tail = _Body(self, self._before(mask))
-        for made in tail.write(end):
-            self._before(made)
+            pass
+        elif rest == 0:
+            combined = self._whole(self.op.last, combined)
+        else:
+            width = self._index(self.width)
+            count = self._before(arith.SubiOp(self.op.last, self.op.first))
+            left = self._before(arith.RemUIOp(count, width))
+            end = self._before(arith.SubiOp(self.op.last, left))
+            if self.count is None or self.count > self.width:
+                combined = self._whole(end, combined)
+            mask = vector.CreateMaskOp.create(
+                operands=[left], result_types=[vector_type(i1, self.width)]
+            )
+            tail = _Body(self, self._before(mask))
+            combined = self._placed(tail, end, combined)
+        if isinstance(self.op, FoldOp) and self.fold is not None:
+            across = vector.ReductionOp.create(
+                operands=[*combined, self.op.initial],
+                result_types=[f32],
+                properties={"kind": vector.CombiningKindAttr(self.fold.across)},
+            )
+            self.op.result.replace_all_uses_with(self._before(across))
 
-    def _loop(self, end: SSAValue) -> None:
-        block = Block(arg_types=[index])
+    def _whole(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+        """The vectors up to `end`, in a loop unless they are known to be few."""
+        start = _constant(self.op.first)
+        if self.count is None or start is None or self.count // self.width > WRITTEN_OUT:
+            return self._loop(end, combined)
+        for number in range(self.count // self.width):
+            at = self._index(start + number * self.width)
+            combined = self._placed(_Body(self, None), at, combined)
+        return combined
+
+    def _placed(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+        """One vector, in front of the loop that is replaced."""
+        made, combined = body.write(at, combined)
+        for op in made:
+            self._before(op)
+        return combined
+
+    def _loop(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+        types = [value.type for value in combined]
+        block = Block(arg_types=[index, *types])
         step = self._index(self.width)
-        block.add_ops([*_Body(self, None).write(block.args[0]), scf.YieldOp()])
-        loop = scf.ForOp.create(operands=[self.op.first, end, step], regions=[Region(block)])
+        made, results = _Body(self, None).write(block.args[0], list(block.args[1:]))
+        block.add_ops([*made, scf.YieldOp(*results)])
+        loop = scf.ForOp.create(
+            operands=[self.op.first, end, step, *combined],
+            result_types=types,
+            regions=[Region(block)],
+        )
         self._insert(loop)
+        return list(loop.results)
+
+    def _splat(self, value: float) -> SSAValue:
+        constant = arith.ConstantOp.create(
+            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
+        )
+        return self.wide(self._before(constant))
 
     def _index(self, value: int) -> SSAValue:
         constant = IntegerAttr(value, index)
@@ -115,8 +176,10 @@ class _Body:
         self.values: dict[SSAValue, SSAValue] = {}
         self.moving: set[SSAValue] = set()
 
-    def write(self, start: SSAValue) -> list[Operation]:
-        """The operations, for the vector whose first lane is `start`."""
+    def write(
+        self, start: SSAValue, combined: list[SSAValue]
+    ) -> tuple[list[Operation], list[SSAValue]]:
+        """The operations for the vector whose first lane is `start`, and what is combined then."""
         body = self.lanes.op.body.block
         self.values[body.args[0]] = start
         self.moving.add(body.args[0])
@@ -126,9 +189,34 @@ class _Body:
                     self._load(op)
                 case memref.StoreOp():
                     self._store(op)
+                case HandOp():
+                    combined = [self._combine(combined[0], op.value)]
                 case _:
                     self._operation(op)
-        return self.made
+        return self.made, combined
+
+    def _combine(self, before: SSAValue, given: SSAValue) -> SSAValue:
+        """What this vector hands over, with what those before it did."""
+        fold = self.lanes.fold
+        if fold is None:
+            raise CompilerBug("a value is handed over, and nobody combines it")
+        value = self._wide(given)
+        product = value.owner
+        multiplied = isinstance(product, arith.MulfOp) and product is self.made[-1]
+        if multiplied and self.mask is None and fold.operation is arith.AddfOp:
+            a, b = self.made.pop().operands
+            return self._add(
+                vector.FMAOp.create(operands=[a, b, before], result_types=[value.type])
+            )
+        if self.mask is not None:
+            value = self._add(arith.SelectOp(self.mask, value, self.lanes.neutral[0]))
+        return self._add(
+            fold.operation.create(
+                operands=[before, value],
+                result_types=[value.type],
+                properties={"fastmath": _FASTMATH},
+            )
+        )
 
     def _add(self, op: Operation) -> SSAValue:
         self.made.append(op)

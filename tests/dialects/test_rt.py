@@ -57,6 +57,25 @@ builtin.module {
 }"""
 
 
+FOLD = """\
+builtin.module {
+  func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
+    %z = rt.code(%x) turns 2 {
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
+      %zero = memref.load %source[%turn] : memref<8xf32>
+      %sum = rt.fold "add" from %zero, %turn to %turn {
+      ^bb1(%i : index):
+        %v = memref.load %source[%i] : memref<8xf32>
+        rt.hand %v : f32
+      } : f32
+      memref.store %sum, %result[%turn] : memref<8xf32>
+      rt.yield
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    func.return %z : tensor<8xf32>
+  }
+}"""
+
+
 def parse(text: str) -> ModuleOp:
     context = Context()
     for dialect in (Builtin, Func, Arith, MemRef, LLVM, RT, test.Test):
@@ -72,13 +91,13 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, CODE, LANES])
+@pytest.mark.parametrize("text", [ENTRY, CODE, LANES, FOLD])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
     assert printed(parse(once)) == once
     for line in text.splitlines():
-        if "rt." in line and "rt.code" not in line and "rt.lanes" not in line:
+        if "rt." in line and not any(name in line for name in ("code", "lanes", "fold", "hand")):
             assert line.strip().split(" = ")[-1] in once
 
 
@@ -117,6 +136,9 @@ def test_constructors_make_verified_operations() -> None:
         (LANES.replace("turns 2 ", ""), "region has 3 arguments"),
         (CODE.replace("memref<16xf32>] {", "memref<16xf32>] turns 2 {"), "number of the turn"),
         (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
+        (FOLD.replace('"add"', '"sub"'), "sub is none of add, max"),
+        (FOLD.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
+        (FOLD.replace("rt.hand %v : f32", '"test.termop"() : () -> ()'), "ends in rt.hand"),
         (CODE.replace("      rt.yield", '      "test.termop"() : () -> ()'), "ends in rt.yield"),
     ],
 )  # fmt: skip

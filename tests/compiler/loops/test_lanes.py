@@ -14,7 +14,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.dialects.imperative import Code, Value
 from ncc.dialects.rt import CodeOp
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
@@ -90,7 +90,8 @@ def written(body: Callable[[Code, Any], None], extent: int = 24) -> CodeOp:
     ("extent", "target", "vectors"),
     [
         (24, AVX512, ["vector.store", "vector.maskedstore"]),
-        (24, AVX2, ["vector.store"]),
+        (24, AVX2, ["vector.store"] * 3),
+        (72, AVX2, ["vector.store"]),
         (12, AVX512, ["vector.maskedstore"]),
         (8, AVX512, ["vector.store"]),
         (3, AVX2, ["vector.maskedstore"]),
@@ -98,7 +99,7 @@ def written(body: Callable[[Code, Any], None], extent: int = 24) -> CodeOp:
     ],
 )
 def test_short_loops_take_short_vectors(extent: int, target: Target, vectors: list[str]) -> None:
-    """No loop without turns, no mask where vectors are whole, no wider vector than needed."""
+    """Few vectors are written out, whole ones have no mask, none is wider than needed."""
 
     def body(code: Code, i: Any) -> None:
         code.results[0][0, i] = 1.0
@@ -125,3 +126,43 @@ def test_refuses(body: Callable[[Code, Any], None], message: str) -> None:
     op = written(body)
     with pytest.raises(CompilerBug, match=message):
         widen(op.body.block, AVX2)
+
+
+def fold(code: Code, n: int) -> None:
+    """Five folds of a vector of n."""
+    cells, out = code.inputs[0], code.results[0]
+    count = code.variable(n).value
+
+    def square(i: Value) -> Value:
+        return cells[i] * cells[i]
+
+    out[0] = code.sum(n, square)
+    out[1] = code.sum(count, square, initial=1.0)
+    out[2] = code.sum(count, lambda i: code.exp(cells[i]))
+    out[3] = code.largest(n, lambda i: -cells[i], initial=-9.0)
+    out[4] = code.largest(0, square, initial=7.0)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_folds(
+    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
+) -> None:
+    """Sums of products, sums and maxima of any extent, known when compiling or not."""
+
+    def write(b: Builder, *xs: Tensor) -> list[Tensor]:
+        results = []
+        for x in xs:
+            (n,) = x.shape
+            code = Code([x], [((5,), f32)])
+            fold(code, n)
+            results += b.code(code.operation())
+        return results
+
+    sizes = [*SIZES, 64, 300]
+    arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in sizes]
+    model = make_model(make_network([array.shape for array in arrays], write), target)
+    found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
+    for k, x in enumerate(arrays):
+        square = float((x.astype(np.float64) ** 2).sum())
+        expected = [square, square + 1, np.exp(x).sum(), 2, 7]
+        np.testing.assert_allclose(found[f"output{k}"], expected, rtol=1e-5)

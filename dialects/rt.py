@@ -155,6 +155,21 @@ class BarrierOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will be read soon: its line may be brought near, nothing changes.
+
+    The address need not be inside the memref, nor be mapped at all.
+    """
+
+    name = "rt.prefetch"
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType())
+
+    assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref)"
+
+
+@irdl_op_definition
 class CodeOp(IRDLOperation):
     """A computation that no `linalg.generic` can say (suppression, recurrences), as loops.
 
@@ -383,4 +398,6 @@ class YieldOp(IRDLOperation):
         super().__init__()
 
 
-RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, CodeOp, LanesOp, FoldOp, HandOp, YieldOp])
+RT = Dialect(
+    "rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, CodeOp, LanesOp, FoldOp, HandOp, YieldOp]
+)

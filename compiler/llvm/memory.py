@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     i8,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -106,6 +107,14 @@ def lower_store(function: Function, op: memref.StoreOp) -> None:
     memory = function.memory(base)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
     store(function.builder, function.value(value), pointer)
+
+
+def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
+    """To the second level of the caches, for reading."""
+    builder = function.builder
+    pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
+    hints = [builder.constant(number, i32) for number in (0, 2, 1)]  # read, L2, data
+    builder.intrinsic("llvm.prefetch.p0", [pointer, *hints], None)
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
@@ -224,6 +233,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     memref.LoadOp: lower_load,
     memref.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,
+    rt.PrefetchOp: lower_prefetch,
     memref.SubviewOp: lower_subview,
     memref.CollapseShapeOp: lower_reinterpret,
     memref.ExpandShapeOp: lower_reinterpret,

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ncc.dialects import rt
 from ncc.dialects.element import number
 
 index = IndexType()
@@ -149,6 +150,10 @@ class LoopBuilder:
             vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
         )
         self.blocks[-1].add_op(operation.create(operands=[value, target, at]))
+
+    def prefetch(self, source: SSAValue, at: SSAValue) -> None:
+        """A hint that the element will be read soon."""
+        self.blocks[-1].add_op(rt.PrefetchOp.create(operands=[source, at]))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""

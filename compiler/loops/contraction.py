@@ -110,7 +110,13 @@ def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
     )
     chunks = chunks_of(kernel, order, sizes)
     schedule = Schedule(
-        operands.lane, operands.vector, best[1], order, tuple(reduced), chunks=chunks
+        operands.lane,
+        operands.vector,
+        best[1],
+        order,
+        tuple(reduced),
+        chunks=chunks,
+        ahead=_ahead(operands, sizes, order),
     )
     return best[0], schedule
 
@@ -170,6 +176,18 @@ def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     reads = (4.0 if _conflicts(operands, p) else 0.5) * p + vector_read * q
     step = max(p * q, reads, LATENCY) + 0.1 * (p + q) + 0.5
     return operands.steps * step + 2.0 * p * q + 10.0
+
+
+def _ahead(
+    operands: _Operands, sizes: dict[int, int], order: tuple[int, ...]
+) -> tuple[int, int] | None:
+    """The vectors of the next tile, where points walk through the present ones in the meantime."""
+    if not operands.points or not operands.vectors:
+        return None
+    loop, point = operands.vectors[0], operands.points[0]
+    if order.index(loop) > order.index(point):
+        return None
+    return operands.stream.argument, sizes.get(loop, 1) * operands.stream.coefficients[loop]
 
 
 def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:

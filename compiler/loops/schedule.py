@@ -26,6 +26,8 @@ class Schedule:
     turn     a loop along which operands lie whose lane does not: squares of lane x turn are read
              along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
+    ahead    (argument, distance): vectors read of that argument are followed by a hint that those
+             `distance` elements further on come next
     """
 
     lane: int | None
@@ -36,6 +38,7 @@ class Schedule:
     unroll: frozenset[int] = frozenset()
     turn: int | None = None
     chunks: int = 1
+    ahead: tuple[int, int] | None = None
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

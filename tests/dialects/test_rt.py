@@ -23,6 +23,7 @@ builtin.module {
     %1 = rt.buffer %buffers[1] : memref<8xi8>
     %first, %last = rt.share 56 of %tid, %threads
     rt.barrier %buffers, %threads
+    rt.prefetch %1[%last] : memref<8xi8>
     func.return
   }
 }"""

@@ -502,6 +502,18 @@ def test_instructions_stay(compiled: Compile) -> None:
     np.testing.assert_array_equal(x, before)
 
 
+def test_prefetching_reaches_no_element(compiled: Compile) -> None:
+    """A hint may name an address that nobody can read."""
+    code = compiled("""
+    func.func @k(%x: memref<8xf32>) {
+      %far = arith.constant 1000000000000 : index
+      rt.prefetch %x[%far] : memref<8xf32>
+      func.return
+    }""")
+    assert "llvm.prefetch.p0" in code.llvm
+    code.call("k", random(8))
+
+
 def test_refuses_what_it_does_not_know(parse: Callable[[str], ModuleOp]) -> None:
     """An operation without a lowering is named."""
     text = "func.func @k(%x: vector<2x4xf32>) { func.return }"

@@ -170,6 +170,24 @@ def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) 
     assert weights.coefficients[schedule.lane] == 1
 
 
+def deep_convolution(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(512, x.shape[0]))
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
+    """Where each tile of weights meets many points, the next one is brought near meanwhile."""
+    found = kernel(deep_convolution, (512, 7, 7))
+    schedule = strategies.choose(found, AVX512)
+    weights = found.anchor.inputs[1]
+    assert weights is not None and schedule.ahead is not None
+    (blocks,) = (d for d in found.parallel if weights.coefficients[d] > 1)
+    tile = schedule.points(blocks) * weights.coefficients[blocks]
+    assert schedule.ahead == (weights.argument, tile)
+    assert strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead is None
+
+
 @targets
 @pytest.mark.parametrize("axis", [0, 1])
 def test_softmax_is_vectorised(

@@ -70,10 +70,15 @@ _OF_INTEGERS: dict[type[Operation], type[Operation]] = {
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression."""
+    """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
+
+    Where only the run knows how many rows there are, `shape` is the most there can be and `count`
+    (one int64) how many of them count; the others are undefined.
+    """
 
     value: SSAValue
     shape: Shape
+    count: Tensor | None = None
 
     @property
     def rank(self) -> int:
@@ -261,6 +266,14 @@ class Builder:
         """The results of a computation that is written as loops (an `rt.code`)."""
         self.block.add_op(op)
         return [Tensor(result, _shape(result)) for result in op.results]
+
+    def counted_code(self, op: Operation) -> list[Tensor]:
+        """The same where each result is rows, with how many of them count as the next result."""
+        made = self.code(op)
+        return [
+            Tensor(rows.value, rows.shape, count)
+            for rows, count in zip(made[::2], made[1::2], strict=True)
+        ]
 
     # --- views ------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
     f32,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -306,6 +307,10 @@ class Code:
             self._constants[key] = self.emit(op)
         return self._constants[key]
 
+    def whole(self, number: int) -> Value:
+        """A constant index."""
+        return self.value(number, index)
+
     def emit(self, op: Operation) -> Value:
         """Add an operation of one result."""
         self.block.add_op(op)
@@ -369,6 +374,18 @@ class Code:
     def sigmoid(self, x: Value) -> Value:
         """1 / (1 + exp(-x))."""
         return 1.0 / (self.exp(-x) + 1.0)
+
+    def floor(self, x: Value) -> Value:
+        return self.apply(math.FloorOp, x)
+
+    def ceil(self, x: Value) -> Value:
+        return self.apply(math.CeilOp, x)
+
+    def to_index(self, x: Value, most: int) -> Value:
+        """A float32 cut down to an integer from 0 to `most` (up to 2**24); 0 for NaN."""
+        inside = self.minimum(self.maximum(x, 0.0), float(most))
+        whole = self.emit(arith.FPToSIOp(inside.ssa, i32))
+        return self.emit(arith.IndexCastOp(whole.ssa, index))
 
     def to_float(self, x: Value) -> Value:
         """An index as float32."""

@@ -19,19 +19,20 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.copying import copying
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root
-from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+_COUNT = TensorType(i64, [1])
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
@@ -159,18 +160,12 @@ class Placement:
     def _copy(self, op: Operation, position: int) -> None:
         """Put a copy of one operand in front of op."""
         value = op.operands[position]
-        name = f"copy{self._copies}"
+        count = _count_of(value)
+        given = [value] if count is None else [value, count]
+        function = copying(f"copy{self._copies}", given)
         self._copies += 1
-        body = Block(arg_types=[value.type])
-        shape = shape_of(value)
-        builder = Builder(body, "copy")
-        loops = builder.loops_of(shape)
-        result = builder.map(loops, Tensor(body.args[0], shape)[loops])
-        body.add_op(func.ReturnOp(result.value))
-        types = ([value.type], [value.type])
-        function = func.FuncOp(name, types, Region(body), visibility="private")
         self.module.body.block.add_op(function)
-        call = func.CallOp(name, [value], [value.type])
+        call = func.CallOp(function.sym_name.data, given, [copied.type for copied in given])
         call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
         self.block.insert_op_before(call, op)
         op.operands[position] = call.results[0]
@@ -198,20 +193,18 @@ class Placement:
             return place
         if isinstance(op, func.CallOp) and callee_of(op) in self.chained:
             return self._place(op.operands[self.chained[callee_of(op)]])
-        if isinstance(op, func.CallOp) and len(op.results) == 2:
-            return self._rows_or_count(op, value)
-        return self._owned(value) or self._root(value, Kind.ARENA)
+        if (rows := _rows_of(value)) is not None:
+            return self._header(rows, value)
+        owned = self._owned(value)
+        if owned is not None and _count_of(value) is not None:
+            owned.root.byte_offset = HEADER_BYTES
+        return owned or self._root(value, Kind.ARENA)
 
-    def _rows_or_count(self, call: func.CallOp, value: SSAValue) -> Place:
-        """The results of a data-dependent number of rows: the count goes into the header."""
-        rows, count = call.results
-        owned = self._owned(rows)
-        if owned is None:
-            return self._root(value, Kind.ARENA)
-        if value is count:
-            return self._root(count, Kind.OUTPUT, owned.root.number)
-        owned.root.byte_offset = HEADER_BYTES
-        return owned
+    def _header(self, rows: SSAValue, count: SSAValue) -> Place:
+        """How many rows count goes into the header of an output, and nowhere else."""
+        if self._owned(rows) is None:
+            return self._root(count, Kind.ARENA)
+        return self._root(count, Kind.OUTPUT, self._place(rows).root.number)
 
     def _owned(self, value: SSAValue) -> Place | None:
         """Where the owner wants the value: through the reshapes between them, backwards."""
@@ -289,6 +282,21 @@ class Placement:
         root = Root(kind, prod(shape), size, number, value)
         self.roots.append(root)
         return Place(root, 0, contiguous(shape))
+
+
+def _rows_of(value: SSAValue) -> SSAValue | None:
+    """The rows that a value counts: a call makes them just before it."""
+    if value.type != _COUNT or not isinstance(value, OpResult) or not value.index:
+        return None
+    return value.op.results[value.index - 1]
+
+
+def _count_of(value: SSAValue) -> SSAValue | None:
+    """How many rows of a value count, where only the run knows."""
+    if not isinstance(value, OpResult) or value.index + 1 >= len(value.op.results):
+        return None
+    behind = value.op.results[value.index + 1]
+    return behind if behind.type == _COUNT else None
 
 
 def callee_of(call: func.CallOp) -> str:

@@ -135,10 +135,10 @@ class _Inference:
             shape = shape_of(operand)
             if shape is None:
                 raise CompilerBug(f"an operand of {describe(op)} has no shape", InferShapes.name)
-            if DYNAMIC_INDEX in shape:
+            if DYNAMIC_INDEX in shape and not op.READS_COUNTED:
                 raise Unsupported(
                     f"{op.LAYER.type} of a value whose extents only the run knows",
-                    how="let the network end at the detection layer",
+                    how="let the network end there: ask for that value as an output",
                     layer=op.layer_name,
                     line=op.line or None,
                 )
@@ -194,17 +194,18 @@ def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:
 
 
 def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
-    """The shapes of a layer's results, all extents positive or `DYNAMIC`.
+    """The shapes of a layer's results from those of its operands: extents positive or `DYNAMIC`.
 
     Raises `LayerError` where the layer does not take these shapes, `CompilerBug` where its rule
     is broken.
     """
+    given = [tuple(DYNAMIC if n == DYNAMIC_INDEX else n for n in shape) for shape in shapes]
     try:
-        inferred = op.infer_all(shapes)
+        inferred = op.infer_all(given)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
-        given = ", ".join(map(_shown, shapes))
         raise CompilerBug(
-            f"the shape rule of {describe(op)} fails on {given}: {error}", InferShapes.name
+            f"the shape rule of {describe(op)} fails on {', '.join(map(_shown, shapes))}: {error}",
+            InferShapes.name,
         ) from error
     if len(inferred) != len(op.results):
         raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")

@@ -19,8 +19,11 @@ from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
 from ncc.dialects.ncnn import pooling_vectors as pooling_vectors
 from ncc.dialects.ncnn import prior_box as prior_box
+from ncc.dialects.ncnn import proposal as proposal
 from ncc.dialects.ncnn import reduction as reduction
+from ncc.dialects.ncnn import regions as regions
 from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
+from ncc.dialects.ncnn import roi_align as roi_align
 from ncc.dialects.ncnn import scan as scan
 from ncc.dialects.ncnn import unary as unary

@@ -150,7 +150,7 @@ class DetectionOutputOp(Layer):
             label, box = found.labels[best], found.boxes[best]
             write_row(code.results[0], place, label, found.scores[best], boxes, box)
         code.results[1][0] = count
-        return b.code(code.operation())[0]
+        return b.counted_code(code.operation())[0]
 
     def _decode(self, code: Code, number: int) -> Memory:
         """Every prior moved and scaled by its location."""
@@ -319,7 +319,7 @@ class YoloLayer(Layer):
             label = found.labels[best] + 1
             write_row(code.results[0], place, label, found.scores[best], boxes, best)
         code.results[1][0] = kept.value
-        return b.code(code.operation())[0]
+        return b.counted_code(code.operation())[0]
 
     def _search(self, code: Code, head: int, box: int, boxes: Memory, found: _Found) -> None:
         """Add what one anchor finds in all cells of a map."""

@@ -263,6 +263,9 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     LAYER: ClassVar[Declaration]
 
+    READS_COUNTED: ClassVar[bool] = False
+    """Whether it takes values with rows that only the run counts: shapes with `DYNAMIC` in them."""
+
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
     outputs = var_result_def(base(TensorType) | base(UnrankedTensorType))
 

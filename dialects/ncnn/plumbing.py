@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.ir import Attribute
 
@@ -118,6 +119,8 @@ class MemoryDataOp(Layer):
 class SplitOp(MovingLayer):
     """The input under several names."""
 
+    READS_COUNTED: ClassVar[bool] = True
+
     def infer(self, x: Shape) -> list[Shape]:
         return [x] * len(self.results)
 
@@ -131,6 +134,8 @@ class SplitOp(MovingLayer):
 @layer("Noop", inputs=(1, None), outputs=(1, None))
 class NoopOp(MovingLayer):
     """Each output is the input at its position; inputs left over end here."""
+
+    READS_COUNTED: ClassVar[bool] = True
 
     def check(self) -> None:
         if len(self.results) > len(self.operands):
@@ -154,6 +159,8 @@ class NoopOp(MovingLayer):
 @layer("DeepCopy")
 class DeepCopyOp(MovingLayer):
     """The input; whether memory is copied is no matter of values."""
+
+    READS_COUNTED: ClassVar[bool] = True
 
     def infer(self, x: Shape) -> Shape:
         return x

@@ -83,12 +83,12 @@ class Sorter:
 def suppress(
     code: Code, boxes: Memory, order: Memory, count: Value, picked: Memory, threshold: float
 ) -> Variable:
-    """Put those of order[:count] that are kept into `picked`; returns how many they are.
+    """Put those of order[:count] that are kept into `picked` until it is full; how many they are.
 
     `order` holds rows of `boxes` (n, 4).
     """
     kept = code.variable(0)
-    with code.range(count) as k:
+    with code.range(count) as k, code.if_(kept.value < picked.shape[0]):
         candidate = order[k]
         clear, other = code.variable(1), code.variable(0)
         with code.while_(lambda: (other.value < kept.value) & (clear.value > 0)):

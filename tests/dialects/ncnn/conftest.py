@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,11 @@ from xdsl.ir import Block, Operation
 
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
+from ncc.dialects.rt import CodeOp
+
+Array = np.ndarray[Any, Any]
+Check = Callable[..., Any]
+Pool = Callable[[str, Mapping[str, Any], Array, Sequence[float]], Array]
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +45,31 @@ def expansion(
     tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]
     op.expand_all(Builder(block), tensors)
     return list(block.ops)
+
+
+@pytest.fixture(scope="session")
+def compiled(expand: Callable[..., Any], run_code: Callable[..., list[Array]]) -> Pool:
+    """compiled(type, params, map, corners): what the compiled expansion makes."""
+
+    def run(type: str, params: Mapping[str, Any], x: Array, corners: Sequence[float]) -> Array:
+        region = np.array(corners, np.float32)
+        ops = expand(type, params, [x.shape, region.shape])
+        code = next(op for op in ops if isinstance(op, CodeOp))
+        held = code.inputs[0].type
+        assert isinstance(held, TensorType)
+        return run_code(code, [x.reshape(held.get_shape()), region])[0]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def pool(compiled: Pool, check_layer: Check) -> Pool:
+    """The same, and the reference agrees."""
+
+    def run(type: str, params: Mapping[str, Any], x: Array, corners: Sequence[float]) -> Array:
+        found = compiled(type, params, x, corners)
+        region = np.array(corners, np.float32)
+        check_layer(type, params, [x, region], expected=[found], expand=False)
+        return found
+
+    return run

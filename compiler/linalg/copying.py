@@ -1,0 +1,42 @@
+"""A kernel that copies: what placement inserts where a value has to be in two places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code, Operand
+from ncc.dialects.rt import CodeOp
+
+
+def copying(name: str, values: Sequence[SSAValue]) -> func.FuncOp:
+    """A private function from a value to its copy, or from rows and their count to both copies."""
+    types = [value.type for value in values]
+    body = Block(arg_types=types)
+    builder = Builder(body, "copy")
+    given = [Tensor(argument, shape_of(argument)) for argument in body.args]
+    if len(given) == 1:
+        loops = builder.loops_of(given[0].shape)
+        copies = [builder.map(loops, given[0][loops])]
+    else:
+        copies = builder.code(_copy_of_rows(given))
+    body.add_op(func.ReturnOp(*[copy.value for copy in copies]))
+    return func.FuncOp(name, (types, types), Region(body), visibility="private")
+
+
+def _copy_of_rows(given: Sequence[Tensor]) -> CodeOp:
+    """Only the rows that count are copied: the others are undefined."""
+    code = Code(given, [(given[0].shape, f32), ((1,), i64)])
+    (rows, count), (copies, copied) = code.inputs, code.results
+    with ExitStack() as loops:
+        extents: list[Operand] = [count[0], *rows.shape[1:]]
+        at = tuple(loops.enter_context(code.range(extent)) for extent in extents)
+        copies[at] = rows[at]
+    copied[0] = count[0]
+    return code.operation()

@@ -12,7 +12,7 @@ from ncc.compiler.ncnn.affine import Affine, Double, double
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.arithmetic import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
-from ncc.dialects.ncnn.convolution import Filtering
+from ncc.dialects.ncnn.filtering import Filtering
 from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr
 from ncc.dialects.ncnn.linear import Activated, InnerProductOp
@@ -148,8 +148,9 @@ def refuse_weights(
     op: Activated, weight: WeightAttr | None, channels: int, affine: Affine
 ) -> str | None:
     """Why weights cannot take an affine function up, or the activation not be exchanged with it."""
-    if weight is None or (special := refuse_special(op, weight)) is not None:
-        return special or "its weights are inputs"
+    special = refuse_special(op, weight)
+    if weight is None or special is not None:
+        return special
     if op.activation_type != NO_ACTIVATION:
         if op.activation_type not in (RELU, LEAKY_RELU):
             return f"activation {op.activation_type} stands between"
@@ -163,10 +164,10 @@ def refuse_weights(
 
 def refuse_special(op: Layer, weight: WeightAttr | None) -> str | None:
     """Why weights are none that can be read and written anew: inputs, or quantized."""
-    dynamic, quantized = (getattr(op, name, 0) for name in ("dynamic_weight", "int8_scale_term"))
-    if weight is None or len(op.operands) != 1 or dynamic:
+    if weight is None:
         return "its weights are inputs"
-    return "its weights are int8" if quantized or _stored_as_int8(weight) else None
+    quantized = getattr(op, "int8_scale_term", 0) or _stored_as_int8(weight)
+    return "its weights are int8" if quantized else None
 
 
 def _stored_as_int8(weight: WeightAttr) -> bool:

@@ -66,7 +66,7 @@ class FoldPadding(LayerPattern):
         padding, op = layers[-2:]
         params, alone = self.params(padding, op), is_private(padding.results[0])
         set_params(op, params)
-        op.operands = padding.operands
+        op.operands[0] = padding.operands[0]
         rewriter.handle_operation_modification(op)
         if alone:
             rewriter.erase(padding)

@@ -63,6 +63,8 @@ class ReplaceConvolution(LayerPattern):
         op = layers[-1]
         if not isinstance(op, ConvolutionOp):
             return "it is no convolution"
+        if op.is_dynamic:
+            return "its weights are inputs"
         if any(window.kernel != 1 for window in op.windows):
             return "its kernel is not 1x1"
         rank, shape = rank_of(op.operands[0]), shape_of(op.operands[0])

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ncc.dialects.ncnn.convolution import (
-    ConvolutionLayer,
-    DeconvolutionLayer,
-    Filtering,
-    Grouped,
-    OnPlane,
-)
+from ncc.dialects.ncnn.convolution import ConvolutionLayer, DeconvolutionLayer
+from ncc.dialects.ncnn.filtering import Grouped, OnPlane, Windowed
 from ncc.dialects.ncnn.layer import integer, layer
-from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER, Pad
+from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER, Pad, Window
 
 
-class OnLine(Filtering):
+class OnLine(Windowed):
     """One axis."""
 
     AXES: ClassVar[str] = "w"
@@ -37,11 +32,11 @@ class OnVolume(OnPlane):
 class VolumeConvolution(OnVolume, ConvolutionLayer):
     """Convolution of (c, d, h, w)."""
 
-    def borders(self, sizes: Sequence[int]) -> list[Pad]:
+    def borders(self, sizes: Sequence[int], windows: Sequence[Window]) -> list[Pad]:
         """As of a plane, but SAME_LOWER has its odd cell of depth behind, as SAME_UPPER has."""
-        depth, *plane = super().borders(sizes)
+        depth, *plane = super().borders(sizes, windows)
         if {value for pad in self.pads for value in pad} == {SAME_LOWER}:
-            depth = self.windows[0].same(sizes[0], SAME_UPPER)
+            depth = windows[0].same(sizes[0], SAME_UPPER)
         return [depth, *plane]
 
 

@@ -47,14 +47,13 @@ class Activated(Layer):
         return b.map(at, activate(y[at], self.activation_type, self.activation_params))
 
 
-def inner_product(b: Builder, x: Tensor, w: Tensor, bias: WeightAttr | None) -> Tensor:
-    """out[o] = bias[o] + the sum over all of x of x * w[o, ...], w (outputs, elements of x).
+def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Tensor:
+    """out[o] = init[o] + the sum over all of x of x * w[o, ...], w (outputs, elements of x).
 
     The weights take the shape of x, so that x keeps whatever layout it has.
     """
     w = b.expand(w, [[0], list(range(1, 1 + x.rank))], (w.shape[0], *x.shape))
     o, *r = b.loops_of((w.shape[0], *x.shape))
-    init = 0.0 if bias is None else b.weight(bias)
     return b.sum((o,), over=r, of=x[r] * w[(o, *r)], init=init)
 
 
@@ -126,7 +125,8 @@ class InnerProductOp(Activated):
         assert self.weight is not None
         if self.batched(x.shape):
             return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))
-        return self.activate(b, inner_product(b, x, b.weight(self.weight), self.bias))
+        init = 0.0 if self.bias is None else b.weight(self.bias)
+        return self.activate(b, inner_product(b, x, b.weight(self.weight), init))
 
 
 @layer("MatMul", inputs=2)

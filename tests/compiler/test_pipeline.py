@@ -36,13 +36,12 @@ NOT_COMPILED = {"int8", "block_quant", "empty_input", "empty_output", "elempack"
 
 
 def comparable(case: Any) -> bool:
-    """Whether a recording is of float32 arrays, and of weights that are known when compiling."""
+    """Whether a recording is of float32 arrays, and of as many weights as it needs."""
     arrays = [*case.inputs, *case.outputs]
-    dynamic_weights = "onvolution" in case.type and len(case.inputs) > 1
     # ncnn's own test gives this type as many weights as a square kernel had.
     surplus = case.type == "ConvolutionDepthWise1D" and case.params.get("kernel_w", 0) > 1
     floats = all(array.dtype == np.float32 for array in arrays)
-    return floats and not (case.tags & NOT_COMPILED or dynamic_weights or surplus)
+    return floats and not (case.tags & NOT_COMPILED or surplus)
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ncc.dialects.ncnn.arithmetic import BatchNormOp, BinaryOpOp, PReLUOp, ScaleOp
-from ncc.dialects.ncnn.convolution import ConvolutionOp, Filtering
+from ncc.dialects.ncnn.convolution import ConvolutionOp
+from ncc.dialects.ncnn.filtering import Filtering
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
@@ -33,7 +34,7 @@ def rank_of(value: SSAValue) -> int | None:
             return 1 if op.global_pooling else 3
         case InnerProductOp():
             return 1 if rank_of(op.operands[0]) in (1, 3, 4) else None
-        case ConvolutionOp() if all(window.kernel == 1 for window in op.windows):
+        case ConvolutionOp() if op.is_dynamic or all(w.kernel == 1 for w in op.windows):
             return 3 if rank_of(op.operands[0]) in (2, 3) else None
         case Filtering():
             return len(op.AXES) + 1

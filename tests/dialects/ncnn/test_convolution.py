@@ -17,12 +17,8 @@ TYPES = ["Convolution", "ConvolutionDepthWise", "Deconvolution", "DeconvolutionD
 
 @pytest.mark.layer(*TYPES, without=["int8"])
 def test_recorded(case: Any, check_layer: Check) -> None:
-    """Each is what ncnn recorded; weights that are inputs are refused for now."""
-    if case.params.get("dynamic_weight"):
-        with pytest.raises(LayerError, match="dynamic_weight 1 is not supported"):
-            check_layer(case)
-    else:
-        check_layer(case)
+    """Each is what ncnn recorded."""
+    check_layer(case)
 
 
 def ramp(*shape: int) -> np.ndarray[Any, Any]:
@@ -145,7 +141,6 @@ def test_a_kernel_of_one_has_no_loops_of_its_own(expand: Callable[..., Any]) -> 
         ({"weight_data_size": 5}, "weight_data_size"),
         ({"pad_left": -7}, "pad_left"),
         ({"activation_type": 9}, "activation_type"),
-        ({"dynamic_weight": 1}, "dynamic_weight"),
     ],
 )
 def test_refuses_params(params: dict[str, int], param: str, check_layer: Check) -> None:
@@ -170,3 +165,68 @@ def test_refuses_shapes(shape: tuple[int, ...], message: str, check_layer: Check
     """A kernel larger than the padded input, and other channels than the filters have."""
     with pytest.raises(LayerError, match=message):
         check_layer("Convolution", CONV, [ramp(*shape)], [np.ones(4)])
+
+
+DYNAMIC_CONVOLUTION = {"dynamic_weight": 1, "bias_term": 1}
+
+
+def test_weights_are_inputs(check_layer: Check) -> None:
+    """The shape of the second input says the number of filters and their kernel, not the params."""
+    x, w, bias = ramp(2, 2, 3), np.ones((1, 2, 2, 2), np.float32), np.array([0.5], np.float32)
+    expected = np.array([[[x[:, :, k : k + 2].sum() + 0.5 for k in (0, 1)]]], np.float32)
+    check_layer("Convolution", DYNAMIC_CONVOLUTION, [x, w, bias], expected=[expected])
+    params = {"dynamic_weight": 1, "kernel_w": 3, "num_output": 7}
+    check_layer("Convolution", params, [x, w], expected=[expected - 0.5])
+
+
+def test_filters_without_channels_are_of_one(check_layer: Check) -> None:
+    """As in ncnn, whose blobs have all four extents: (1, 2, 2) is one filter of one channel."""
+    expected = np.array([[[8, 12], [20, 24]]], np.float32)
+    w = np.ones((1, 2, 2), np.float32)
+    check_layer("Convolution", {"dynamic_weight": 1}, [ramp(1, 3, 3), w], expected=[expected])
+
+
+def test_filters_of_groups_are_inputs(check_layer: Check) -> None:
+    """Of each group its own, one behind the other."""
+    x, w = ramp(4, 1, 2), np.arange(1, 5, dtype=np.float32).reshape(2, 2, 1, 1)
+    params = {"dynamic_weight": 1, "group": 2}
+    expected = np.stack([x[0] + 2 * x[1], 3 * x[2] + 4 * x[3]])
+    check_layer("ConvolutionDepthWise", params, [x, w], expected=[expected])
+
+
+def test_filters_of_a_transpose_have_its_inputs_first(check_layer: Check) -> None:
+    """(inputs, outputs, *kernel), where stored ones are (outputs, inputs, *kernel)."""
+    x, w = ramp(2, 1, 2), np.arange(1, 7, dtype=np.float32).reshape(2, 3, 1, 1)
+    expected = np.stack([k * x[0] + (k + 3) * x[1] for k in (1, 2, 3)])
+    check_layer("Deconvolution", {"dynamic_weight": 1}, [x, w], expected=[expected])
+    x = ramp(4, 1, 2)
+    w = np.arange(1, 5, dtype=np.float32).reshape(4, 1, 1, 1)
+    expected = np.stack([x[0] + 2 * x[1], 3 * x[2] + 4 * x[3]])
+    params = {"dynamic_weight": 1, "group": 2}
+    check_layer("DeconvolutionDepthWise", params, [x, w], expected=[expected])
+
+
+@pytest.mark.parametrize(
+    ("params", "shapes", "message"),
+    [
+        ({}, [(1, 3, 3)], "has 1 inputs, but takes 2 here"),
+        ({"bias_term": 1}, [(1, 3, 3), (1, 1, 2, 2)], "has 2 inputs, but takes 3 here"),
+        ({}, [(2, 3, 3), (1, 1, 2, 2)], "has not 1 channels"),
+        ({"bias_term": 1}, [(1, 3, 3), (2, 1, 2, 2), (3,)], "the bias .* is not of 2 channels"),
+        ({"int8_scale_term": 1}, [(1, 3, 3), (2, 1, 2, 2)], "no int8 scales"),
+        ({}, [(1, 3, 3), (1, 1, 4, 4)], "a kernel of 4x4 does not fit"),
+    ],
+)
+def test_refuses_inputs_that_are_no_filters(
+    params: dict[str, int], shapes: list[tuple[int, ...]], message: str, check_layer: Check
+) -> None:
+    """Their number and their shapes."""
+    with pytest.raises(LayerError, match=message):
+        check_layer("Convolution", {"dynamic_weight": 1, **params}, [ramp(*s) for s in shapes])
+
+
+def test_refuses_filters_that_groups_do_not_divide(check_layer: Check) -> None:
+    """Three filters in two groups."""
+    params = {"dynamic_weight": 1, "group": 2}
+    with pytest.raises(LayerError, match="do not fall into 2 groups"):
+        check_layer("ConvolutionDepthWise", params, [ramp(2, 3, 3), ramp(3, 1, 2, 2)])

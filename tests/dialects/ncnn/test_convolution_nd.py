@@ -19,19 +19,15 @@ TYPES = [
 
 @pytest.mark.layer(*TYPES)
 def test_recorded(case: Any, check_layer: Check) -> None:
-    """Each is what ncnn recorded; weights that are inputs are refused for now."""
-    if case.params.get("dynamic_weight"):
-        with pytest.raises(LayerError, match="dynamic_weight 1 is not supported"):
-            check_layer(case)
-    else:
-        check_layer(case)
+    """Each is what ncnn recorded."""
+    check_layer(case)
 
 
 @pytest.mark.layer("ConvolutionDepthWise1D")
 def test_recorded_with_surplus_weights(case: Any, check_layer: Check) -> None:
     """ncnn's tests of this layer say k times too many weights, which ncnn ignores: refused here."""
-    if case.params.get("dynamic_weight") or case.params["kernel_w"] > 1:
-        with pytest.raises(LayerError, match="not supported|has not .* channels"):
+    if case.params["kernel_w"] > 1:
+        with pytest.raises(LayerError, match="has not .* channels"):
             check_layer(case)
     else:
         check_layer(case)
@@ -69,3 +65,19 @@ def test_a_transposed_line_is_cropped_to_its_output_size(check_layer: Check) -> 
     }  # fmt: skip
     expected = np.array([[1, 3]], np.float32)
     check_layer("Deconvolution1D", params, [ramp(1, 2) + 1], [np.ones(2)], expected=[expected])
+
+
+def test_filters_of_a_line_are_inputs(check_layer: Check) -> None:
+    """(outputs, inputs, kernel), and of a transpose (inputs, outputs, kernel)."""
+    x, w = ramp(2, 3), np.arange(1, 5, dtype=np.float32).reshape(1, 2, 2)
+    expected = np.array([[x[0, k] + 2 * x[0, k + 1] + 3 * x[1, k] + 4 * x[1, k + 1]
+                          for k in (0, 1)]], np.float32)  # fmt: skip
+    check_layer("Convolution1D", {"dynamic_weight": 1}, [x, w], expected=[expected])
+    w = w.reshape(2, 2, 1)
+    expected = np.stack([x[0] + 3 * x[1], 2 * x[0] + 4 * x[1]])
+    check_layer("Deconvolution1D", {"dynamic_weight": 1}, [x, w], expected=[expected])
+    params = {"dynamic_weight": 1, "group": 2}
+    expected = np.stack([x[0], 2 * x[0], 3 * x[1], 4 * x[1]])
+    check_layer("DeconvolutionDepthWise1D", params, [x, w], expected=[expected])
+    w = w.reshape(4, 1, 1)
+    check_layer("ConvolutionDepthWise1D", params, [x, w], expected=[expected])

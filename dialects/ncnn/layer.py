@@ -29,6 +29,7 @@ values: a name survives when the layer that made it does not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
@@ -37,6 +38,7 @@ import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    BytesAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -49,6 +51,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrConstraint,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
@@ -88,6 +91,7 @@ __all__ = [
     "reals",
     "shape_of",
     "string",
+    "text_of",
 ]
 
 T = TypeVar("T")
@@ -191,17 +195,26 @@ def from_attribute(attribute: Attribute) -> ParamValue:
         return attribute.value.data
     if isinstance(attribute, DenseArrayBase):
         return tuple(attribute.get_values())
-    if isinstance(attribute, StringAttr):
-        return attribute.data
+    if isinstance(attribute, StringAttr | BytesAttr):
+        return text_of(attribute)
     raise LayerError(f"a parameter cannot be {attribute}")
 
 
-_PARAM_TYPES: Mapping[str, type[Attribute]] = {
-    "int": IntegerAttr,
-    "float": FloatAttr,
-    "ints": DenseArrayBase,
-    "floats": DenseArrayBase,
-    "string": StringAttr,
+def text_of(attribute: Attribute) -> str:
+    """The text of a string. xDSL prints what is not ASCII as escapes, and reads these as bytes."""
+    if isinstance(attribute, StringAttr):
+        return attribute.data
+    if isinstance(attribute, BytesAttr):
+        return attribute.data.decode()
+    raise LayerError(f"{attribute} is no text")
+
+
+_PARAM_TYPES: Mapping[str, AttrConstraint] = {
+    "int": base(IntegerAttr),
+    "float": base(FloatAttr),
+    "ints": base(DenseArrayBase),
+    "floats": base(DenseArrayBase),
+    "string": base(StringAttr) | base(BytesAttr),
 }
 
 
@@ -322,7 +335,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
     def layer_name(self) -> str:
         """The layer's name in the file; empty where a rewrite made it."""
         attribute = self.attributes.get("layer")
-        return attribute.data if isinstance(attribute, StringAttr) else ""
+        return "" if attribute is None else text_of(attribute)
 
     @property
     def blob_names(self) -> tuple[str, ...]:
@@ -330,7 +343,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         attribute = self.attributes.get("blobs")
         if not isinstance(attribute, ArrayAttr):
             return ("",) * len(self.results)
-        return tuple(name.data for name in attribute.data if isinstance(name, StringAttr))
+        return tuple(map(text_of, attribute.data))
 
     @property
     def line(self) -> int:
@@ -429,9 +442,15 @@ def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | Non
         raise LayerError(f"{type} has {count} {what}s, but takes {wanted}")
 
 
+_NUMBERS = re.compile(r"(_\d+)+$")
+
+
 def _hint(blob: str) -> str | None:
-    """A blob's name as the name of an SSA value, where the text can say it."""
-    hint = "".join(c if c.isalnum() or c == "_" else "_" for c in blob)
+    """A blob's name as the name of an SSA value, where the text can say it.
+
+    Numbers at its end are left out: the printer adds them where a name is used twice.
+    """
+    hint = _NUMBERS.sub("", re.sub(r"\W", "_", blob))
     return hint if hint and not hint[0].isdigit() and hint.isascii() else None
 
 
@@ -455,7 +474,7 @@ def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type
         cls.name = f"ncnn.{name}"
         definition = OpDef.from_pyrdl(cls)
         for key, param in params.items():
-            definition.properties[key] = OptPropertyDef(base(_PARAM_TYPES[param.kind]))
+            definition.properties[key] = OptPropertyDef(_PARAM_TYPES[param.kind])
         for key in weights:
             definition.properties[key] = OptPropertyDef(base(WeightAttr))
         accessors = get_accessors_from_op_def(definition, cls.verify_)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.layer import Layer, text_of
 from ncc.dialects.ncnn.plumbing import InputOp
 
 
@@ -57,7 +57,7 @@ class Network:
         count = len(self.terminator.operands)
         if not isinstance(names, ArrayAttr) or len(names) != count:
             raise VerifyException(f"the function of a network names its {count} `outputs`")
-        return [name.data for name in names if isinstance(name, StringAttr)]
+        return list(map(text_of, names))
 
     @property
     def outputs(self) -> Mapping[str, SSAValue]:
@@ -70,6 +70,6 @@ class Network:
         module = self.function.parent_op()
         for op in (self.function, module):
             path = None if op is None else op.attributes.get("source")
-            if isinstance(path, StringAttr):
-                return path.data
+            if path is not None:
+                return text_of(path)
         return None

@@ -8,10 +8,10 @@
             count.value += 1
     code.results[1][0] = count.value
 
-Values are float32, index or i1; operators work on two of one type, and numbers take the type of
-what stands beside them. Integers in memory are i64 and are indices when read. A Python loop
-around statements writes them once a turn. The turns of `code.lanes(n)` know nothing of each other
-and run as lanes of vectors; those of the whole code (`Code(..., turns=n)`) run on any thread.
+Values are float32, i8, i32, index or i1; operators work on two of one type, and numbers take the
+type of what stands beside them. i64 in memory are indices when read. A Python loop around
+statements writes them once a turn. The turns of `code.lanes(n)` know nothing of each other and run
+as lanes of vectors; those of the whole code (`Code(..., turns=n)`) run on any thread.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import (
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     TensorType,
     f32,
@@ -35,7 +33,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.comprehension import Tensor
+from ncc.dialects.element import number
 from ncc.dialects.rt import CodeOp, FoldOp, HandOp, LanesOp, YieldOp
+from ncc.dialects.scalar import conversion
 from ncc.dialects.weight import Shape
 
 index = IndexType()
@@ -62,7 +62,7 @@ _INTEGER = {
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A float32, an index or a truth value that the code has at hand."""
+    """A number, an index or a truth value that the code has at hand."""
 
     code: Code
     ssa: SSAValue
@@ -121,12 +121,21 @@ Places: TypeAlias = Operand | tuple[Operand, ...]
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Places must lie inside."""
+    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Places must lie inside.
+
+    `m.part(i)` is what has i as its first place: `m.part(i)[j]` is `m[i, j]`.
+    """
 
     code: Code
     memref: SSAValue
     shape: Shape
     element: Attribute
+    leading: tuple[Operand, ...] = ()
+
+    def part(self, *places: Operand) -> Memory:
+        """The memory behind the first places."""
+        rest = self.shape[len(places) :]
+        return Memory(self.code, self.memref, rest, self.element, (*self.leading, *places))
 
     def __getitem__(self, at: Places) -> Value:
         found = self.code.emit(memref.LoadOp.get(self.memref, self._places(at)))
@@ -145,7 +154,7 @@ class Memory:
         places = at if isinstance(at, tuple) else (at,)
         if len(places) != len(self.shape):
             raise IndexError(f"{len(places)} indices into memory of shape {self.shape}")
-        return [self.code.value(place, index).ssa for place in places]
+        return [self.code.value(place, index).ssa for place in (*self.leading, *places)]
 
 
 class Variable:
@@ -166,8 +175,8 @@ class Variable:
 class Code:
     """The body of one `rt.code`, written statement by statement.
 
-    `inputs` are read only; `results` are shapes and element types (f32 or i64), undefined at first.
-    With `turns` the body runs so often, in any order or at the same time; `turn` is which one.
+    `inputs` are read only; `results` are shapes and element types (f32, i32 or i64), undefined at
+    first. With `turns` the body runs so often, in any order or at the same time; `turn` is which.
     """
 
     def __init__(
@@ -297,9 +306,7 @@ class Code:
         """A value; a number becomes a constant of the type `like`."""
         if isinstance(operand, Value):
             return operand
-        constant = (
-            FloatAttr(float(operand), f32) if like == f32 else IntegerAttr(int(operand), index)
-        )
+        constant = number(operand, like)
         key = (self.block, constant)
         if key not in self._constants:
             properties = {"value": constant}
@@ -390,4 +397,11 @@ class Code:
     def to_float(self, x: Value) -> Value:
         """An index as float32."""
         whole = self.emit(arith.IndexCastOp(x.ssa, i64))
-        return self.emit(arith.SIToFPOp(whole.ssa, f32))
+        return self.convert(whole, f32)
+
+    def convert(self, x: Value, type: Attribute) -> Value:
+        """A value as one of another element type; see `scalar.convert`."""
+        if x.ssa.type == type:
+            return x
+        operation = conversion(x.ssa.type, type)
+        return self.emit(operation.create(operands=[x.ssa], result_types=[type]))

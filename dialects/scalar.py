@@ -297,15 +297,18 @@ def convert(x: Scalar, type: Attribute) -> Scalar:
     """
     if x.type == type:
         return x
-    if is_integer(x.type):
-        if is_integer(type):
-            wider = _bits(type) > _bits(x.type)
-            return Apply(type, arith.ExtSIOp if wider else arith.TruncIOp, (x,))
-        return Apply(type, arith.SIToFPOp, (x,))
-    if is_integer(type):
-        return Apply(type, arith.FPToSIOp, (x,))
-    wider = _bits(type) > _bits(x.type)
-    return Apply(type, arith.ExtFOp if wider else arith.TruncFOp, (x,))
+    return Apply(type, conversion(x.type, type), (x,))
+
+
+def conversion(source: Attribute, target: Attribute) -> type[Operation]:
+    """The operation of arith that converts elements as `convert` says."""
+    if is_integer(source) and is_integer(target):
+        return arith.ExtSIOp if _bits(target) > _bits(source) else arith.TruncIOp
+    if is_integer(source):
+        return arith.SIToFPOp
+    if is_integer(target):
+        return arith.FPToSIOp
+    return arith.ExtFOp if _bits(target) > _bits(source) else arith.TruncFOp
 
 
 def saturated_int8(x: Scalar) -> Scalar:

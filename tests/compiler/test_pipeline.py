@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cp
 NOT_COMPILED = {"int8", "block_quant", "empty_input", "empty_output", "elempack", "wheel"}
 """Recordings of number formats and arrays that no network of ncc has, or that the wheel refutes."""
 
+RECURRENT = {"RNN", "GRU", "LSTM"}
+"""Layers whose int8 is inside: they quantize what they are given."""
+
+TAG_INT8 = 0x000D4B38
+
 
 # --- layers against recordings --------------------------------------------------------------
 
@@ -42,6 +48,11 @@ def comparable(case: Any) -> bool:
     surplus = case.type == "ConvolutionDepthWise1D" and case.params.get("kernel_w", 0) > 1
     floats = all(array.dtype == np.float32 for array in arrays)
     return floats and not (case.tags & NOT_COMPILED or surplus)
+
+
+def tag_of(array: Array) -> bytes:
+    """What stands before a weight in a .bin."""
+    return struct.pack("<I", TAG_INT8 if array.dtype == np.int8 else 0)
 
 
 @dataclass
@@ -61,7 +72,7 @@ class Batch:
             names = " ".join([*blobs, *results])
             lines.append(f"{case.type} layer{n} {counts} {names} {case.entry['param']}")
             for array, held in zip(case.weights, case.entry["weights"], strict=True):
-                weights += b"" if held["load"] else bytes(4)
+                weights += b"" if held["load"] else tag_of(array)
                 weights += array.tobytes() + bytes(-array.nbytes % 4)
         count = sum(len(case.inputs) + len(case.outputs) for case in self.cases)
         param, binary = folder / "batch.param", folder / "batch.bin"

@@ -1,0 +1,408 @@
+"""Recurrent layers: a row of the result depends on a row of the input and on the state before it.
+
+A step takes the gates' inputs W x[t] + b and U h and makes the next state of them; the cell of a
+layer says how. The inputs of all steps are one product of matrices. What is left is sequential,
+but for the two directions, which know nothing of each other.
+
+A state is (directions, extent): the hidden one has the extent of a result's row, the cell state of
+an LSTM that of the cell. In reverse the last row comes first, in the input as in the result. Both
+directions stand side by side in a row of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+
+from ncc.dialects.imperative import Code, Memory, Value
+from ncc.dialects.ncnn.arithmetic import held
+from ncc.dialects.ncnn.dynamic_quantization import (
+    quantize,
+    quantize_array,
+    quantize_rows,
+    whole_product,
+)
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Shapes,
+    Tensor,
+    Weight,
+    WeightAttr,
+    integer,
+    layer,
+)
+from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.window import check_positive
+from ncc.dialects.scalar import convert
+
+FORWARD, REVERSE, BOTH = 0, 1, 2
+
+ROWS = 4
+"""Rows of a matrix that one pass over the sums takes in."""
+
+Arrays: TypeAlias = Callable[[int], Array]
+Values: TypeAlias = Callable[[int], Value]
+"""The inputs or the recurrent parts of the gates, or the states, by their number."""
+
+
+class Recurrent(Layer):
+    """The step of a sequence, around the cell that a layer says.
+
+    With int8_scale_term weights are int8: the inputs of a product are quantized row by row as they
+    come, its sums are whole, and a sum counts 1 / scale of its row times what 1 of the input does.
+    """
+
+    GATES: ClassVar[int]
+    BIASES: ClassVar[int]
+    STATES: ClassVar[int] = 1
+
+    num_output = integer(0)
+    weight_data_size = integer(1)
+    direction = integer(2)
+    int8_scale_term = integer(8)
+
+    weight_xc_data = Weight(lambda op: (op.gate_rows, op.size), tagged=True)
+    bias_c_data = Weight(lambda op: (op.directions, op.BIASES, op.hidden), tagged=True)
+    weight_hc_data = Weight(lambda op: (op.directions, op.gates, op.num_output), tagged=True)
+    weight_hr_data = Weight(
+        lambda op: (op.directions, op.num_output, op.hidden) if op.projects else None, tagged=True
+    )
+    weight_xc_data_int8_scales = Weight(lambda op: (op.gate_rows,) if op.int8_scale_term else None)
+    weight_hc_data_int8_scales = Weight(lambda op: (op.gate_rows,) if op.int8_scale_term else None)
+
+    # --- extents ----------------------------------------------------------------------------
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.direction == BOTH else 1
+
+    @property
+    def hidden(self) -> int:
+        """The extent of a gate, and of the cell."""
+        return self.num_output
+
+    @property
+    def projects(self) -> bool:
+        """Whether a matrix makes a result's row of what the cell gives."""
+        return self.hidden != self.num_output
+
+    @property
+    def gates(self) -> int:
+        """The extent of all gates of one direction, one behind the other."""
+        return self.GATES * self.hidden
+
+    @property
+    def gate_rows(self) -> int:
+        return self.directions * self.gates
+
+    @property
+    def size(self) -> int:
+        """The extent of an input's row."""
+        return self.weight_data_size // self.gate_rows
+
+    def check(self) -> None:
+        check_positive(self, ["num_output", "weight_data_size"])
+        if not FORWARD <= self.direction <= BOTH:
+            raise LayerError(f"direction is {self.direction}, none of 0, 1, 2", "direction")
+        if self.weight_data_size % self.gate_rows:
+            raise LayerError(
+                f"weight_data_size is {self.weight_data_size}, not a multiple of {self.gate_rows}, "
+                "the rows of all gates",
+                "weight_data_size",
+            )
+        for what, count in (("inputs", len(self.operands)), ("outputs", len(self.results))):
+            if count not in (1, 1 + self.STATES):
+                raise LayerError(f"{count} {what}, but states come all ({self.STATES}) or not")
+
+    @property
+    def state_shapes(self) -> list[Shape]:
+        extents = [self.num_output, self.hidden][: self.STATES]
+        return [(self.directions, extent) for extent in extents]
+
+    def infer(self, x: Shape, *states: Shape) -> Shapes:
+        if len(x) != 2 or x[1] != self.size:
+            raise LayerError(f"input {x} is not a matrix with rows of {self.size}")
+        for state, wanted in zip(states, self.state_shapes, strict=False):
+            if state != wanted:
+                raise LayerError(f"a state has shape {state}, not {wanted}")
+        shapes = [(x[0], self.directions * self.num_output), *self.state_shapes]
+        return shapes[: len(self.results)]
+
+    # --- meaning ----------------------------------------------------------------------------
+
+    @property
+    def biases(self) -> tuple[Array, Array]:
+        """What is added to the inputs and to the recurrent part, each (directions, gates)."""
+        bias = held(self.bias_c_data, "bias_c_data").array().reshape(self.directions, self.gates)
+        return bias, np.zeros_like(bias)
+
+    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
+        """The next state of the gates' inputs x and recurrent parts r; the hidden one first."""
+        raise NotImplementedError(f"{self.name} has no cell")
+
+    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+        """`cell_array` for one place of the cell."""
+        raise NotImplementedError(f"{self.name} has no cell")
+
+    def reference(self, x: Array, *states: Array) -> list[Array]:
+        given = states or [np.zeros(shape, np.float32) for shape in self.state_shapes]
+        runs = [self._run(x, d, [state[d] for state in given]) for d in range(self.directions)]
+        y = np.concatenate([rows for rows, _ in runs], axis=1)
+        finals = [np.stack(final) for final in zip(*(state for _, state in runs), strict=True)]
+        return [y, *finals][: len(self.results)]
+
+    def _run(self, x: Array, d: int, state: list[Array]) -> tuple[Array, list[Array]]:
+        """One direction: the rows of its result, and its last state."""
+        own = slice(d * self.gates, (d + 1) * self.gates)
+        first, added = (bias[d] for bias in self.biases)
+        inputs = first + self._product_array(x, held(self.weight_xc_data, "weight_xc_data"), 0, own)
+        y = np.empty((len(x), self.num_output), np.float32)
+        backwards = self.direction == REVERSE or d == 1
+        for t in reversed(range(len(x))) if backwards else range(len(x)):
+            hidden = self._product_array(
+                state[0][None], held(self.weight_hc_data, "weight_hc_data"), 1, own
+            )
+            given_gates, own_gates = (
+                part.reshape(self.GATES, -1).__getitem__ for part in (inputs[t], added + hidden[0])
+            )
+            state = self.cell_array(given_gates, own_gates, state.__getitem__)
+            if self.projects:
+                state[0] = held(self.weight_hr_data, "weight_hr_data").array()[d] @ state[0]
+            y[t] = state[0]
+        return y, state
+
+    def _product_array(self, x: Array, weight: WeightAttr, which: int, rows: slice) -> Array:
+        """Rows of x times some rows of a weight, whose scales are the first or the second."""
+        w = weight.array().reshape(-1, x.shape[1])[rows]
+        if not self.int8_scale_term:
+            return np.asarray(x @ w.T, np.float32)
+        whole, counts = quantize_array(x)
+        sums = (whole.astype(np.int64) @ w.T.astype(np.int64)).astype(np.float32)
+        return np.asarray(sums * (counts[:, None] * self._counts()[which][rows]), np.float32)
+
+    def _counts(self) -> tuple[Array, Array]:
+        """What 1 of a weight counts, by its row: of the inputs, of the recurrent part."""
+        inputs = held(self.weight_xc_data_int8_scales, "weight_xc_data_int8_scales").array()
+        recurrent = held(self.weight_hc_data_int8_scales, "weight_hc_data_int8_scales").array()
+        return 1 / inputs, 1 / recurrent
+
+    # --- expansion --------------------------------------------------------------------------
+
+    def expand(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
+        inputs = self._expand_inputs(b, x)
+        constants = [_columns(b, held(self.weight_hc_data, "weight_hc_data"))]
+        if self.projects:
+            constants.append(_columns(b, held(self.weight_hr_data, "weight_hr_data")))
+        constants.append(b.table(self.biases[1]))
+        if self.int8_scale_term:
+            constants.append(b.table(self._counts()[1].reshape(self.directions, self.gates)))
+        shapes = [(x.shape[0], self.directions * self.num_output), *self.state_shapes]
+        results = [(shape, f32) for shape in shapes]
+        code = Code([inputs, *constants, *states], results, turns=self.directions)
+        _Steps(self, code, len(states)).write()
+        return b.code(code.operation())[: len(self.results)]
+
+    def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
+        """W x[t] + b of all steps and directions: (steps, directions * gates)."""
+        weight, bias = held(self.weight_xc_data, "weight_xc_data"), self.biases[0].reshape(-1)
+        if not self.int8_scale_term:
+            return rows_by_matrix(b, x, weight, WeightAttr.of(bias))
+        whole, counts = quantize_rows(b, x)
+        sums = whole_product(b, whole, b.weight(weight))
+        added, scale = b.table(bias), b.table(self._counts()[0])
+        t, o = b.loops_of(sums.shape)
+        return b.map((t, o), added[o] + convert(sums[t, o], f32) * (counts[t] * scale[o]))
+
+
+class _Steps:
+    """The statements of one direction, a turn of the code."""
+
+    def __init__(self, op: Recurrent, code: Code, states: int) -> None:
+        self.op, self.code = op, code
+        turn = code.turn
+        inputs, *rest = code.inputs
+        self.inputs = inputs
+        self.weight = rest.pop(0).part(turn)
+        self.projection = rest.pop(0).part(turn) if op.projects else None
+        self.bias = rest.pop(0).part(turn)
+        self.counts = rest.pop(0).part(turn) if op.int8_scale_term else None
+        self.given = [state.part(turn) for state in rest[len(rest) - states :]]
+        self.rows = code.results[0]
+        self.state = [state.part(turn) for state in code.results[1:]]
+        element = i32 if op.int8_scale_term else f32
+        self.sums = code.scratch((op.gates,), element)
+        self.cell_output = code.scratch((op.hidden,)) if op.projects else self.state[0]
+        self.whole = code.scratch((op.num_output,), element)
+
+    def write(self) -> None:
+        code, steps = self.code, self.rows.shape[0]
+        for k, state in enumerate(self.state):
+            with code.lanes(state.shape[0]) as j:
+                state[j] = self.given[k][j] if self.given else 0.0
+        backwards = code.turn if self.op.direction == BOTH else self.op.direction
+        with code.range(steps) as step:
+            self._step(step + (steps - 1 - step * 2) * backwards)
+
+    def _step(self, t: Value) -> None:
+        op, code = self.op, self.code
+        counts = self._recurrent()
+        at = code.turn * op.gates
+        inputs = self.inputs.part(t)
+        with code.lanes(op.hidden) as j:
+
+            def given(gate: int) -> Value:
+                return inputs[at + gate * op.hidden + j]
+
+            def recurrent(gate: int) -> Value:
+                place = j + gate * op.hidden
+                if self.counts is None or counts is None:
+                    return self.sums[place]
+                sums = code.convert(self.sums[place], f32)
+                return self.bias[place] + sums * (counts * self.counts[place])
+
+            new = op.cell(code, given, recurrent, lambda k: self.state[k][j])
+            for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
+                memory[j] = value
+            if self.projection is None:
+                self.rows[t, code.turn * op.num_output + j] = new[0]
+        if self.projection is not None:
+            _set(code, self.state[0], 0.0)
+            add_product(code, self.state[0], self.cell_output, self.projection)
+            with code.lanes(op.num_output) as j:
+                self.rows[t, code.turn * op.num_output + j] = self.state[0][j]
+
+    def _recurrent(self) -> Value | None:
+        """Put U h into the sums; of int8 weights, returns what 1 of h counts."""
+        code = self.code
+        if self.counts is None:
+            _set(code, self.sums, self.bias)
+            add_product(code, self.sums, self.state[0], self.weight)
+            return None
+        counts = quantize(code, self.state[0], self.whole)
+        _set(code, self.sums, 0)
+        add_product(code, self.sums, self.whole, self.weight)
+        return counts
+
+
+def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
+    """sums[j] += the sum over k of x[k] * matrix[k, j], the matrix of the same type or int8.
+
+    Some rows of the matrix at a time, so that a sum is not read and written for each of them.
+    """
+    rows, columns = matrix.shape
+    blocks, rest = divmod(rows, ROWS)
+
+    def take_in(first: Value | int, count: int) -> None:
+        factors = [x[first + i] for i in range(count)]
+        with code.lanes(columns) as j:
+            total = sums[j]
+            for i, factor in enumerate(factors):
+                cell = code.convert(matrix[first + i, j], sums.element)
+                floats = sums.element == f32
+                total = code.multiply_add(factor, cell, total) if floats else total + factor * cell
+            sums[j] = total
+
+    if blocks:
+        with code.range(blocks) as block:
+            take_in(block * ROWS, ROWS)
+    if rest:
+        take_in(blocks * ROWS, rest)
+
+
+def _set(code: Code, memory: Memory, value: Memory | float) -> None:
+    with code.lanes(memory.shape[0]) as j:
+        memory[j] = value[j] if isinstance(value, Memory) else value
+
+
+def _columns(b: Builder, weight: WeightAttr) -> Tensor:
+    """A weight (directions, rows, columns) as a tensor (directions, columns, rows)."""
+    data = weight.data
+    directions, rows, columns = data.shape
+    turned = b.weight(WeightAttr(data.blocked((1,), rows)))
+    return b.reshape(turned, (directions, columns, rows))
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x))."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-x)), np.float32)
+
+
+@layer("RNN", inputs=(1, 2), outputs=(1, 2))
+class RNNOp(Recurrent):
+    """h' = tanh(W x + b + U h)."""
+
+    GATES: ClassVar[int] = 1
+    BIASES: ClassVar[int] = 1
+
+    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
+        return [np.tanh(x(0) + r(0))]
+
+    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+        return [code.tanh(x(0) + r(0))]
+
+
+@layer("GRU", inputs=(1, 2), outputs=(1, 2))
+class GRUOp(Recurrent):
+    """h' = (1 - u) n + u h with n = tanh(W_n x + b_w + r (U_n h + b_u)), r and u sigmoid gates.
+
+    The rows of the bias are those of r and u, then b_w and b_u.
+    """
+
+    GATES: ClassVar[int] = 3
+    BIASES: ClassVar[int] = 4
+
+    @property
+    def biases(self) -> tuple[Array, Array]:
+        bias = held(self.bias_c_data, "bias_c_data").array()
+        recurrent = np.zeros_like(bias[:, :3])
+        recurrent[:, 2] = bias[:, 3]
+        shape = (self.directions, self.gates)
+        return bias[:, :3].reshape(shape), recurrent.reshape(shape)
+
+    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
+        reset, update = sigmoid(x(0) + r(0)), sigmoid(x(1) + r(1))
+        return [(1 - update) * np.tanh(x(2) + reset * r(2)) + update * state(0)]
+
+    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+        reset, update = code.sigmoid(x(0) + r(0)), code.sigmoid(x(1) + r(1))
+        return [(1.0 - update) * code.tanh(x(2) + reset * r(2)) + update * state(0)]
+
+
+@layer("LSTM", inputs=(1, 3), outputs=(1, 3))
+class LSTMOp(Recurrent):
+    """c' = f c + i tanh(g), h' = o tanh(c'), with the sigmoid gates i, f and o.
+
+    Where num_output is not hidden_size, a matrix makes the hidden state, and the result, of h'.
+    """
+
+    GATES: ClassVar[int] = 4
+    BIASES: ClassVar[int] = 4
+    STATES: ClassVar[int] = 2
+
+    hidden_size = integer(3, "num_output")
+
+    @property
+    def hidden(self) -> int:
+        return self.hidden_size
+
+    def check(self) -> None:
+        check_positive(self, ["hidden_size"])
+        super().check()
+
+    def cell_array(self, x: Arrays, r: Arrays, state: Arrays) -> list[Array]:
+        i, f, o = (sigmoid(x(gate) + r(gate)) for gate in range(3))
+        c = f * state(1) + i * np.tanh(x(3) + r(3))
+        return [o * np.tanh(c), c]
+
+    def cell(self, code: Code, x: Values, r: Values, state: Values) -> list[Value]:
+        i, f, o = (code.sigmoid(x(gate) + r(gate)) for gate in range(3))
+        c = f * state(1) + i * code.tanh(x(3) + r(3))
+        return [o * code.tanh(c), c]

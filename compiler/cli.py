@@ -17,7 +17,7 @@ from __future__ import annotations
 import secrets
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +25,15 @@ import click
 
 from ncc.compiler.commands.arguments import (
     BIN,
+    COMPILING,
+    FEEDING,
     PARAM,
     SHAPES,
     Shapes,
-    all_of,
     named_file,
-    named_shape,
     progress,
 )
+from ncc.compiler.commands.bench import bench_command
 from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
@@ -71,45 +72,6 @@ def levels(text: str) -> tuple[str, ...]:
     return wanted
 
 
-COMPILING = all_of(
-    click.option(
-        "-O",
-        "opt_level",
-        type=click.IntRange(0, 3),
-        default=2,
-        show_default=True,
-        help="0: no rewrite. 1: same values. 2: fp32 in another order. 3: and matrix units.",
-    ),
-    click.option("--threads", "num_threads", type=click.IntRange(1), default=1, show_default=True),
-    click.option(
-        "--target", default="host", show_default=True, help="avx512, avx2, baseline or host."
-    ),
-    click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
-)
-"""The choices of every command that compiles."""
-
-FEEDING = all_of(
-    click.option(
-        "--input",
-        "given",
-        type=named_file,
-        multiple=True,
-        metavar="NAME=@FILE",
-        help="An input, as a .npy file. Inputs that are not given are random.",
-    ),
-    click.option(
-        "--shape",
-        "shapes",
-        type=named_shape,
-        multiple=True,
-        metavar="NAME=SHAPE",
-        help="The shape of an input that is not given: data=3x224x224.",
-    ),
-    click.option("--seed", default=0, show_default=True, help="Of inputs that are not given."),
-)
-"""What a command that runs a network needs for its inputs."""
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ncc")
 def ncc() -> None:
@@ -128,6 +90,7 @@ def ncc() -> None:
 @click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
 @SHAPES
 @click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
+@click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
 def compile_command(
     param: str,
     bin: str | None,
@@ -135,6 +98,7 @@ def compile_command(
     emit: tuple[str, ...] | None,
     shapes: Shapes,
     outputs: tuple[str, ...],
+    timing: bool,
     **options: Any,
 ) -> None:
     """Compile PARAM with its weights BIN (the .bin beside it) into one file.
@@ -145,6 +109,8 @@ def compile_command(
     """
     from ncc.compiler import pipeline
     from ncc.compiler.late import settled
+    from ncc.compiler.measure.timing import Stopwatch
+    from ncc.compiler.options import Options
 
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
@@ -152,8 +118,10 @@ def compile_command(
             texts = levels_of(pipeline.stages(param, bin, **options), emit)
         write_levels(texts, emit, stem(param), out)
         return
+    stopwatch = Stopwatch()
     with progress(f"compiling {param}"):
-        model = settled(pipeline.compile(param, bin, **options))
+        chosen = Options.of(**options)
+        model = settled(pipeline.compile_with(param, bin, chosen, stopwatch))
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     model.save(path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
@@ -161,6 +129,8 @@ def compile_command(
         click.echo(f"  input   {signature(binding)}")
     for binding in model.outputs:
         click.echo(f"  output  {signature(binding)}")
+    if timing:
+        click.echo("\n".join(timing_lines(stopwatch.seconds)))
 
 
 @ncc.command("run")
@@ -252,6 +222,7 @@ def verify_command(
 
 ncc.add_command(optimize_command)
 ncc.add_command(explain_command)
+ncc.add_command(bench_command)
 
 
 def is_compiled(path: str) -> bool:
@@ -279,6 +250,12 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
 def stem(param: str) -> str:
     """The name of a network: `net` for net.param and for net.param.bin."""
     return Path(param).name.removesuffix(".bin").removesuffix(".param")
+
+
+def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:
+    """The stages of a compilation, a line each."""
+    for stage, time in seconds.items():
+        yield f"  {time * 1e3:9.1f} ms  {stage}"
 
 
 def signature(binding: Binding) -> str:

@@ -31,7 +31,8 @@ class Options:
     or that shall have another one; None stands for an extent that is settled later. input_types:
     element types by blob name, for inputs that have others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
-    make weights up from, instead of a .bin file.
+    make weights up from, instead of a .bin file. stamps: hand out, as one more output, when each
+    step was done.
     """
 
     opt_level: int = 2
@@ -42,6 +43,7 @@ class Options:
     input_types: Mapping[str, str] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
+    stamps: bool = False
 
     def __post_init__(self) -> None:
         if self.opt_level not in OPT_LEVELS:
@@ -70,6 +72,7 @@ class Options:
         input_types: Mapping[str, str] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
+        stamps: bool = False,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
 
@@ -87,4 +90,5 @@ class Options:
             input_types=dict(input_types or {}),
             outputs=names,
             random_weights=random_weights,
+            stamps=stamps,
         )

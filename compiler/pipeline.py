@@ -26,6 +26,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 
 from ncc.compiler.cache import Cache, cache_of, key_of
 from ncc.compiler.diagnostics import CompilerBug
@@ -39,6 +40,8 @@ from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.loops.work import work_of
+from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
@@ -56,6 +59,12 @@ from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
+
+STAMPS = "time stamps"
+"""The output that tells when each thread was done with each step: no blob can have such a name."""
+
+IN_LLVM = "LLVM, in a thread of its own"
+"""What a stopwatch calls the one stage that runs beside others."""
 
 SWITCH_SECONDS = 0.0002
 """How long one thread of a compilation keeps the interpreter's lock from the other."""
@@ -99,7 +108,14 @@ def compile(
         precision=precision,
         random_weights=random_weights,
     )
-    compilation = _Compilation(param, bin, options, cache_of(os.environ))
+    return compile_with(param, bin, options)
+
+
+def compile_with(
+    param: AnyPath, bin: AnyPath | None, options: Options, stopwatch: Stopwatch | None = None
+) -> Model:
+    """The same with options that are checked already. stopwatch: is told the time of each stage."""
+    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch)
     inputs = compilation.inputs()
     if not any(binding.is_open for binding in inputs):
         return Model(compilation.artifact())
@@ -108,7 +124,7 @@ def compile(
         inputs,
         Network.of(compilation.source).output_names,
         target=options.target.name,
-        num_threads=num_threads,
+        num_threads=options.num_threads,
     )
 
 
@@ -129,18 +145,24 @@ class _Compilation:
     """One network on its way; every method is one stage and returns what the next one reads."""
 
     def __init__(
-        self, param: AnyPath, bin: AnyPath | None, options: Options, cache: Cache | None = None
+        self,
+        param: AnyPath,
+        bin: AnyPath | None,
+        options: Options,
+        cache: Cache | None = None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
+        self.stopwatch = stopwatch or Stopwatch()
+        self.timing = self.stopwatch.timing
         self.context = Context()
 
     @cached_property
     def source(self) -> ModuleOp:
         """The network as it stands in its files, which are read once."""
-        options = self.options
-        return read(
-            self.param, self.bin, random_weights=options.random_weights, outputs=options.outputs
-        ).module
+        seed, outputs = self.options.random_weights, self.options.outputs
+        with self.timing("read"):
+            return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
 
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""
@@ -153,7 +175,7 @@ class _Compilation:
     def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
         """The same network for other shapes of its inputs; its files are not read again."""
         options = replace(self.options, input_shapes=shapes)
-        other = _Compilation(self.param, self.bin, options, self.cache)
+        other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
         other.source = self.source
         return other
 
@@ -161,26 +183,38 @@ class _Compilation:
         """The ncnn level, shapes known, canonical from -O1 on."""
         options = self.options
         module = self.source.clone()
-        infer_shapes(module, options.input_shapes, options.input_types)
+        with self.timing("infer shapes"):
+            infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
-            canonicalize(module, exact=options.opt_level == 1)
+            with self.timing("canonicalize"):
+                canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:
-            optimize_module(module)
+            with self.timing("optimize"):
+                optimize_module(module)
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The structured level: linalg.generic on tensors, outlined into groups."""
-        ExpandLayers().apply(self.context, module)
+        passes: list[ModulePass] = [ExpandLayers()]
         if self.options.opt_level >= 2:
-            ChooseConvolution().apply(self.context, module)
-            Pack().apply(self.context, module)
-        Fuse(epilogues=self.options.opt_level >= 2).apply(self.context, module)
+            passes += [ChooseConvolution(), Pack()]
+        passes.append(Fuse(epilogues=self.options.opt_level >= 2))
+        for one in passes:
+            with self.timing(one.name):
+                one.apply(self.context, module)
         return module
+
+    def plan(self, module: ModuleOp) -> Plan:
+        """Where every value lives."""
+        with self.timing("plan memory"):
+            return plan(module)
 
     def loops(self, module: ModuleOp, planned: Plan) -> Loops:
         """The loops level: a function a kernel, and the entry point."""
         inputs = len(network_of(module).body.block.args)
-        return build(planned, self.options.target, inputs)
+        options = self.options
+        with self.timing("schedule kernels"):
+            return build(planned, options.target, inputs, options.num_threads * options.stamps)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""
@@ -188,7 +222,7 @@ class _Compilation:
         module = self.network()
         yield "ncnn", module
         module = self.structured(module)
-        planned = plan(module)
+        planned = self.plan(module)
         yield "linalg", module
         module = self.loops(module, planned).module()
         yield "loops", module
@@ -212,18 +246,23 @@ class _Compilation:
                 self._object(llvm, loops.entry_key(), partial(self._text, loops.entry_module))
             )
             made.append(self._object(llvm, threads_text(), threads_text))
-            objects = tuple(future.result() for future in made)
+            with self.timing("wait for LLVM"):
+                objects = tuple(future.result() for future in made)
         if self.cache is not None:
             self.cache.trim()
         return objects
 
     def _text(self, module: Callable[[], ModuleOp]) -> str:
-        return emit_llvm(lower(module(), self.options.target), self.options.target)
+        with self.timing("write loops"):
+            written = module()
+        with self.timing("lower to LLVM"):
+            return emit_llvm(lower(written, self.options.target), self.options.target)
 
     def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
         """The object for LLVM's text, which is only asked for where the cache has no object."""
-        name = key_of(key, self.options.target) if self.cache is not None else ""
-        found = self.cache.get(name) if self.cache is not None else None
+        with self.timing("look into the cache"):
+            name = key_of(key, self.options.target) if self.cache is not None else ""
+            found = self.cache.get(name) if self.cache is not None else None
         if found is not None:
             done: Future[bytes] = Future()
             done.set_result(found)
@@ -231,7 +270,8 @@ class _Compilation:
         return llvm.submit(self._emitted, name, text())
 
     def _emitted(self, name: str, text: str) -> bytes:
-        made = emit_object(text, self.options.target)
+        with self.timing(IN_LLVM):
+            made = emit_object(text, self.options.target)
         if self.cache is not None:
             self.cache.put(name, made)
         return made
@@ -243,24 +283,31 @@ class _Compilation:
 
     def _artifact(self) -> Artifact:
         module = self.structured(self.network())
-        planned = plan(module)
+        planned = self.plan(module)
         loops = self.loops(module, planned)
         inputs, outputs = _bindings(module, planned)
         options = self.options
+        info: dict[str, object] = {
+            "model": Path(fspath(self.param)).name,
+            "opt_level": options.opt_level,
+            "kernels": len(loops.units),
+            "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
+        }
+        if options.stamps:
+            outputs += (Binding(STAMPS, (options.num_threads, len(loops.steps) + 1), "int64"),)
+            info["work"] = [vars(work_of(step)) for step in loops.steps]
+        objects = self.objects(loops)
+        with self.timing("pack weights"):
+            weights = packed(planned)
         return Artifact(
-            objects=self.objects(loops),
-            weights=packed(planned),
+            objects=objects,
+            weights=weights,
             arena_bytes=planned.arena_bytes,
             inputs=inputs,
             outputs=outputs,
             features=options.target.features,
             target=options.target.name,
-            info={
-                "model": Path(fspath(self.param)).name,
-                "opt_level": options.opt_level,
-                "kernels": len(loops.units),
-                "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
-            },
+            info=info,
             threads=options.num_threads,
         )
 

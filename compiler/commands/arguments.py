@@ -60,6 +60,45 @@ SHAPES = click.option(
 )
 
 
+COMPILING = all_of(
+    click.option(
+        "-O",
+        "opt_level",
+        type=click.IntRange(0, 3),
+        default=2,
+        show_default=True,
+        help="0: no rewrite. 1: same values. 2: fp32 in another order. 3: and matrix units.",
+    ),
+    click.option("--threads", "num_threads", type=click.IntRange(1), default=1, show_default=True),
+    click.option(
+        "--target", default="host", show_default=True, help="avx512, avx2, baseline or host."
+    ),
+    click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
+)
+"""The choices of every command that compiles."""
+
+FEEDING = all_of(
+    click.option(
+        "--input",
+        "given",
+        type=named_file,
+        multiple=True,
+        metavar="NAME=@FILE",
+        help="An input, as a .npy file. Inputs that are not given are random.",
+    ),
+    click.option(
+        "--shape",
+        "shapes",
+        type=named_shape,
+        multiple=True,
+        metavar="NAME=SHAPE",
+        help="The shape of an input that is not given: data=3x224x224.",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Of inputs that are not given."),
+)
+"""What a command that runs a network needs for its inputs."""
+
+
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """A sign of life on a terminal, nothing elsewhere."""

@@ -7,6 +7,8 @@
       rt.barrier %buffers, %threads
       ...
 
+On demand (`Stamps`) every thread notes the time before the first kernel and behind each.
+
 It is kept as plain data, a script, until the function is wanted: the data says what the function
 is without writing it, and which arguments of a kernel never share memory.
 """
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -26,8 +28,9 @@ from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     UnitAttr,
+    i64,
 )
-from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.dialects.llvm import CallIntrinsicOp, LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -73,6 +76,18 @@ class Barrier:
 Script: TypeAlias = tuple[Launch | Barrier, ...]
 
 
+@dataclass(frozen=True)
+class Stamps:
+    """Where the threads note when they have done each launch.
+
+    buffer: of int64, a row a thread; the first of a row is the start, then comes one a launch: what
+    the time-stamp counter of the CPU shows. threads: how many rows there are.
+    """
+
+    buffer: int
+    threads: int
+
+
 def _bytes(type: MemRefType[Attribute]) -> int:
     element = type.element_type
     if isinstance(element, FixedBitwidthType):
@@ -113,11 +128,12 @@ def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:
     function.arg_attrs = ArrayAttr([*attributes, *[_NOTHING] * others])
 
 
-def write_run(script: Script) -> func.FuncOp:
+def write_run(script: Script, stamps: Stamps | None = None) -> func.FuncOp:
     """The entry point as a function; kernels are called by name."""
     entry = Block(arg_types=[LLVMPointerType(), index, index])
     buffers, thread, threads = entry.args
     known: dict[Argument, SSAValue] = {}
+    clock = None if stamps is None else _Clock(entry, stamps, launches(script) + 1)
     for step in script:
         if isinstance(step, Barrier):
             entry.add_op(rt.BarrierOp(buffers, threads))
@@ -130,9 +146,39 @@ def write_run(script: Script) -> func.FuncOp:
         share = rt.ShareOp(step.chunks, thread, threads)
         operands = [*(known[argument] for argument in step.arguments), share.first, share.last]
         entry.add_ops([share, func.CallOp(step.kernel, operands, [])])
+        if clock is not None:
+            clock.stamp()
     entry.add_op(func.ReturnOp())
     types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
     return func.FuncOp("run", types, Region(entry))
+
+
+def launches(script: Script) -> int:
+    """How many kernels a script launches."""
+    return sum(isinstance(step, Launch) for step in script)
+
+
+class _Clock:
+    """Writes the stamps of an entry point; the first when it is made."""
+
+    def __init__(self, entry: Block, stamps: Stamps, slots: int) -> None:
+        self.entry = entry
+        self.slot = 0
+        buffers, thread, _ = entry.args
+        table = rt.BufferOp(buffers, stamps.buffer, MemRefType(i64, [stamps.threads * slots]))
+        width = arith.ConstantOp.from_int_and_width(slots, index)
+        row = arith.MuliOp(thread, width.result)
+        entry.add_ops([table, width, row])
+        self.table, self.row = table.memref, row.result
+        self.stamp()
+
+    def stamp(self) -> None:
+        ticks = CallIntrinsicOp("llvm.readcyclecounter", [], [i64])
+        slot = arith.ConstantOp.from_int_and_width(self.slot, index)
+        at = arith.AddiOp(self.row, slot.result)
+        store = memref.StoreOp.get(ticks.results[0], self.table, [at.result])
+        self.entry.add_ops([ticks, slot, at, store])
+        self.slot += 1
 
 
 def declarations(script: Script) -> list[func.FuncOp]:

@@ -25,6 +25,7 @@ from ncc.compiler.loops.entry import (
     Barrier,
     Launch,
     Script,
+    Stamps,
     declarations,
     promise_separate,
     separate_arguments,
@@ -79,6 +80,9 @@ class Step:
     kernel: str
     layers: tuple[str, ...]
     chunks: int
+    places: tuple[Place, ...]
+    computation: Kernel | None
+    """None where it is written as code."""
 
 
 @dataclass(frozen=True)
@@ -88,23 +92,35 @@ class Loops:
     units: tuple[Unit, ...]
     script: Script
     steps: tuple[Step, ...]
+    stamps: Stamps | None = None
 
     def module(self) -> ModuleOp:
         """All of it as one module."""
-        return ModuleOp([*(unit.function() for unit in self.units), write_run(self.script)])
+        return ModuleOp([*(unit.function() for unit in self.units), self._run()])
 
     def entry_key(self) -> str:
         """Equal for networks whose entry points are equal."""
-        return stable_text(self.script)
+        return stable_text(self.script if self.stamps is None else (self.script, self.stamps))
 
     def entry_module(self) -> ModuleOp:
         """The entry point alone, its kernels declared."""
-        return ModuleOp([*declarations(self.script), write_run(self.script)])
+        return ModuleOp([*declarations(self.script), self._run()])
+
+    def _run(self) -> func.FuncOp:
+        return write_run(self.script, self.stamps)
 
 
-def build(plan: Plan, target: Target, inputs: int) -> Loops:
-    """The kernels of a plan, each once, and the entry point that calls them."""
-    return _NetworkWriter(plan, target, inputs).write()
+def build(plan: Plan, target: Target, inputs: int, stamped_threads: int = 0) -> Loops:
+    """The kernels of a plan, each once, and the entry point that calls them.
+
+    stamped_threads: for so many threads the entry point notes when each step is done, in a buffer
+    behind those of the outputs; 0 for none.
+    """
+    loops = _NetworkWriter(plan, target, inputs).write()
+    if not stamped_threads:
+        return loops
+    behind = FIRST_BUFFER + inputs + len(plan.outputs)
+    return replace(loops, stamps=Stamps(behind, stamped_threads))
 
 
 Interval: TypeAlias = tuple[Root, int, int]
@@ -156,13 +172,13 @@ class _NetworkWriter:
             self.units[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
-        self._launch(self.units[text], [*call.operands, *call.results], call.layers)
+        self._launch(self.units[text], [*call.operands, *call.results], call.layers, None)
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         signature = stable_text(kernel.signature())
         if signature not in self.units:
             self.units[signature] = self._unit(kernel, signature)
-        self._launch(self.units[signature], places, layers)
+        self._launch(self.units[signature], places, layers, kernel)
 
     def _unit(self, kernel: Kernel, signature: str) -> Unit:
         target = self.target
@@ -177,12 +193,18 @@ class _NetworkWriter:
         chunks = nest.chunk_count(kernel, schedule)
         return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
 
-    def _launch(self, unit: Unit, places: Sequence[Place], layers: tuple[str, ...]) -> None:
+    def _launch(
+        self,
+        unit: Unit,
+        places: Sequence[Place],
+        layers: tuple[str, ...],
+        computation: Kernel | None,
+    ) -> None:
         arguments = tuple(map(self._argument, places, unit.types))
         if len(arguments) != len(places):
             raise CompilerBug(f"{unit.name} called with {len(places)} arguments")
         self.script.append(Launch(unit.name, unit.chunks, arguments))
-        self.steps.append(Step(unit.name, layers, unit.chunks))
+        self.steps.append(Step(unit.name, layers, unit.chunks, tuple(places), computation))
 
     def _argument(self, place: Place, type: MemRefType[Attribute]) -> Argument:
         root = place.root

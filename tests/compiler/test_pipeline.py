@@ -6,7 +6,7 @@ import random
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.pipeline import stages
+from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import STAMPS, compile_with, stages
 from ncc.compiler.target import TARGETS
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS
@@ -273,3 +275,33 @@ def test_equal_layers_share_a_kernel(tmp_path: Path) -> None:
     called = [kernel for kernel, layers in steps if any(name.startswith("c") for name in layers)]
     convolutions = [kernel for kernel in called if kernel.startswith("contraction")]
     assert len(convolutions) == 4 and len(set(convolutions[1:])) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
+    """Every thread tells when it was done with each step, and results stay the same."""
+    path = tmp_path / "net.param"
+    path.write_text(
+        "7767517\n3 3\nInput data 0 1 data 0=8 1=8 2=16\n"
+        "Pooling pool 1 1 data p 1=2 2=2\nConvolution conv 1 1 p out 0=16 1=1 6=256\n"
+    )
+    plain = Options.of(random_weights=1, num_threads=threads)
+    x = np.linspace(-1, 1, 1024, dtype=np.float32).reshape(16, 8, 8)
+    wanted = compile_with(path, None, plain).run({"data": x})
+    assert set(wanted) == {"out"}
+    model = compile_with(path, None, replace(plain, stamps=True))
+    found = model.run({"data": x})
+    stamps = found.pop(STAMPS)
+    assert np.array_equal(found["out"], wanted["out"])
+    assert stamps.shape == (threads, len(model.artifact.info["steps"]) + 1)
+    assert (np.diff(stamps[: model.num_threads]) > 0).all()
+
+
+def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:
+    """From reading to packing; no stage is left out."""
+    path = tmp_path / "net.param"
+    path.write_text("7767517\n2 2\nInput data 0 1 data 0=8\nReLU relu 1 1 data out\n")
+    watch = Stopwatch()
+    compile_with(path, None, Options.of(), watch)
+    names = list(watch.seconds)
+    assert names[:2] == ["read", "infer shapes"] and names[-1] == "pack weights"

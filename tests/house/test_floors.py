@@ -36,6 +36,7 @@ LIBRARIES = {
     "ncc.dialects": {"numpy", "xdsl"},
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.oracle": {"numpy", "ncnn"},
+    "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.cli": {"numpy", "click", "rich"},
     COMMANDS: {"click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},

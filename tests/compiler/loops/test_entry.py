@@ -10,6 +10,7 @@ from ncc.compiler.loops.entry import (
     Barrier,
     Launch,
     Script,
+    Stamps,
     declarations,
     promise_separate,
     separate_arguments,
@@ -78,3 +79,19 @@ def test_entry_point_does_what_the_script_says() -> None:
     assert len(windows) == 5
     shares = [op.extent.value.data for op in run.body.block.ops if isinstance(op, rt.ShareOp)]
     assert shares == [5, 5, 1]
+
+
+def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:
+    """What is not asked for costs nothing."""
+    assert "readcyclecounter" not in str(ModuleOp([write_run(SCRIPT)]))
+
+
+def test_stamps_stand_before_the_first_launch_and_behind_each() -> None:
+    """Every thread has a row of its own in the buffer named."""
+    text = str(ModuleOp([write_run(SCRIPT, Stamps(5, 2))]))
+    assert text.count("readcyclecounter") == 4
+    assert f"memref<{2 * 4}xi64>" in text and "[5]" in text
+    parts = [line for line in text.splitlines() if "readcyclecounter" in line or "call @" in line]
+    assert ["clock" if "readcycle" in line else "call" for line in parts] == [
+        "clock", "call", "clock", "call", "clock", "call", "clock",
+    ]  # fmt: skip

@@ -1,0 +1,213 @@
+"""`ncc bench`: how fast a network runs, where its time goes, what bounds it, and its peers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ncc.compiler.measure.bench import Benchmark, StepCost
+    from ncc.compiler.measure.peers import Peer
+
+MOST_LAYERS = 20
+"""How many layers the table shows, unless all are asked for."""
+
+WIDTH = 110
+"""Of the tables, where there is no terminal that says."""
+
+
+@click.command("bench")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--all", "every", is_flag=True, help=f"Show all layers, not the {MOST_LAYERS} longest."
+)
+@click.option("--peers", is_flag=True, help="Run ncnn, onnxruntime and OpenVINO beside it.")
+@click.option(
+    "--onnx",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The same network for onnxruntime and OpenVINO; says --peers.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def bench_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: Shapes,
+    rounds: int,
+    every: bool,
+    peers: bool,
+    onnx: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Measure PARAM: time, GFLOP/s, and for every layer how near it is to what bounds it.
+
+    The peak of multiply-adds and the bandwidth of memory are measured beside the network, by
+    kernels of ncc's own. A layer is bound by compute where its arithmetic takes longer at that peak
+    than its bytes take at that bandwidth, else by memory; "of bound" says how near it comes. What
+    takes four times as long as both is said to be bound by latency: threads that wait for each
+    other, operations that wait for the one before, loops that are not vectors.
+
+    With --peers, each system runs in a process of its own, in turns with the others.
+    """
+    from ncc.compiler.feeds import read_arrays
+    from ncc.compiler.measure.bench import bench
+    from ncc.compiler.measure.peers import compare_network
+
+    feeds = read_arrays(dict(given))
+    known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
+    with progress(f"measuring {param}"):
+        result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
+    beside: list[Peer] = []
+    if peers or onnx is not None:
+        chosen = {key: value for key, value in options.items() if key != "seed"}
+        with progress(f"measuring the peers on {param}"):
+            beside = compare_network(
+                param, bin, result.feeds, result.outputs, onnx=onnx, rounds=rounds, **chosen
+            )
+    if as_json:
+        import json
+
+        click.echo(json.dumps(as_object(result, beside), indent=1))
+        return
+    show(result, beside, every)
+
+
+def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
+    """All that was measured, as JSON can say it."""
+    ceilings = result.ceilings
+    return {
+        "model": result.model,
+        "target": result.target,
+        "threads": result.threads,
+        "ms": vars(result.time),
+        "multiply_adds": result.multiply_adds,
+        "gflops": result.gigaflops,
+        "of_peak": result.gigaflops / ceilings.gigaflops,
+        "bound_ms": result.bound_ms,
+        "peak_gflops": ceilings.gigaflops,
+        "gbytes_by_block": {str(size): rate for size, rate in ceilings.gigabytes.items()},
+        "layers": [_cost(cost, result) for cost in result.layers],
+        "steps": [_cost(cost, result) for cost in result.steps],
+        "peers": [
+            {
+                "system": peer.system,
+                "ms": None if peer.time is None else vars(peer.time),
+                "reason": peer.reason,
+            }
+            for peer in beside
+        ],
+    }
+
+
+def _cost(cost: StepCost, result: Benchmark) -> dict[str, Any]:
+    return {
+        "layers": list(cost.layers),
+        "kernels": list(cost.kernels),
+        "ms": cost.ms,
+        "flops": cost.flops,
+        "weight_bytes": cost.weight_bytes,
+        "data_bytes": cost.data_bytes,
+        "arithmetic_ms": cost.arithmetic_ms,
+        "memory_ms": cost.memory_ms,
+        "bound": cost.bound,
+    }
+
+
+def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
+    """Tables for people."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    time, peak = result.time, result.ceilings.gigaflops
+    threads = f"{result.threads} thread{'s' * (result.threads > 1)}"
+    console.print(f"[bold]{result.model}[/]  {result.target}, {threads}, {time.runs} runs")
+    console.print(
+        f"  [bold]{time.min:.3f} ms[/] at best, median {time.median:.3f}, p95 {time.p95:.3f}"
+    )
+    done = sum(step.flops or 0 for step in result.steps)
+    console.print(
+        f"  {result.gigaflops:.1f} GFLOP/s, {result.gigaflops / peak:.0%} of the {peak:.1f} that "
+        f"were measured here: {2e-6 * result.multiply_adds:.1f} MFLOP in the file, "
+        f"{1e-6 * done:.1f} in its kernels"
+    )
+    rates = ", ".join(
+        f"{_size(size)} {rate:.0f}" for size, rate in result.ceilings.gigabytes.items()
+    )
+    console.print(f"  GB/s measured here, by the bytes a thread walks: {rates}")
+    ideal = result.bound_ms / sum(step.ms for step in result.steps)
+    console.print(
+        f"  the bounds of its steps add up to {result.bound_ms:.3f} ms: {ideal:.0%} of the time"
+    )
+    console.print(layer_table(result, every))
+    if beside:
+        console.print(peer_table(beside))
+    for peer in beside:
+        if peer.reason is not None:
+            console.print(f" {peer.system}: {peer.reason}")
+
+
+def layer_table(result: Benchmark, every: bool) -> Table:
+    """The layers, those that take longest first."""
+    from rich.table import Table
+
+    costs = sorted(result.layers, key=lambda cost: -cost.ms)
+    whole = sum(cost.ms for cost in costs)
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("layer", overflow="ellipsis", no_wrap=True, max_width=34)
+    table.add_column("kernels", overflow="ellipsis", no_wrap=True, max_width=22)
+    for name in ("ms", "time", "GFLOP/s", "MB", "GB/s", "bound", "of bound"):
+        table.add_column(name, justify="right")
+    shown = costs if every else costs[:MOST_LAYERS]
+    for cost in shown:
+        kinds = dict.fromkeys(kernel.rpartition("_")[0] for kernel in cost.kernels)
+        table.add_row(
+            "+".join(cost.layers),
+            ", ".join(kinds),
+            f"{cost.ms:.3f}",
+            f"{cost.ms / whole:.1%}",
+            "-" if cost.flops is None else f"{cost.flops / cost.ms * 1e-6:.1f}",
+            f"{cost.bytes * 1e-6:.2f}",
+            f"{cost.bytes / cost.ms * 1e-6:.1f}",
+            cost.bound,
+            f"{cost.bound_ms / cost.ms:.0%}",
+        )
+    if len(shown) < len(costs):
+        rest = sum(cost.ms for cost in costs[len(shown) :])
+        table.add_row(
+            f"{len(costs) - len(shown)} more (--all)", "", f"{rest:.3f}", f"{rest / whole:.1%}"
+        )
+    return table
+
+
+def peer_table(beside: Sequence[Peer]) -> Table:
+    """The systems, by their least times."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("system")
+    for name in ("min ms", "median", "p95", "against ncc"):
+        table.add_column(name, justify="right")
+    ours = next((peer.time.min for peer in beside if peer.system == "ncc" and peer.time), None)
+    for peer in beside:
+        if peer.time is None:
+            continue
+        ratio = "" if ours is None else f"{peer.time.min / ours:.2f} x"
+        times = (peer.time.min, peer.time.median, peer.time.p95)
+        table.add_row(peer.system, *(f"{ms:.3f}" for ms in times), ratio)
+    return table
+
+
+def _size(bytes: int) -> str:
+    return f"{bytes >> 20} MB" if bytes >= 1 << 20 else f"{bytes >> 10} KB"

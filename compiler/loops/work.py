@@ -1,0 +1,112 @@
+"""What a step has to do: arithmetic, and memory that it cannot do without.
+
+Arithmetic is counted as the kernel does it: a Winograd convolution by its products, a block that is
+half filled by what is in it. An operation on floats counts as one, a function of mathematics too;
+comparisons, selections and everything on indices are free. Each cell that is read or written counts
+once, however often it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.network import Step
+from ncc.compiler.plan import Kind
+
+OPERATIONS = {
+    **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
+    **dict.fromkeys(("maximumf", "minimumf", "maxnumf", "minnumf"), 1),
+    "fma": 2,
+}
+"""What operations of arith and math count, where it is not the 1 of any function of math."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """flops: None where it is not known. Bytes of constants, and of values that the run makes."""
+
+    flops: int | None
+    weight_bytes: int
+    data_bytes: int
+
+
+def work_of(step: Step) -> Work:
+    """The work of a step by all threads together."""
+    weights = data = 0
+    kernel = step.computation
+    for argument, place in enumerate(step.places):
+        cells = place.root.elements if kernel is None else _cells(kernel, argument)
+        if cells is None:
+            cells = place.root.elements
+        if place.root.kind is Kind.CONSTANT:
+            weights += cells * place.root.element_bytes
+        else:
+            data += cells * place.root.element_bytes
+    return Work(None if kernel is None else flops(kernel), weights, data)
+
+
+def flops(kernel: Kernel) -> int:
+    """The operations on floats of a kernel."""
+    stored = _points(kernel, kernel.parallel)
+    count = stored * sum(map(_operations, kernel.epilogue))
+    if isinstance(kernel.initial, Stage):
+        count += stored * _operations(kernel.initial)
+    if kernel.matrix is not None:
+        return count + _separable(kernel)
+    return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
+
+
+def _separable(kernel: Kernel) -> int:
+    """A multiply-add a nonzero for each column of the data, then for each row of the result."""
+    matrix = kernel.matrix or ()
+    rows, columns = len(matrix), len(matrix[0])
+    windows = prod(kernel.extents) // (rows * columns) ** 2
+    nonzeros = sum(number != 0 for row in matrix for number in row)
+    return windows * 2 * nonzeros * (rows + columns)
+
+
+def _operations(stage: Stage) -> int:
+    """The operations on floats of one evaluation of a body."""
+    count = 0
+    for op in stage.body.ops:
+        dialect, _, name = op.name.partition(".")
+        if dialect == "math":
+            count += OPERATIONS.get(name, 1)
+        elif dialect == "arith":
+            count += OPERATIONS.get(name, 0)
+    return count
+
+
+def _points(kernel: Kernel, loops: Iterable[int]) -> int:
+    """How often the body of these loops runs."""
+    walked = set(loops)
+    points = prod(kernel.extents[d] for d in walked)
+    for outer, inner, true in kernel.tails:
+        if {outer, inner} <= walked:
+            points = points * true // (kernel.extents[outer] * kernel.extents[inner])
+    return points
+
+
+def _cells(kernel: Kernel, argument: int) -> int | None:
+    """The cells of an argument that are read, and those that are written; None where all may be."""
+    if any(held.argument == argument for held in kernel.captured.values()):
+        return None
+    read = [
+        _reach(kernel, access)
+        for stage in kernel.stages
+        for access in stage.inputs
+        if access is not None and access.argument == argument
+    ]
+    cells = max(read, default=0)
+    if kernel.store.argument == argument:
+        cells += _reach(kernel, kernel.store) * (1 + (kernel.initial is None))
+    return cells
+
+
+def _reach(kernel: Kernel, access: Access) -> int:
+    """How many cells an access touches: no more than it has points, or than lie in between."""
+    walked = [(e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c]
+    return min(prod(e for e, _ in walked), 1 + sum((e - 1) * c for e, c in walked))

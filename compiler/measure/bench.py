@@ -1,0 +1,233 @@
+"""How fast a network runs, where its time goes, and what bounds it.
+
+Three things are run in turns, so that a change of the machine's clock meets all of them: the
+network, the same network with time stamps between its steps, and the kernels that measure what the
+machine can do at most (`ceilings`). A step's bound is the longer of two times,
+
+    arithmetic    operations / GFLOP/s of the machine
+    memory        weights / GB/s of memory as large as all that a run touches
+                  + values / GB/s of memory as large as what the step touches
+
+for weights were last read one run ago, and values were made just before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.compiler import pipeline
+from ncc.compiler.feeds import random_feeds
+from ncc.compiler.late import settled
+from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
+from ncc.compiler.measure.timing import Timing, burst
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.multiply_adds import multiply_adds
+from ncc.compiler.options import Options
+from ncc.compiler.read.network import read
+from ncc.runtime.session import Model
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+Feeds: TypeAlias = Mapping[str, NDArray[Any]]
+
+ROUNDS = 20
+BURST_MILLISECONDS = 50.0
+"""Of the network in each round; a network that takes longer runs once."""
+
+EXPLAINED = 0.25
+"""The share of a step's time from which on a bound is said to hold."""
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """One step, or the steps of one layer: what it does and how long that takes.
+
+    flops: None where it is not known. The bounds are in milliseconds.
+    """
+
+    layers: tuple[str, ...]
+    kernels: tuple[str, ...]
+    ms: float
+    flops: int | None
+    weight_bytes: int
+    data_bytes: int
+    arithmetic_ms: float
+    memory_ms: float
+
+    @property
+    def bytes(self) -> int:
+        return self.weight_bytes + self.data_bytes
+
+    @property
+    def bound(self) -> str:
+        """Which of the two bounds holds; "latency" where neither explains the time."""
+        if self.bound_ms < self.ms * EXPLAINED:
+            return "latency"
+        return "compute" if self.arithmetic_ms >= self.memory_ms else "memory"
+
+    @property
+    def bound_ms(self) -> float:
+        return max(self.arithmetic_ms, self.memory_ms)
+
+    def plus(self, other: StepCost) -> StepCost:
+        """Both, one behind the other."""
+        known = self.flops is not None and other.flops is not None
+        return StepCost(
+            self.layers,
+            tuple(dict.fromkeys((*self.kernels, *other.kernels))),
+            self.ms + other.ms,
+            (self.flops or 0) + (other.flops or 0) if known else None,
+            self.weight_bytes + other.weight_bytes,
+            self.data_bytes + other.data_bytes,
+            self.arithmetic_ms + other.arithmetic_ms,
+            self.memory_ms + other.memory_ms,
+        )
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One network on one number of threads.
+
+    multiply_adds: of the network as it stands in its file, by which networks are compared; Winograd
+    does fewer. feeds: the arrays it ran on. outputs: the names of what it gives.
+    """
+
+    model: str
+    target: str
+    threads: int
+    time: Timing
+    multiply_adds: int
+    ceilings: Ceilings
+    steps: tuple[StepCost, ...]
+    feeds: Feeds
+    outputs: tuple[str, ...]
+
+    @property
+    def gigaflops(self) -> float:
+        """Of the network as it stands, at its least time."""
+        return 2e-6 * self.multiply_adds / self.time.min
+
+    @property
+    def bound_ms(self) -> float:
+        """The least time that the machine's ceilings allow for these steps."""
+        return sum(step.bound_ms for step in self.steps)
+
+    @property
+    def layers(self) -> tuple[StepCost, ...]:
+        """The steps of each layer together, in the order of their first ones."""
+        costs: dict[tuple[str, ...], StepCost] = {}
+        for step in self.steps:
+            known = costs.get(step.layers)
+            costs[step.layers] = step if known is None else known.plus(step)
+        return tuple(costs.values())
+
+
+def bench(
+    param: AnyPath,
+    bin: AnyPath | None = None,
+    *,
+    opt_level: int = 2,
+    num_threads: int = 1,
+    target: str = "host",
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    random_weights: int | None = None,
+    feeds: Feeds | None = None,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+) -> Benchmark:
+    """Compile the network and measure it, on `feeds` and random arrays for inputs left out.
+
+    Raises what reading, compiling and running raise, InputError where a shape is open.
+    """
+    options = Options.of(
+        opt_level=opt_level,
+        num_threads=num_threads,
+        target=target,
+        input_shapes=input_shapes,
+        random_weights=random_weights,
+    )
+    model = settled(pipeline.compile_with(param, bin, options))
+    shapes = {binding.name: binding.shape for binding in model.inputs}
+    known = replace(options, input_shapes=shapes)
+    stamped = settled(pipeline.compile_with(param, bin, replace(known, stamps=True)))
+    inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
+    meter = CeilingMeter(options.target, model.num_threads)
+
+    samples: list[float] = []
+    steps: list[_StampedRun] = []
+    for _ in range(rounds):
+        meter.sample()
+        samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
+        steps += [_stamped_run(stamped, inputs) for _ in range(2)]
+    network = read(param, bin, random_weights=random_weights).module
+    infer_shapes(network, dict(shapes))
+    ceilings = meter.ceilings()
+    return Benchmark(
+        os.path.basename(os.fspath(param)),
+        options.target.name,
+        model.num_threads,
+        Timing.of(samples),
+        multiply_adds(network),
+        ceilings,
+        tuple(_costs(stamped, steps, ceilings)),
+        inputs,
+        tuple(binding.name for binding in model.outputs),
+    )
+
+
+@dataclass(frozen=True)
+class _StampedRun:
+    """When a run was over, in seconds, and its stamps: a row a thread."""
+
+    over: float
+    stamps: NDArray[np.int64]
+
+    @property
+    def end(self) -> int:
+        return int(self.stamps[:, -1].max())
+
+    def ticks(self) -> NDArray[np.int64]:
+        """Of every step: from when the last thread was done with the step before."""
+        ends = self.stamps.max(axis=0)
+        ends[0] = self.stamps[:, 0].min()
+        steps: NDArray[np.int64] = np.diff(ends)
+        return steps
+
+
+def _stamped_run(model: Model, inputs: Feeds) -> _StampedRun:
+    stamps = model.run(inputs)[pipeline.STAMPS]
+    return _StampedRun(perf_counter(), stamps[: model.num_threads])
+
+
+def _costs(model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings) -> list[StepCost]:
+    """Each step at the median of its times in the fastest quarter of the runs."""
+    first, last = runs[0], runs[-1]
+    ticks_per_ms = (last.end - first.end) / (last.over - first.over) * 1e-3
+    ticks = sorted((run.ticks() for run in runs), key=lambda steps: int(steps.sum()))
+    middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms
+    info = model.artifact.info
+    everything = sum(one["weight_bytes"] for one in info["work"]) + model.artifact.arena_bytes
+    costs = []
+    for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle, strict=True):
+        weights, data = work["weight_bytes"], work["data_bytes"]
+        memory = weights / ceilings.bandwidth(everything) + data / ceilings.bandwidth(data)
+        arithmetic = (work["flops"] or 0) / ceilings.gigaflops
+        costs.append(
+            StepCost(
+                tuple(layers),
+                (kernel,),
+                float(ms),
+                work["flops"],
+                weights,
+                data,
+                arithmetic * 1e-6,
+                memory * 1e-6,
+            )
+        )
+    return costs

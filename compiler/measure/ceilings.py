@@ -1,0 +1,182 @@
+"""What this machine can do at most, measured by kernels of our own: the roofs of a roofline.
+
+    fma     registers of accumulators, each multiplied and added to on every turn
+    read    every cell of a block of memory added up, for blocks that fit into nearer or farther
+            memory
+
+They are made as networks are, by the loops level, for the same target and number of threads, and
+are run between the runs of a network: on a machine whose clock changes, only these roofs compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, func, vector
+from xdsl.dialects.builtin import IndexType, ModuleOp, f32
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Block, Region, SSAValue
+
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
+from ncc.compiler.loops.network import FIRST_BUFFER
+from ncc.compiler.measure.timing import timed
+from ncc.compiler.target import Target
+from ncc.dialects import rt
+from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.session import Model
+
+BLOCKS = (16 << 10, 256 << 10, 8 << 20, 64 << 20)
+"""Bytes a thread reads again and again: in the first cache, the second, the last, and in none."""
+
+TURNS = 200_000
+"""Of the loop of multiply-adds: a few milliseconds, so that the call counts for nothing."""
+
+READ_AT_ONCE = 8
+"""Vectors that a turn of the reading loop adds to as many sums."""
+
+READ_BYTES = 64 << 20
+"""That a burst reads, however small its block is."""
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """The best of all bursts. gigaflops: fp32 with multiply-adds. gigabytes: read a second, by the
+    bytes of the block that each thread walks."""
+
+    threads: int
+    gigaflops: float
+    gigabytes: dict[int, float]
+
+    def bandwidth(self, bytes: int) -> float:
+        """GB/s for memory of which all threads walk so many bytes before they come back."""
+        share = bytes / self.threads
+        fitting = (rate for size, rate in self.gigabytes.items() if size >= share)
+        return next(fitting, self.gigabytes[max(self.gigabytes)])
+
+
+class CeilingMeter:
+    """The kernels that measure ceilings; every `sample` makes what is known better."""
+
+    def __init__(self, target: Target, threads: int) -> None:
+        self.threads = threads
+        self._flops = _Kernel(*_multiply_add(target, threads))
+        self._reads = {size: _Kernel(*_reading(target, threads, size)) for size in BLOCKS}
+        self._gigaflops = 0.0
+        self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
+
+    def sample(self) -> None:
+        """One burst of each kernel."""
+        self._gigaflops = max(self._gigaflops, self._flops.rate())
+        for size, kernel in self._reads.items():
+            self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
+
+    def ceilings(self) -> Ceilings:
+        """The best so far. Farther memory is not faster, whatever a disturbed burst said."""
+        falling = accumulate(self._gigabytes.values(), min)
+        return Ceilings(self.threads, self._gigaflops, dict(zip(BLOCKS, falling, strict=True)))
+
+
+class _Kernel:
+    """A compiled kernel, the memory that it reads, and the work of one run."""
+
+    def __init__(self, artifact: Artifact, data: NDArray[np.float32], work: int) -> None:
+        self.model = Model(artifact, artifact.threads)
+        self.feeds = {artifact.inputs[0].name: data}
+        self.work = work
+        self.rate()  # the first one pays for pages and threads
+
+    def rate(self) -> float:
+        """Work per nanosecond: GFLOP/s, or GB/s."""
+        return self.work / timed(lambda: self.model.run(self.feeds)) * 1e-6
+
+
+def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
+    """acc = acc * x + y, for as many acc as leave some registers free."""
+    writer = _Writer(target, threads, 2 * target.lanes)
+    b, count = writer.loops, target.registers * 3 // 4
+    x, y = (writer.load(b.constant(k * target.lanes)) for k in range(2))
+    vectors = vector_type(f32, target.lanes)
+
+    def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        return [b.add(vector.FMAOp, [total, x, y], vectors) for total in sums]
+
+    sums = b.loop(b.constant(0), b.constant(TURNS), 1, [y] * count, turn)
+    data = np.full(2 * target.lanes, 0.5, np.float32)
+    return writer.artifact(sums), data, 2 * target.lanes * count * TURNS * threads
+
+
+def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray[np.float32], int]:
+    """sums += block[...], from end to end, until READ_BYTES are read."""
+    cells, step = size // 4, READ_AT_ONCE * target.lanes
+    rounds = max(1, READ_BYTES // size)
+    writer = _Writer(target, threads, cells * threads)
+    b = writer.loops
+    vectors = vector_type(f32, target.lanes)
+
+    def turn(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        places = [
+            b.linear([(writer.thread, cells), (at, 1)], k * target.lanes)
+            for k in range(READ_AT_ONCE)
+        ]
+        return [
+            b.add(arith.AddfOp, [total, writer.load(place)], vectors)
+            for total, place in zip(sums, places, strict=True)
+        ]
+
+    def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        return b.loop(b.constant(0), b.constant(cells), step, sums, turn)
+
+    zero = b.splat(b.constant(0.0, f32), target.lanes)
+    sums = b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)
+    data = np.ones(cells * threads, np.float32)
+    return writer.artifact(sums), data, size * rounds * threads
+
+
+class _Writer:
+    """An entry point that reads one input, and stores a vector a thread."""
+
+    def __init__(self, target: Target, threads: int, cells: int) -> None:
+        self.target, self.threads, self.cells = target, threads, cells
+        index = IndexType()
+        self.entry = Block(arg_types=[LLVMPointerType(), index, index])
+        buffers, self.thread, _ = self.entry.args
+        self.loops = LoopBuilder(self.entry)
+        self.source = self._buffer(buffers, FIRST_BUFFER, cells)
+        self.result = self._buffer(buffers, FIRST_BUFFER + 1, threads * target.lanes)
+
+    def _buffer(self, buffers: SSAValue, number: int, cells: int) -> SSAValue:
+        op = rt.BufferOp(buffers, number, memory_type(f32, cells))
+        self.entry.add_op(op)
+        return op.memref
+
+    def load(self, at: SSAValue) -> SSAValue:
+        return self.loops.load(self.source, at, self.target.lanes)
+
+    def artifact(self, sums: Sequence[SSAValue]) -> Artifact:
+        """The model that hands out all sums as one, so that none of them is in vain."""
+        b, lanes = self.loops, self.target.lanes
+        total = sums[0]
+        for other in sums[1:]:
+            total = b.add(arith.AddfOp, [total, other], vector_type(f32, lanes))
+        b.store(total, self.result, b.linear([(self.thread, lanes)], 0))
+        self.entry.add_op(func.ReturnOp())
+        types = [argument.type for argument in self.entry.args]
+        run = func.FuncOp("run", (types, []), Region(self.entry))
+        text = emit_llvm(lower(ModuleOp([run]), self.target), self.target)
+        return Artifact(
+            objects=tuple(emit_object(t, self.target) for t in (text, threads_text())),
+            weights=b"",
+            arena_bytes=0,
+            inputs=(Binding("block", (self.cells,)),),
+            outputs=(Binding("sums", (self.threads * lanes,)),),
+            features=self.target.features,
+            target=self.target.name,
+            threads=self.threads,
+        )

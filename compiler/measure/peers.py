@@ -1,0 +1,365 @@
+"""ncc beside other systems: the same network and arrays, run in turns, each in its own process.
+
+ncnn reads the network's own files; onnxruntime and OpenVINO are measured where they are installed
+and the network is given as .onnx as well. All compute in fp32.
+
+This file is both ends: `compare`, and the worker (`python -m ncc.compiler.measure.peers`), which
+reads a request a line from stdin and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.compiler.diagnostics import NccError
+from ncc.compiler.measure.timing import Timing, burst
+from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.write.weights import write_weights
+from ncc.dialects.ncnn.network import Network
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+Feeds: TypeAlias = Mapping[str, NDArray[Any]]
+
+ROUNDS = 20
+BURST_MILLISECONDS = 50.0
+"""Of each system in each round; a network that takes longer runs once."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every system is to run.
+
+    arrays: an .npz of the arrays for `inputs`, by position. onnx: None where there is none.
+    """
+
+    param: str
+    bin: str
+    inputs: Sequence[str]
+    arrays: str
+    outputs: Sequence[str]
+    threads: int
+    onnx: str | None = None
+    opt_level: int = 2
+    target: str = "host"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What became of one system: its times, or why there are none."""
+
+    system: str
+    time: Timing | None
+    reason: str | None = None
+
+
+class System(ABC):
+    """One system with a network loaded. `module` is what must be installed."""
+
+    module = ""
+    needs_onnx = False
+
+    @abstractmethod
+    def __init__(self, task: Task, feeds: Feeds) -> None: ...
+
+    @abstractmethod
+    def run(self) -> object:
+        """One run on the arrays given before."""
+
+
+class Ncc(System):
+    module = "ncc"
+
+    def __init__(self, task: Task, feeds: Feeds) -> None:
+        from ncc.compiler import pipeline
+
+        shapes = {name: array.shape for name, array in feeds.items()}
+        self.feeds = feeds
+        self.model = pipeline.compile(
+            task.param,
+            task.bin,
+            opt_level=task.opt_level,
+            num_threads=task.threads,
+            input_shapes=shapes,
+            outputs=task.outputs,
+            target=task.target,
+        )
+
+    def run(self) -> object:
+        return self.model.run(self.feeds)
+
+
+class Ncnn(System):
+    """As its own benchmark sets it up, in fp32."""
+
+    module = "ncnn"
+
+    def __init__(self, task: Task, feeds: Feeds) -> None:
+        import ncnn
+
+        ncnn.set_omp_dynamic(0)
+        ncnn.set_omp_num_threads(task.threads)
+        self.net = ncnn.Net()
+        options = self.net.opt
+        options.lightmode = True
+        options.num_threads = task.threads
+        options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = False
+        self.allocators = ncnn.UnlockedPoolAllocator(), ncnn.PoolAllocator()
+        options.blob_allocator, options.workspace_allocator = self.allocators
+        if self.net.load_param(task.param) != 0 or self.net.load_model(task.bin) != 0:
+            raise NccError(f"ncnn refuses {task.param}")
+        self.outputs = task.outputs
+        self.feeds = [
+            (name, ncnn.Mat(np.ascontiguousarray(array)).clone()) for name, array in feeds.items()
+        ]
+
+    def run(self) -> object:
+        extractor = self.net.create_extractor()
+        for name, array in self.feeds:
+            extractor.input(name, array)
+        return [extractor.extract(name) for name in self.outputs]
+
+
+class OnnxRuntime(System):
+    """With all of its optimizations; inputs are bound once."""
+
+    module = "onnxruntime"
+    needs_onnx = True
+
+    def __init__(self, task: Task, feeds: Feeds) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = task.threads
+        options.inter_op_num_threads = 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            task.onnx, options, providers=["CPUExecutionProvider"]
+        )
+        self.binding = self.session.io_binding()
+        inputs = {found.name: len(found.shape) for found in self.session.get_inputs()}
+        self.values = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(array)
+            for name, array in _batched(feeds, inputs).items()
+        }
+        for name, value in self.values.items():
+            self.binding.bind_ortvalue_input(name, value)
+        for found in self.session.get_outputs():
+            self.binding.bind_output(found.name, "cpu")
+
+    def run(self) -> object:
+        return self.session.run_with_iobinding(self.binding)
+
+
+class OpenVino(System):
+    """With the hint for latency, in fp32."""
+
+    module = "openvino"
+    needs_onnx = True
+
+    def __init__(self, task: Task, feeds: Feeds) -> None:
+        import openvino
+
+        core = openvino.Core()
+        properties = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": task.threads,
+            "NUM_STREAMS": 1,
+            "ENABLE_CPU_PINNING": False,
+            "INFERENCE_PRECISION_HINT": "f32",
+        }
+        model = core.compile_model(core.read_model(task.onnx), "CPU", properties)
+        self.request = model.create_infer_request()
+        inputs = {found.get_any_name(): len(found.get_partial_shape()) for found in model.inputs}
+        self.tensors = {
+            name: openvino.Tensor(array.copy()) for name, array in _batched(feeds, inputs).items()
+        }
+        for name, tensor in self.tensors.items():
+            self.request.set_tensor(name, tensor)
+
+    def run(self) -> object:
+        return self.request.infer()
+
+
+SYSTEMS: Mapping[str, type[System]] = {
+    "ncc": Ncc,
+    "ncnn": Ncnn,
+    "onnxruntime": OnnxRuntime,
+    "openvino": OpenVino,
+}
+
+
+def _batched(feeds: Feeds, ranks: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """The arrays for the inputs of an .onnx, which has a batch axis in front."""
+    arrays = {}
+    for name, rank in ranks.items():
+        if name not in feeds and len(feeds) > 1:
+            raise NccError(f"the .onnx has an input {name!r}, and the network has none")
+        array = feeds.get(name, next(iter(feeds.values())))
+        arrays[name] = array[None] if array.ndim == rank - 1 else array
+    return arrays
+
+
+def compare_network(
+    param: AnyPath,
+    bin: AnyPath | None,
+    feeds: Feeds,
+    outputs: Sequence[str],
+    *,
+    onnx: AnyPath | None = None,
+    random_weights: int | None = None,
+    num_threads: int = 1,
+    opt_level: int = 2,
+    target: str = "host",
+    rounds: int = ROUNDS,
+) -> list[Peer]:
+    """All systems on one network and `feeds`. Weights that have no file get one for the while."""
+    with tempfile.TemporaryDirectory(prefix="ncc-bench-") as folder:
+        stored = Path(folder, "weights.bin") if random_weights is not None else bin
+        if random_weights is not None:
+            network = Network.of(read(param, random_weights=random_weights).module)
+            with Path(folder, "weights.bin").open("wb") as file:
+                write_weights(network.layers, file)
+        arrays = Path(folder, "inputs.npz")
+        np.savez(arrays, *feeds.values())
+        task = Task(
+            os.path.abspath(param),
+            os.path.abspath(default_bin_path(param) if stored is None else stored),
+            list(feeds),
+            os.fspath(arrays),
+            list(outputs),
+            num_threads,
+            None if onnx is None else os.path.abspath(onnx),
+            opt_level,
+            target,
+        )
+        return compare(task, rounds)
+
+
+def compare(task: Task, rounds: int, systems: Sequence[str] = tuple(SYSTEMS)) -> list[Peer]:
+    """Run the systems in turns, a burst each, in every round; those that cannot run say why."""
+    workers: dict[str, _Worker] = {}
+    peers: dict[str, Peer] = {}
+    try:
+        for system in systems:
+            reason = _why_not(SYSTEMS[system], task)
+            if reason is not None:
+                peers[system] = Peer(system, None, reason)
+                continue
+            try:
+                workers[system] = _Worker(system, task)
+            except _Lost as error:
+                peers[system] = Peer(system, None, str(error))
+        samples: dict[str, list[float]] = {system: [] for system in workers}
+        for turn in range(rounds):
+            order = deque(workers)
+            order.rotate(-turn)  # nobody always comes behind the same one
+            for system in order:
+                try:
+                    samples[system] += workers[system].run(BURST_MILLISECONDS)
+                except _Lost as error:
+                    peers[system] = Peer(system, None, str(error))
+                    workers.pop(system).end()
+    finally:
+        for worker in workers.values():
+            worker.end()
+    for system in workers:
+        peers[system] = Peer(system, Timing.of(samples[system]))
+    return [peers[system] for system in systems]
+
+
+def _why_not(system: type[System], task: Task) -> str | None:
+    if importlib.util.find_spec(system.module) is None:
+        return f"not installed (pip install {system.module})"
+    return "needs the network as .onnx" if system.needs_onnx and task.onnx is None else None
+
+
+class _Lost(Exception):
+    """A worker ended without an answer; with what it said last."""
+
+
+class _Worker:
+    """The caller's end of a process with one system."""
+
+    def __init__(self, system: str, task: Task) -> None:
+        # The worker finds ncc and its peers where this process found them.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.said = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ncc.compiler.measure.peers"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.said,
+            text=True,
+            env=environment,
+        )
+        try:
+            self._ask({"system": system, "task": asdict(task)})
+        except _Lost:
+            self.end()
+            raise
+
+    def run(self, milliseconds: float) -> list[float]:
+        """The times of a burst."""
+        times: list[float] = self._ask({"burst": milliseconds})
+        return times
+
+    def _ask(self, request: object) -> Any:
+        stdin, stdout = self.process.stdin, self.process.stdout
+        if stdin is None or stdout is None:
+            raise _Lost("it has no pipes")
+        try:
+            stdin.write(json.dumps(request) + "\n")
+            stdin.flush()
+            answer = stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            code = self.process.wait()
+            self.said.seek(0)
+            lines = self.said.read().decode(errors="replace").strip().splitlines()
+            raise _Lost(f"it ended with {code}" + (f": {lines[-1]}" if lines else ""))
+        return json.loads(answer)
+
+    def end(self) -> None:
+        """End the process. It has nothing to tidy up."""
+        self.process.kill()
+        self.process.communicate()
+        self.said.close()
+
+
+def _work() -> None:
+    """The worker's end: the first line says what to load, each later one asks for a burst."""
+    # Whatever a library prints must not mix with the answers.
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        first = json.loads(sys.stdin.readline())
+        task = Task(**first["task"])
+        with np.load(task.arrays) as stored:
+            feeds = dict(zip(task.inputs, (stored[key] for key in stored.files), strict=True))
+        system = SYSTEMS[first["system"]](task, feeds)
+        system.run()
+        print(json.dumps("ready"), file=answers, flush=True)
+        for line in sys.stdin:
+            times = burst(system.run, json.loads(line)["burst"])
+            print(json.dumps(times), file=answers, flush=True)
+        # No tear-down: other systems' allocators complain of the order in which Python does it.
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    _work()

@@ -1,0 +1,60 @@
+"""What a series of measured times says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds of many runs: the least, the middle one, and what 95 of 100 do not exceed."""
+
+    min: float
+    median: float
+    p95: float
+    runs: int
+
+    @staticmethod
+    def of(milliseconds: Sequence[float]) -> Timing:
+        least, middle, most = np.percentile(milliseconds, (0, 50, 95))
+        return Timing(float(least), float(middle), float(most), len(milliseconds))
+
+
+def timed(run: Callable[[], object]) -> float:
+    """The milliseconds of one run."""
+    start = perf_counter()
+    run()
+    return (perf_counter() - start) * 1e3
+
+
+def burst(run: Callable[[], object], milliseconds: float) -> list[float]:
+    """The times of runs for about so long; at least one, behind one that is not counted."""
+    samples = [timed(run)]
+    while sum(samples) < milliseconds:
+        samples.append(timed(run))
+    return samples[1:] or [timed(run)]
+
+
+class Stopwatch:
+    """Where time went, by what it was called, in the order of first use.
+
+    What two threads do at once counts for both.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timing(self, what: str) -> Iterator[None]:
+        """Add the time of this block."""
+        start = perf_counter()
+        self.seconds.setdefault(what, 0.0)
+        try:
+            yield
+        finally:
+            self.seconds[what] += perf_counter() - start

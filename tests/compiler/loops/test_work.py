@@ -1,0 +1,87 @@
+"""The work of steps, counted by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncc.compiler import pipeline
+from ncc.compiler.options import Options
+
+
+def work(folder: Path, level: int, *lines: str) -> list[tuple[str, dict[str, Any]]]:
+    """The steps of a network of these layers: the kind of kernel, and its work."""
+    path = folder / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    options = Options.of(opt_level=level, random_weights=1, stamps=True)
+    info = pipeline.compile_with(path, None, options).artifact.info
+    kinds = [kernel.rpartition("_")[0] for kernel, _ in info["steps"]]
+    return list(zip(kinds, info["work"], strict=True))
+
+
+def test_a_product_is_two_operations_a_weight(tmp_path: Path) -> None:
+    """Sums start from the bias. Every weight, input and result is touched once."""
+    (step,) = work(
+        tmp_path,
+        0,
+        "Input data 0 1 data 0=32",
+        "InnerProduct fc 1 1 data out 0=16 1=1 2=512",
+    )
+    assert step == (
+        "contraction",
+        {"flops": 2 * 16 * 32, "weight_bytes": 4 * (512 + 16), "data_bytes": 4 * (32 + 16)},
+    )
+
+
+@pytest.mark.parametrize("channels", [16, 20])
+def test_half_filled_blocks_count_by_what_is_in_them(tmp_path: Path, channels: int) -> None:
+    """20 channels in blocks of 16 are 20 channels of arithmetic, as a reduction at least."""
+    steps = work(
+        tmp_path,
+        2,
+        f"Input data 0 1 data 0=6 1=6 2={channels}",
+        f"Convolution conv 1 1 data out 0=32 1=1 6={32 * channels}",
+    )
+    flops = [step["flops"] for kind, step in steps if kind == "contraction"]
+    assert sum(flops) == 2 * 36 * 32 * channels
+
+
+def test_winograd_counts_what_it_does(tmp_path: Path) -> None:
+    """36 products a tile of 4x4 results instead of 144; transforms count their nonzeros."""
+    steps = work(
+        tmp_path,
+        2,
+        "Input data 0 1 data 0=24 1=24 2=32",
+        "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216",
+    )
+    kinds = [kind for kind, _ in steps]
+    assert kinds.count("transform") >= 2
+    products = sum(step["flops"] for kind, step in steps if kind == "contraction")
+    assert products == 2 * 36 * 36 * 32 * 32
+    transforms = sum(step["flops"] for kind, step in steps if kind == "transform")
+    assert 0 < transforms < products
+
+
+def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:
+    """Read once, written once."""
+    (step,) = work(
+        tmp_path,
+        0,
+        "Input data 0 1 data 0=5 1=4 2=3",
+        "BinaryOp half 1 1 data out 0=2 1=1 2=0.5",
+    )
+    assert step[1] == {"flops": 60, "weight_bytes": 0, "data_bytes": 480}
+
+
+def test_padding_counts_its_frame(tmp_path: Path) -> None:
+    """Cells of a border are written, and nothing is read for them."""
+    steps = work(
+        tmp_path,
+        0,
+        "Input data 0 1 data 0=4 1=4 2=1",
+        "Padding pad 1 1 data out 0=1 1=1 2=1 3=1 5=2.0",
+    )
+    assert sum(step["flops"] for _, step in steps) == 0
+    assert sum(step["data_bytes"] for _, step in steps) >= 4 * 36

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,11 +29,13 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.dialects.rt import CodeOp
+from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected text of tests/ir")
+    parser.addoption("--layer-table", metavar="FILE", help="run all recordings, tell how they went")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,6 +44,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "layer(*types, only=(), without=()): `case` runs over the recorded cases of layer types, "
         "of those with a tag of `only` and none of `without`",
     )
+    config.stash[TABLE] = LayerTable()
+    if config.getoption("--layer-table"):
+        config.option.markexpr = "layer_table"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if path := session.config.getoption("--layer-table"):
+        Path(path).write_text(session.config.stash[TABLE].text())
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -115,7 +126,8 @@ def check(
         raise ValueError("nothing to judge by: neither `expected` nor the reference")
     for inferred, array in zip(shapes, expected, strict=True):
         extents = [s if s >= 0 else n for s, n in zip_longest(inferred, array.shape, fillvalue=0)]
-        assert tuple(extents) == array.shape, f"inferred {inferred}, but it is {array.shape}"
+        fits = tuple(extents) == array.shape or array.size == 0
+        assert fits, f"inferred {inferred}, but it is {array.shape}"
     if expand:
         function = expand_layer(op, [array.shape for array in inputs], elements_of(inputs))
         if not any(isinstance(inner, CodeOp) for inner in function.walk()):
@@ -164,9 +176,14 @@ def expand_layer(
 
 
 def compare(what: str, found: Sequence[Array], expected: Sequence[Array], eps: float) -> None:
-    """Fail with the worst element where the arrays differ by more than ncnn's tests accept."""
+    """Fail with the worst element where the arrays differ by more than ncnn's tests accept.
+
+    ncnn's arrays without elements have no shape to be compared.
+    """
     assert len(found) == len(expected), f"{what} has {len(found)} results, not {len(expected)}"
     for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        if a.size == b.size == 0:
+            continue
         assert a.shape == b.shape, f"result {k} of {what} is {a.shape}, not {b.shape}"
         x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
         with np.errstate(invalid="ignore"):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
 from ncc.dialects.ncnn.block_quantization import (
@@ -13,6 +14,12 @@ from ncc.dialects.ncnn.block_quantization import (
     check_quantize_term,
     scale_columns,
     scale_columns_array,
+)
+from ncc.dialects.ncnn.int8_product import (
+    Factor,
+    FactorArray,
+    dequantized_cell,
+    product_cell,
 )
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -28,6 +35,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.window import check_positive
+from ncc.dialects.scalar import Scalar
 
 NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
 """What Gemm adds: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
@@ -51,7 +59,8 @@ class GemmOp(Layer):
     The result is (M, N), with output_N1M (M, 1, N), with output_transpose its transpose. It is
     float32, whatever output_elemtype and output_elempack say of ncnn's storage.
 
-    With a quantize_term of block_quantization.py the constant B (N, K) is packed.
+    With a quantize_term of block_quantization.py the constant B (N, K) is packed; with another one
+    the product is that of int8_product.py.
     """
 
     alpha = real(0, 1.0)
@@ -90,6 +99,15 @@ class GemmOp(Layer):
         lambda op: (op.constantK,) if op.blocks and op.blocks.input_scales else None
     )
 
+    A_data_int8_scales = Weight(
+        lambda op: (op.constantM,) if op.is_int8 and op.constantA else None,
+        around=lambda op: 127 * op.constantK**0.5,
+    )
+    B_data_int8_scale = Weight(
+        lambda op: (1,) if op.is_int8 and op.constantB else None,
+        around=lambda op: 127 * op.constantK**0.5,
+    )
+
     @property
     def shape_of_a(self) -> Shape:
         shape = (self.constantM, self.constantK)
@@ -114,6 +132,11 @@ class GemmOp(Layer):
         return BlockQuantization.of(self.quantize_term)
 
     @property
+    def is_int8(self) -> bool:
+        """Whether both factors are quantized."""
+        return self.quantize_term != 0 and self.blocks is None
+
+    @property
     def constant_b(self) -> WeightAttr | None:
         """The numbers that a constant B means."""
         if self.blocks is None:
@@ -125,8 +148,6 @@ class GemmOp(Layer):
         check_quantize_term(self.quantize_term)
         if self.blocks:
             self._check_blocks()
-        elif self.quantize_term:
-            raise LayerError("int8 Gemm is not supported yet", "quantize_term")
         kind = self.constant_broadcast_type_C
         if not NO_C <= kind <= ROW:
             raise LayerError(
@@ -188,13 +209,21 @@ class GemmOp(Layer):
         held = self.constant_b
         b = held.array() if held else given.pop(0)
         a, b = a.reshape(_matrix(a.shape)), b.reshape(_matrix(b.shape))
-        a = scale_columns_array(a, self.B_data_input_scales)
-        y = (a.T if self.transA else a) @ (b.T if self.transB else b)
+        y = self._product_array(a.T if self.transA else a, b.T if self.transB else b)
         if sizes.c != NO_C:
             c = self.C_data.array() if self.C_data else given.pop(0)
             y = y + np.float32(self.beta) * c.reshape(_SPREAD[sizes.c](sizes))
         y = np.asarray(y * np.float32(self.alpha))
         return (y.T if self.output_transpose else y).reshape(self.infer(*(x.shape for x in inputs)))
+
+    def _product_array(self, a: Array, b: Array) -> Array:
+        if not self.is_int8:
+            return scale_columns_array(a, self.B_data_input_scales) @ b
+        a_scales, b_scales = (
+            None if held is None else held.array()
+            for held in (self.A_data_int8_scales, self.B_data_int8_scale)
+        )
+        return FactorArray.of_rows(a, a_scales).times(FactorArray.of_whole(b, b_scales))
 
     def expand(self, b: Builder, *inputs: Tensor) -> Tensor:
         shape = self.infer(*(x.shape for x in inputs))
@@ -204,20 +233,57 @@ class GemmOp(Layer):
         held = self.constant_b
         right = b.weight(held) if held else given.pop(0)
         left, right = (b.reshape(x, _matrix(x.shape)) for x in (left, right))
-        left = scale_columns(b, left, self.B_data_input_scales)
-        init: Tensor | float = 0.0
+        added: Tensor | None = None
         if sizes.c != NO_C:
-            init = self._expand_c(b, b.weight(self.C_data) if self.C_data else given.pop(0), sizes)
+            added = self._expand_c(b, b.weight(self.C_data) if self.C_data else given.pop(0), sizes)
+        if self.is_int8:
+            y = self._int8_product(b, left, right, added)
+        else:
+            left = scale_columns(b, left, self.B_data_input_scales)
+            y = self._product(b, left, right, added)
+        return b.expand(y, [[0], [1, 2]], shape) if self.output_N1M else y
+
+    def _product(self, b: Builder, left: Tensor, right: Tensor, added: Tensor | None) -> Tensor:
         m, n, k = b.loops("m n k")
-        a_cell = left[k, m] if self.transA else left[m, k]
-        b_cell = right[n, k] if self.transB else right[k, n]
+        a_cell, b_cell = self._cells(left, right, m, n, k)
         stationary_a = self.constantA and not self.constantB
         term = b_cell * a_cell if stationary_a else a_cell * b_cell
-        y = b.sum((n, m) if self.output_transpose else (m, n), over=(k,), of=term, init=init)
-        if self.alpha != 1.0:
-            at = b.loops_of(y.shape)
-            y = b.map(at, y[at] * self.alpha)
-        return b.expand(y, [[0], [1, 2]], shape) if self.output_N1M else y
+        init = 0.0 if added is None else added
+        y = b.sum(self._to(m, n), over=(k,), of=term, init=init)
+        if self.alpha == 1.0:
+            return y
+        at = b.loops_of(y.shape)
+        return b.map(at, y[at] * self.alpha)
+
+    def _int8_product(
+        self, b: Builder, left: Tensor, right: Tensor, added: Tensor | None
+    ) -> Tensor:
+        a_scales, b_scales = (
+            None if held is None else b.weight(held)
+            for held in (self.A_data_int8_scales, self.B_data_int8_scale)
+        )
+        a = Factor.of_rows(b, left, a_scales, transposed=bool(self.transA))
+        whole = Factor.of_whole(b, right, b_scales)
+        m, n, k = b.loops("m n k")
+        cells = self._cells(a.values, whole.values, m, n, k)
+        sums = b.sum(self._to(m, n), over=(k,), of=product_cell(*cells))
+        at = b.loops_of(sums.shape)
+        y = dequantized_cell(sums[at], a, self._to(*at)[0], whole)
+        y = y if added is None else y + added[at]
+        return b.map(at, y * self.alpha)
+
+    def _cells(
+        self, left: Tensor, right: Tensor, m: AffineExpr, n: AffineExpr, k: AffineExpr
+    ) -> tuple[Scalar, Scalar]:
+        """A[m, k] and B[k, n]."""
+        return (
+            left[k, m] if self.transA else left[m, k],
+            right[n, k] if self.transB else right[k, n],
+        )
+
+    def _to(self, m: AffineExpr, n: AffineExpr) -> tuple[AffineExpr, AffineExpr]:
+        """Where a cell of row m and column n goes; of the result's place, its row and column."""
+        return (n, m) if self.output_transpose else (m, n)
 
     def _expand_c(self, b: Builder, c: Tensor, sizes: Sizes) -> Tensor:
         """beta * C at every place of the result."""
@@ -227,7 +293,7 @@ class GemmOp(Layer):
         if c.rank == 1:
             at = at[1:] if column > 1 else at[:1]
         value = c[at] if self.beta == 1.0 else c[at] * self.beta
-        return b.map((n, m) if self.output_transpose else (m, n), value)
+        return b.map(self._to(m, n), value)
 
 
 _SPREAD: Mapping[int, Callable[[Sizes], tuple[int, int]]] = {

@@ -108,7 +108,8 @@ def _laid_over(b: Builder, x: Tensor, source: Tensor, begin: Shape, axis: int) -
 class DiagOp(Layer):
     """Of a vector the square matrix with it on a diagonal, of a matrix the diagonal.
 
-    `diagonal` tells which: 0 the main one, positive ones to the right of it, negative ones below.
+    `diagonal` tells which: 0 the main one, positive ones right of it, negative ones below. One
+    that lies outside has no elements.
     """
 
     diagonal = integer(0)
@@ -123,10 +124,7 @@ class DiagOp(Layer):
             return (x[0] + row + column,) * 2
         if len(x) != 2:
             raise LayerError(f"Diag takes a vector or a matrix, not {x}")
-        length = min(x[0] - row, x[1] - column)
-        if length <= 0:
-            raise LayerError(f"{x} has no diagonal {self.diagonal}", "diagonal")
-        return (length,)
+        return (max(min(x[0] - row, x[1] - column), 0),)
 
     def reference(self, x: Array) -> Array:
         self.infer(x.shape)

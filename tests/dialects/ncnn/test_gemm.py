@@ -15,15 +15,9 @@ Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("Gemm", without=["int8"])
+@pytest.mark.layer("Gemm")
 def test_recorded(case: Any, check_layer: Check) -> None:
-    """Gemm is what ncnn recorded."""
-    check_layer(case)
-
-
-@pytest.mark.layer("Gemm", only=["block_quant"])
-def test_recorded_blocks(case: Any, check_layer: Check) -> None:
-    """So it is of weights in blocks, of which the wheel makes numbers without a meaning."""
+    """Gemm is what ncnn recorded; the wheel cannot compute weights in blocks."""
     check_layer(case)
 
 
@@ -138,3 +132,34 @@ def test_gemm_of_weights_in_blocks_has_one_form(name: str, value: int, check_lay
     with pytest.raises(LayerError) as caught:
         check_layer("Gemm", {**params, name: value}, [ramp(1, 3)])
     assert caught.value.param == name
+
+
+def test_gemm_of_int8(check_layer: Check) -> None:
+    """A by the largest of each row, B by the largest of all; halves are rounded away from zero."""
+    a = np.array([[127, 2.5, -0.5], [0, 0, 0], [1, 254, -3]], np.float32)
+    b = np.array([[2, 0], [0, 4], [-8, 0.1]], np.float32)
+    rounded = np.array([[127, 3, -1], [0, 0, 0], [1, 127, -2]]) * [[1], [1], [2]]
+    expected = rounded @ (np.array([[32, 0], [0, 64], [-127, 2]]) * 8 / 127)
+    for transposed in (0, 1):
+        given = [x.T.copy() if transposed else x for x in (a, b)]
+        params = {"quantize_term": 2, "transA": transposed, "transB": transposed}
+        check_layer("Gemm", params, given, expected=[expected.astype(np.float32)])
+
+
+@pytest.mark.parametrize("constants", [(1, 0), (0, 1), (1, 1)])
+def test_gemm_of_stored_int8(constants: tuple[int, int], check_layer: Check) -> None:
+    """A constant keeps its numbers and divides by its scales: of A one a row, of B one for all."""
+    a, b = np.array([[4, -8], [2, 127]], np.int8), np.array([[5, -6, 127], [0, 1, 2]], np.int8)
+    plain_a, plain_b = a / np.array([[2], [4]]), b / 8
+    params = {
+        "quantize_term": 1, "alpha": 0.5, "constantA": constants[0], "constantB": constants[1],
+        "constantM": 2, "constantK": 2, "constantN": 3,
+    }  # fmt: skip
+    scales = [np.array([2, 4], np.float32), np.array([8], np.float32)]
+    weights = [w for w, held in zip((a, b, *scales), constants * 2, strict=True) if held]
+    given = [x for x, held in zip((plain_a, plain_b), constants, strict=True) if not held]
+    # What comes in is exact in int8, but for the first row of A.
+    eps = 0.02 if constants == (0, 1) else 1e-5
+    expected = (0.5 * plain_a @ plain_b).astype(np.float32)
+    given = [x.astype(np.float32) for x in given]
+    check_layer("Gemm", params, given, weights, expected=[expected], eps=eps)

@@ -14,7 +14,7 @@ from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 
-NAMES = st.text(st.sampled_from("a_1-.%é²\"\\ "), max_size=6) | st.text(max_size=8)
+NAMES = st.text(st.sampled_from('a_1-.%é²"\\ '), max_size=6) | st.text(max_size=8)
 
 
 def parsed(text: str) -> ModuleOp:

@@ -17,7 +17,7 @@ def ramp(*shape: int) -> Array:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
-@pytest.mark.layer("CopyTo", "Diag", without=["empty_output"])
+@pytest.mark.layer("CopyTo", "Diag")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
@@ -53,7 +53,7 @@ def test_copy_to_of_equal_shape(check_layer: Check, expand: Callable[..., Any]) 
 
 def test_diag(check_layer: Check) -> None:
     """Each diagonal of a matrix; each square matrix of a vector."""
-    for k in range(-2, 4):
+    for k in range(-4, 6):
         check_layer("Diag", {"diagonal": k}, [ramp(3, 4)], expected=[np.diag(ramp(3, 4), k)])
     for k in (-2, 0, 3):
         check_layer("Diag", {"diagonal": k}, [ramp(3) + 1], expected=[np.diag(ramp(3) + 1, k)])
@@ -68,8 +68,6 @@ def test_diag(check_layer: Check) -> None:
         ("CopyTo", {"starts": (1,)}, [(3, 3), (2, 2)], "1 starts for axes"),
         ("CopyTo", {"starts": (1,), "axes": (2,)}, [(3, 3), (2, 2)], "axis 2"),
         ("CopyTo", {}, [(3,), (1, 3)], "higher rank"),
-        ("Diag", {"diagonal": 4}, [(3, 4)], "has no diagonal 4"),
-        ("Diag", {"diagonal": -3}, [(3, 4)], "has no diagonal -3"),
         ("Diag", {}, [(1, 3, 4)], "a vector or a matrix"),
     ],
 )

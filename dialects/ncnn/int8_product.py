@@ -1,0 +1,102 @@
+"""Matrix products of int8 by int8: what Gemm and MultiHeadAttention do with an older quantize_term.
+
+    y[m, n] = (the sum over k of qa[m, k] * qb[k, n]) * (1 / (sa[m] * sb))
+
+Rows of the left factor have a scale each, the right factor has one. A factor that is not int8 yet
+is quantized as it comes: by 127 / the largest magnitude of the row, or of the whole, and by 1
+where all is zero; q = x * s, rounded, halves away from zero. The sum is that of integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i8, i32
+
+from ncc.dialects.comprehension import Index
+from ncc.dialects.ncnn.layer import Array, Builder, Tensor
+from ncc.dialects.scalar import Scalar, absolute, convert, equal, saturated_int8, select
+
+
+@dataclass(frozen=True)
+class FactorArray:
+    """int8 values and their scale: one a row, (rows, 1), or one for all, (1, 1)."""
+
+    values: Array
+    scale: Array
+
+    @staticmethod
+    def of_rows(x: Array, scales: Array | None = None) -> FactorArray:
+        """A left factor (rows, k); int8 with scales (rows,), or quantized here row by row."""
+        if x.dtype == np.int8 and scales is not None:
+            return FactorArray(x, scales.reshape(-1, 1))
+        return _quantized(x, np.abs(x).max(axis=1, keepdims=True, initial=0))
+
+    @staticmethod
+    def of_whole(x: Array, scales: Array | None = None) -> FactorArray:
+        """A right factor (k, columns); int8 with scales (1,), or quantized here as a whole."""
+        if x.dtype == np.int8 and scales is not None:
+            return FactorArray(x, scales.reshape(1, 1))
+        return _quantized(x, np.abs(x).max(keepdims=True, initial=0))
+
+    def times(self, other: FactorArray) -> Array:
+        """The product with a right factor, float32 (rows, columns)."""
+        exact = self.values.astype(np.float64) @ other.values.astype(np.float64)
+        return np.asarray(exact.astype(np.float32) * (np.float32(1) / (self.scale * other.scale)))
+
+
+def _quantized(x: Array, largest: Array) -> FactorArray:
+    scale = np.float32(127) / np.where(largest == 0, np.float32(127), largest)
+    scaled = (x * scale).astype(np.float64)
+    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
+    return FactorArray(np.clip(rounded, -127, 127).astype(np.int8), scale)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """int8 values and their scale: one a row, (rows,), or one for all, (1,)."""
+
+    values: Tensor
+    scale: Tensor
+
+    @staticmethod
+    def of_rows(
+        b: Builder, x: Tensor, scales: Tensor | None = None, *, transposed: bool = False
+    ) -> Factor:
+        """A left factor (rows, k), transposed (k, rows); int8 with scales, or quantized here."""
+        if x.element_type == i8 and scales is not None:
+            return Factor(x, scales)
+        at = b.loops_of(x.shape)
+        row, k = at[::-1] if transposed else at
+        largest = b.max((row,), over=(k,), of=absolute(x[at]), init=0.0)
+        [row] = b.loops_of(largest.shape)
+        scale = b.map((row,), _scale(largest[row]))
+        at = b.loops_of(x.shape)
+        return Factor(b.map(at, saturated_int8(x[at] * scale[at[transposed]])), scale)
+
+    @staticmethod
+    def of_whole(b: Builder, x: Tensor, scales: Tensor | None = None) -> Factor:
+        """A right factor of any shape; int8 with scales, or quantized here."""
+        if x.element_type == i8 and scales is not None:
+            return Factor(x, scales)
+        at = b.loops_of(x.shape)
+        largest = b.max((), over=at, of=absolute(x[at]), init=0.0)
+        [one] = b.loops_of((1,))
+        scale = b.map((one,), _scale(largest[one]))
+        at = b.loops_of(x.shape)
+        return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
+
+
+def product_cell(a: Scalar, b: Scalar) -> Scalar:
+    """What the sum of a product adds up: int8 by int8 as int32."""
+    return convert(a, i32) * convert(b, i32)
+
+
+def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:
+    """A cell of the product: its sum as float32, by the scales of both factors."""
+    return convert(sum, f32) * (1.0 / (left.scale[row] * right.scale[0]))
+
+
+def _scale(largest: Scalar) -> Scalar:
+    return select(equal(largest, 0.0), 1.0, 127.0 / largest)

@@ -1,0 +1,193 @@
+"""Every layer by itself gives what ncnn recorded: by its reference, and compiled.
+
+Files are those that the writer makes of what ncnn's tests have.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler.diagnostics import NccError
+from ncc.compiler.read.network import read
+from ncc.compiler.target import TARGETS
+from ncc.compiler.write.network import write
+from ncc.dialects.element import element_of_dtype, name_of
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.ncnn.layer import LAYERS, LayerError
+from ncc.dialects.weight import Array
+from ncc.runtime import cpu
+from tests.layer_table import PASSED, TABLE, Judged
+from tests.recorded import Batch, Case
+
+TYPES = sorted(LAYERS) if NCNN.name else []
+
+WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
+"""Levels and targets."""
+
+RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
+
+INT8_MISSING = ("Convolution", "ConvolutionDepthWise", "InnerProduct", "MultiHeadAttention", "SDPA")
+
+MARKED: dict[str, Callable[[Case], bool]] = {
+    "is fed, not computed": lambda case: case.type == "Input",
+    "int8 arithmetic": lambda case: (
+        case.type in INT8_MISSING and "int8" in case.tags and "block_quant" not in case.tags
+    ),
+    "a result without elements": lambda case: case.type == "Diag" and not case.outputs[0].size,
+    "an input without elements": lambda case: "empty_input" in case.tags,
+    "ncnn's test gives as many weights as a square kernel has": lambda case: (
+        case.type == "ConvolutionDepthWise1D" and int(str(case.params.get("kernel_w", 0))) > 1
+    ),
+}
+"""Why a recording is not compared, and which ones are meant."""
+
+
+def mark(case: Case) -> str | None:
+    """The reason why a recording is not compared; None where it is."""
+    return next((reason for reason, holds in MARKED.items() if holds(case)), None)
+
+
+# --- judging --------------------------------------------------------------------------------
+
+
+def judge(cases: Sequence[Case], run: Callable[[Sequence[Case]], dict[str, Array]]) -> Judged:
+    """How recordings fare that `run` computes: all of them at once, or else one by one.
+
+    `run` gives the results of many recordings by the blob names of their batch.
+    """
+    judged = {case.id: mark(case) for case in cases}
+    left = [case for case in cases if judged[case.id] is None]
+    if not left:
+        return {id: reason or PASSED for id, reason in judged.items()}
+    try:
+        found = run(left)
+        judged |= {case.id: _verdict(case, found, n) for n, case in enumerate(left)}
+    except NccError as error:
+        if len(left) == 1:
+            judged[left[0].id] = f"failed: {_first_line(error)}"
+        else:
+            for case in left:
+                judged |= judge([case], run)
+    return {id: reason or PASSED for id, reason in judged.items()}
+
+
+def _verdict(case: Case, found: dict[str, Array], n: int) -> str:
+    for k, expected in enumerate(case.expected):
+        got = found[f"out{n}_{k}"]
+        if got.size == expected.size == 0:
+            continue
+        if got.shape != expected.shape:
+            return f"failed: a shape of {got.shape}, not {expected.shape}"
+        wrong = int(_apart(got, expected, case.eps).sum())
+        if wrong:
+            return f"failed: {wrong} of {got.size} values of {case} are wrong"
+    return PASSED
+
+
+def _apart(got: Array, expected: Array, eps: float) -> Array:
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a - b) <= eps * np.maximum(1.0, np.maximum(np.abs(a), np.abs(b)))
+    return np.asarray(~(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+
+
+def _first_line(error: NccError) -> str:
+    return (str(error).splitlines() or [""])[0].rpartition("error: ")[2]
+
+
+def failed(judged: Judged) -> list[str]:
+    """What no mark explains."""
+    return [f"{id} {why}" for id, why in judged.items() if why.startswith("failed")]
+
+
+def compiled(folder: Path, level: int, target: str) -> Callable[[Sequence[Case]], dict[str, Array]]:
+    """Run recordings as one compiled network, from files that the writer made."""
+
+    def run(cases: Sequence[Case]) -> dict[str, Array]:
+        batch = Batch(cases)
+        files = folder / "written.param", folder / "written.bin"
+        write(read(*batch.write(folder), outputs=batch.outputs).module, *files)
+        shapes = {name: array.shape for name, array in batch.feeds.items()}
+        types = {
+            name: name_of(element_of_dtype(array.dtype))
+            for name, array in batch.feeds.items()
+            if array.dtype != np.float32
+        }
+        options: dict[str, Any] = {"input_shapes": shapes, "outputs": batch.outputs}
+        options["input_types"] = types
+        model = ncc.compile(*files, opt_level=level, target=target, **options)
+        return dict(model.run(batch.feeds))
+
+    return run
+
+
+# --- the tests ------------------------------------------------------------------------------
+
+RecordedCases = Callable[[str], list[Case]]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_sample(type: str, recorded_cases: RecordedCases, tmp_path: Path) -> None:
+    """Some recordings of every layer type, each way by others."""
+    draw = random.Random(type)
+    cases = [case for case in recorded_cases(type) if mark(case) is None]
+    for level, target in WAYS:
+        if target in RUNNABLE:
+            count = min(2 if target == "host" else 1, len(cases))
+            assert not failed(judge(draw.sample(cases, count), compiled(tmp_path, level, target)))
+
+
+SLOW = [pytest.mark.slow, pytest.mark.layer_table]
+
+
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize(
+    ("level", "target"),
+    [pytest.param(*way, marks=SLOW) for way in WAYS[:2]]
+    + [pytest.param(*way, marks=pytest.mark.sweep) for way in WAYS[2:]],
+)
+def test_all_compiled(
+    type: str,
+    level: int,
+    target: str,
+    recorded_cases: RecordedCases,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    """Every recording, in one network a layer type."""
+    if target not in RUNNABLE:
+        pytest.skip(f"this CPU cannot run {target}")
+    judged = judge(recorded_cases(type), compiled(tmp_path, level, target))
+    if target == "host":
+        request.config.stash[TABLE].add(type, f"-O{level}", judged)
+    assert not failed(judged)
+
+
+@pytest.mark.layer_table
+@pytest.mark.slow
+@pytest.mark.parametrize("type", TYPES)
+def test_all_references(
+    type: str,
+    recorded_cases: RecordedCases,
+    check_layer: Callable[..., object],
+    request: pytest.FixtureRequest,
+) -> None:
+    """Every recording by the reference; those that are not compiled, too, where it can."""
+    judged = {case.id: _by_reference(case, check_layer) for case in recorded_cases(type)}
+    request.config.stash[TABLE].add(type, "reference", judged)
+    assert not failed(judged)
+
+
+def _by_reference(case: Case, check_layer: Callable[..., object]) -> str:
+    try:
+        check_layer(case, expand=False)
+    except (AssertionError, LayerError, NotImplementedError) as error:
+        return mark(case) or f"failed: {(str(error).splitlines() or ['?'])[0]}"
+    return PASSED

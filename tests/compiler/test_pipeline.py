@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import STAMPS, compile_with, stages
+from ncc.dialects.weight import Array
+from ncc.runtime.session import Model
+
 SMALL = """7767517
 12 15
 Input data 0 1 data 0=20 1=18 2=3

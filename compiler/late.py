@@ -42,21 +42,27 @@ _COMPARED_AT_ONCE = 1 << 20
 class OpenBinding(Binding):
     """An input or output of which the shape is not settled: an extent of -1 can be any.
 
-    ranked: whether the number of extents is known; `shape` is empty where it is not.
+    ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
+    nobody need say the shape, since the layers that read it do, and its extent may grow from run to
+    run within one compilation.
     """
 
     ranked: bool = True
+    grows: bool = False
 
     @staticmethod
-    def of(name: str, shape: OpenShape | None, dtype: str = "float32") -> OpenBinding:
-        """None stands for what is not known."""
+    def of(
+        name: str, shape: OpenShape | None, dtype: str = "float32", *, growing: bool = False
+    ) -> OpenBinding:
+        """None stands for what is not known. growing: whether an input without a shape grows."""
         extents = (DYNAMIC if extent is None else extent for extent in shape or ())
-        return OpenBinding(name, tuple(extents), dtype, ranked=shape is not None)
+        ranked = shape is not None
+        return OpenBinding(name, tuple(extents), dtype, ranked=ranked, grows=growing and not ranked)
 
     @property
     def is_open(self) -> bool:
-        """Whether something about the shape is not known."""
-        return not self.ranked or DYNAMIC in self.shape
+        """Whether something about the shape is not known, and must be."""
+        return not self.grows and (not self.ranked or DYNAMIC in self.shape)
 
     @property
     def extents(self) -> str:
@@ -77,8 +83,8 @@ class LateModel(Model):
     It can be called from several threads: two calls with one new shape compile once, calls with
     other shapes do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
 
-    compile: gives the artifact for shapes of all inputs. settle: the shapes to compile for, given
-    those that are fed; calls of which it makes the same run the same code.
+    compile: gives the artifact for shapes of all inputs but those that grow: calls that differ in
+    these run the same code.
     """
 
     def __init__(
@@ -89,10 +95,8 @@ class LateModel(Model):
         *,
         target: str,
         num_threads: int,
-        settle: Callable[[Shapes], Shapes] = dict,
     ) -> None:
         self._compile = compile
-        self._settle = settle
         self._open = tuple(inputs)
         self.inputs = self._open
         self.outputs = tuple(OpenBinding.of(name, None) for name in outputs)
@@ -140,9 +144,9 @@ class LateModel(Model):
     def _model(self, shapes: Shapes) -> Model:
         if self._closed:
             raise NccError("the model is closed")
-        settled = self._settle(shapes)
+        settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         kept = self._kept = self._kept.of_this_process()
-        key = tuple(settled[binding.name] for binding in self._open)
+        key = tuple(settled.values())
         model = kept.get(key, lambda: self._made(settled, kept))
         if self._closed:  # while this one was made
             self.close()

@@ -53,7 +53,7 @@ class Options:
         if self.precision not in PRECISIONS:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in self.input_shapes.items():
-            if not 1 <= len(shape) <= 4 or any(n is not None and n < 1 for n in shape):
+            if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
                 wanted = "1 to 4 positive extents"
                 raise InputError(f"no shape for input {name!r}", name, wanted, repr(shape))
         for name, element in self.input_types.items():

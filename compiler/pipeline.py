@@ -23,7 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
@@ -52,8 +59,9 @@ from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import read
 from ncc.dialects.element import dtype_of, element_of
+from ncc.dialects.growing import GROWING, GrowingAttr
 from ncc.dialects.ncnn.layer import Shape
-from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.session import Model
@@ -168,8 +176,10 @@ class _Compilation:
         """What is known of the inputs before anything is fed."""
         known = open_shapes(self.source, self.options.input_shapes)
         types = element_types.input_types(self.source, self.options.input_types)
+        growing = growing_inputs(Network.of(self.source))
         return [
-            OpenBinding.of(name, shape, str(dtype_of(types[name]))) for name, shape in known.items()
+            OpenBinding.of(name, shape, str(dtype_of(types[name])), growing=name in growing)
+            for name, shape in known.items()
         ]
 
     def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
@@ -316,20 +326,29 @@ def _bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tup
     network = network_of(module)
     returned = network.body.block.last_op
     values: Sequence[SSAValue] = returned.operands if returned is not None else ()
+    names = _names(network, "inputs")
     inputs = tuple(
-        Binding(name, shape_of(value), str(dtype_of(element_of(value))))
-        for name, value in zip(_names(network, "inputs"), network.body.block.args, strict=True)
+        _binding(network, name, value)
+        for name, value in zip(names, network.body.block.args[: len(names)], strict=True)
     )
     outputs = tuple(
-        Binding(
-            name,
-            shape_of(value),
-            str(dtype_of(element_of(value))),
-            dynamic=planned.places[value].root.byte_offset > 0,
-        )
+        _binding(network, name, value, planned.places[value].root.byte_offset > 0)
         for name, value in zip(_names(network, "outputs"), values, strict=True)
     )
     return inputs, outputs
+
+
+def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False) -> Binding:
+    dtype = str(dtype_of(element_of(value)))
+    growing = network.attributes.get(GROWING)
+    kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
+    if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
+        return Binding(name, shape_of(value), dtype, dynamic)
+    shape = kind.encoding.fill(kind.get_shape())
+    axis = shape.index(kind.encoding.data)
+    return Binding(
+        name, tuple(map(int, shape)), dtype, axis=axis, counter=kind.encoding.data.counter
+    )
 
 
 def _names(network: FuncOp, which: str) -> list[str]:

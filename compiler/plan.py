@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from math import prod
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 
@@ -24,6 +26,15 @@ class Kind(Enum):
 
 HEADER_BYTES = 64
 """In front of an output whose number of rows only the run knows: the row count, an int64."""
+
+
+MOST_ELEMENTS = 1 << 40
+"""What counts as the size of memory whose size only the run knows."""
+
+
+def elements_of(shape: Sequence[int]) -> int:
+    """How many elements a tensor has, or more where only the run knows."""
+    return MOST_ELEMENTS if DYNAMIC_INDEX in shape else prod(shape)
 
 
 @dataclass(eq=False)

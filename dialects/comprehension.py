@@ -39,6 +39,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ncc.dialects.element import element_of, is_integer, number
+from ncc.dialects.growing import growing_axis
 from ncc.dialects.scalar import (
     Apply,
     Constant,
@@ -85,6 +86,11 @@ class Tensor:
         return len(self.shape)
 
     @property
+    def grows(self) -> bool:
+        """Whether only the run knows an extent: the value is a row of elements."""
+        return growing_axis(self.shape) is not None
+
+    @property
     def element_type(self) -> Attribute:
         return element_of(self.value)
 
@@ -106,11 +112,13 @@ class Builder:
     """Writes computations on tensors at the end of a block.
 
     `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
+    `counters` holds what the run counts: the rows of caches, by the number of the counter.
     """
 
-    def __init__(self, block: Block, doc: str = "") -> None:
+    def __init__(self, block: Block, doc: str = "", counters: Tensor | None = None) -> None:
         self.block = block
         self.doc = doc
+        self._counters = counters
         self._extents: list[int | None] = []
 
     # --- loops and computations -------------------------------------------------------------
@@ -261,6 +269,13 @@ class Builder:
         """The vector x along one axis, repeated along the others."""
         loops = self.loops_of(shape)
         return self.map(loops, x[loops[axis]])
+
+    @property
+    def counters(self) -> Tensor:
+        """What the run counts, as i64."""
+        if self._counters is None:
+            raise ValueError("no extent of this network grows")
+        return self._counters
 
     def code(self, op: Operation) -> list[Tensor]:
         """The results of a computation that is written as loops (an `rt.code`)."""

@@ -55,6 +55,8 @@ _INTEGER = {
     "add": arith.AddiOp,
     "sub": arith.SubiOp,
     "mul": arith.MuliOp,
+    "div": arith.DivUIOp,
+    "rem": arith.RemUIOp,
     "max": arith.MaxSIOp,
     "min": arith.MinSIOp,
 }
@@ -90,6 +92,14 @@ class Value:
 
     def __rtruediv__(self, other: Operand) -> Value:
         return self.code.binary("div", other, self)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        """Of indices, which are not negative."""
+        return self.code.binary("div", self, other)
+
+    def __mod__(self, other: Operand) -> Value:
+        """Of indices, which are not negative."""
+        return self.code.binary("rem", self, other)
 
     def __neg__(self) -> Value:
         return self.code.apply(arith.NegfOp, self)

@@ -99,8 +99,8 @@ class BufferOp(IRDLOperation):
             raise VerifyException("rt.buffer: the index of a buffer is not negative")
         if self.offset.value.data < 0:
             raise VerifyException("rt.buffer: the offset in bytes is not negative")
-        if any(extent < 0 for extent in self.memref.type.get_shape()):
-            raise VerifyException("rt.buffer: the shape of the memref is static")
+        if any(extent < 0 for extent in self.memref.type.get_shape()[1:]):
+            raise VerifyException("rt.buffer: only the outermost extent may be one of the run")
 
 
 @irdl_op_definition

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -30,7 +30,7 @@ Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[An
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 FORMAT = "ncc"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
 DYNAMIC_HEADER = 64
@@ -44,12 +44,16 @@ class Binding:
     """One input or output of a model: shape in numpy order.
 
     A dynamic output has as many rows (axis 0) as the run finds; shape[0] is the most there can be.
+    Where `axis` is not negative, the extent there grows from run to run: it is as much more than
+    the shape says as `counter` of the run counts, which the inputs tell.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str = "float32"
     dynamic: bool = False
+    axis: int = -1
+    counter: int = -1
 
     @property
     def nbytes(self) -> int:
@@ -61,11 +65,34 @@ class Binding:
 
     @property
     def extents(self) -> str:
-        """The shape as it is shown: 3x224x224."""
-        return extents(self.shape)
+        """The shape as it is shown: 3x224x224, or 8x?x64 where it grows."""
+        shown = list(map(str, self.shape))
+        if self.axis >= 0:
+            shown[self.axis] = f"?+{shown[self.axis]}".removesuffix("+0")
+        return "x".join(shown) if shown else "scalar"
+
+    def grown(self, counters: Sequence[int] | Mapping[int, int]) -> tuple[int, ...]:
+        """The shape in a run with these counters."""
+        if self.axis < 0:
+            return self.shape
+        before, behind = self.shape[: self.axis], self.shape[self.axis + 1 :]
+        return (*before, self.shape[self.axis] + counters[self.counter], *behind)
+
+    def count(self, shape: tuple[int, ...]) -> int | None:
+        """The counter by which the binding has this shape; None where it cannot have it."""
+        if self.axis < 0 or len(shape) != len(self.shape):
+            return None
+        counted = shape[self.axis] - self.shape[self.axis]
+        fits = counted >= 0 and self.grown({self.counter: counted}) == shape
+        return counted if fits else None
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
+
+
+def counters(inputs: Iterable[Binding]) -> int:
+    """How many numbers the inputs tell a run, of what grows."""
+    return 1 + max((binding.counter for binding in inputs), default=-1)
 
 
 def extents(shape: Sequence[int]) -> str:
@@ -168,14 +195,18 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
     weights = archive.entry("weights", verify_weights)
     if len(weights) != fields.number("weights_bytes"):
         raise archive.broken("weights has not the size that the manifest says")
+    inputs = tuple(map(_binding, fields.objects("inputs")))
+    outputs = tuple(map(_binding, fields.objects("outputs")))
+    if {binding.counter for binding in (*inputs, *outputs)} - {-1} != set(range(counters(inputs))):
+        raise archive.broken("its inputs do not tell what its outputs grow by")
     return Artifact(
         objects=tuple(
             bytes(archive.entry(f"code/{number}.o")) for number in range(fields.number("objects"))
         ),
         weights=weights,
         arena_bytes=fields.number("arena_bytes"),
-        inputs=tuple(map(_binding, fields.objects("inputs"))),
-        outputs=tuple(map(_binding, fields.objects("outputs"))),
+        inputs=inputs,
+        outputs=outputs,
         features=frozenset(fields.texts("features")),
         target=fields.text("target"),
         info=fields.mapping("info"),
@@ -187,8 +218,10 @@ def _binding(fields: Fields) -> Binding:
     shape, dtype = fields.numbers("shape"), fields.text("dtype")
     if dtype not in DTYPES:
         raise fields.broken(f"dtype {dtype!r} in the manifest is unknown")
-    binding = Binding(fields.text("name"), shape, dtype, fields.flag("dynamic"))
-    if binding.nbytes >= MOST_BYTES or (binding.dynamic and not shape):
+    axis, counter = fields.number("axis", -1), fields.number("counter", -1)
+    binding = Binding(fields.text("name"), shape, dtype, fields.flag("dynamic"), axis, counter)
+    odd = (binding.dynamic and not shape) or axis >= len(shape) or (axis < 0) != (counter < 0)
+    if binding.nbytes >= MOST_BYTES or odd:
         raise fields.broken(f"the shape of {binding.name!r} in the manifest is impossible")
     return binding
 

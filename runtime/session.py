@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping
-from types import TracebackType
+from dataclasses import replace
+from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ncc.runtime import cpu
-from ncc.runtime.artifact import DYNAMIC_HEADER, Artifact, Binding, PathLike, as_bytes, extents
+from ncc.runtime.artifact import (
+    DYNAMIC_HEADER,
+    Artifact,
+    Binding,
+    PathLike,
+    as_bytes,
+    counters,
+    extents,
+)
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
@@ -82,7 +91,8 @@ class Model:
             (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.inputs, _FIRST)
         ]
-        first = _FIRST + len(self.inputs)
+        self._counters = counters(self.inputs)
+        first = _FIRST + len(self.inputs) + bool(self._counters)
         self._results = [
             (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.outputs, first)
@@ -138,14 +148,20 @@ class Model:
         return {name: results[name] for name in wanted}
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        arrays = [(slot, _checked(feeds, binding, dtype)) for slot, binding, dtype in self._slots]
+        counted: dict[int, int] = {}
+        arrays = [
+            (slot, _checked(feeds, binding, dtype, counted)) for slot, binding, dtype in self._slots
+        ]
         context = self._take()
         table = context.table
         for slot, array in arrays:
             table[slot] = array.__array_interface__["data"][0]
+        told = (ctypes.c_int64 * self._counters)(*map(counted.__getitem__, range(self._counters)))
+        if self._counters:
+            table[_FIRST + len(arrays)] = ctypes.addressof(told)
         results = {}
         for slot, binding, dtype in self._results:
-            results[binding.name], table[slot] = _output_buffer(binding, dtype)
+            results[binding.name], table[slot] = _output_buffer(binding, dtype, counted)
         context.run()
         self._give_back(context)
         for binding in self._dynamic:
@@ -168,7 +184,7 @@ class Model:
             Team(self._code, self.num_threads),
             self.artifact.arena_bytes,
             self._weights.ctypes.data,
-            len(self.inputs) + len(self.outputs),
+            len(self.inputs) + bool(self._counters) + len(self.outputs),
         )
 
     def _give_back(self, context: _Context) -> None:
@@ -228,11 +244,15 @@ def _aligned_weights(artifact: Artifact) -> Array:
     return copy
 
 
-def _output_buffer(binding: Binding, dtype: np.dtype[Any]) -> tuple[Array, int]:
+def _output_buffer(
+    binding: Binding, dtype: np.dtype[Any], counted: Mapping[int, int] = MappingProxyType({})
+) -> tuple[Array, int]:
     """A fresh array for a binding, aligned to ALIGNMENT, and the address of its buffer.
 
     The buffer of a dynamic output begins DYNAMIC_HEADER bytes before the array.
     """
+    if binding.axis >= 0:
+        binding = replace(binding, shape=binding.grown(counted), axis=-1)
     raw = np.empty(binding.nbytes + ALIGNMENT, np.uint8)
     address = ctypes.addressof(ctypes.c_char.from_buffer(raw.data))
     start = -address % ALIGNMENT
@@ -240,16 +260,43 @@ def _output_buffer(binding: Binding, dtype: np.dtype[Any]) -> tuple[Array, int]:
     return array, address + start
 
 
-def _checked(feeds: Mapping[str, ArrayLike], binding: Binding, dtype: np.dtype[Any]) -> Array:
-    """The array for an input, contiguous, or the InputError that says what is wrong with it."""
+def _checked(
+    feeds: Mapping[str, ArrayLike],
+    binding: Binding,
+    dtype: np.dtype[Any],
+    counted: dict[int, int],
+) -> Array:
+    """The array for an input, contiguous, or the InputError that says what is wrong with it.
+
+    What an input that grows has grown by goes into `counted`; another one may have told before.
+    """
     if binding.name not in feeds:
         raise misfit(binding, None)
     array = as_array(feeds[binding.name], binding)
-    if array.dtype != dtype or array.shape != binding.shape:
+    shape = binding.shape
+    if binding.axis >= 0:
+        # An array without elements is an empty cache, whatever its shape.
+        empty = array.size == 0 and 0 in shape
+        told = 0 if empty else binding.count(array.shape)
+        shape = array.shape if told is not None else shape
+        if told is not None and counted.setdefault(binding.counter, told) != told:
+            raise disagreement(binding, array, counted)
+    if array.dtype != dtype or array.shape != shape:
         raise misfit(binding, array)
     if array.flags.c_contiguous and array.flags.aligned:
         return array
     return array.copy(order="C")
+
+
+def disagreement(binding: Binding, array: Array, counted: Mapping[int, int]) -> InputError:
+    """Inputs that grow together have not grown by the same."""
+    rows = counted[binding.counter]
+    return InputError(
+        f"input {binding.name!r} does not fit those before it, which are for {rows} rows in caches",
+        binding.name,
+        extents(binding.grown(counted)),
+        extents(array.shape),
+    )
 
 
 def misfit(binding: Binding, array: Array | None) -> InputError:

@@ -70,6 +70,7 @@ class Fuse(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         network = network_of(op)
+        _erase_dead(network.body.block)
         for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
             _outline(op, group, f"k{number}")
         _erase_dead(network.body.block)
@@ -236,7 +237,7 @@ def _docs(operations: Iterable[Operation]) -> list[str]:
 def _erase_dead(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if (
-            isinstance(op, (*_MEMORY, FillOp))
+            isinstance(op, (*_MEMORY, FillOp, CodeOp))
             and op.results
             and not any(r.uses for r in op.results)
         ):

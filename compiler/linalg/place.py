@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.copying import copying
 from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root
+from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
 
@@ -279,7 +279,7 @@ class Placement:
         if isinstance(value, BlockArgument):
             number = value.index
         size = element_bytes(element_of(value))
-        root = Root(kind, prod(shape), size, number, value)
+        root = Root(kind, elements_of(shape), size, number, value)
         self.roots.append(root)
         return Place(root, 0, contiguous(shape))
 

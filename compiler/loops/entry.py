@@ -34,6 +34,7 @@ from xdsl.dialects.llvm import CallIntrinsicOp, LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.plan import elements_of
 from ncc.dialects import rt
 
 index = IndexType()
@@ -96,7 +97,7 @@ def _bytes(type: MemRefType[Attribute]) -> int:
         size = 8
     else:
         raise CompilerBug(f"memory of {element}")
-    return type.element_count() * size
+    return elements_of(type.get_shape()) * size
 
 
 def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:

@@ -16,23 +16,37 @@ becomes
 
 Arguments are the network's inputs in the order of the file. A layer that only hands its operand on
 vanishes; the layer's name is left in the `doc` of its computations. A result whose rows only the
-run counts becomes one with room for the most there can be.
+run counts becomes one with room for the most there can be. An input or output that grows from run
+to run becomes a row of elements, and `growing` keeps its type; the run tells in one more argument
+what they have grown to.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
@@ -62,16 +76,16 @@ def expand_network(network: Network) -> FuncOp:
     inferred or an expansion does not have the shape that was.
     """
     inputs = network.inputs
-    block = Block(arg_types=[value.type for value in inputs.values()])
-    tensors: dict[SSAValue, Tensor] = {
-        value: Tensor(argument, _shape(value))
-        for value, argument in zip(inputs.values(), block.args, strict=True)
-    }
+    block = Block(arg_types=[_argument_type(value) for value in inputs.values()])
+    tensors: dict[SSAValue, Tensor] = {}
     for value, argument in zip(inputs.values(), block.args, strict=True):
+        tensors[value] = Tensor(argument, _shape(value))
         argument.name_hint = value.name_hint
+    counters = _counters(block, tensors.values())
     for layer in network.layers:
         if not isinstance(layer, InputOp):
-            expanded = _expand(layer, block, [tensors[operand] for operand in layer.operands])
+            builder = Builder(block, _name_of(layer), counters)
+            expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
             tensors.update(zip(layer.results, expanded, strict=True))
     results = [tensors[value].value for value in network.outputs.values()]
     block.add_op(ReturnOp(*results))
@@ -79,13 +93,39 @@ def expand_network(network: Network) -> FuncOp:
     function = FuncOp(network.function.sym_name.data, types, Region(block))
     function.attributes.update(network.function.attributes)
     function.attributes["inputs"] = ArrayAttr([StringAttr(name) for name in inputs])
+    named = {**inputs, **network.outputs}
+    growing = {name: v.type for name, v in named.items() if growing_axis(_shape(v)) is not None}
+    if growing:
+        function.attributes[GROWING] = DictionaryAttr(growing)
     return function
 
 
-def _expand(layer: Layer, block: Block, operands: list[Tensor]) -> list[Tensor]:
-    name = layer.layer_name or layer.LAYER.type
+def _argument_type(value: SSAValue) -> Attribute:
+    """The type of an input; one that grows is as many elements as there are, in numpy's order."""
+    grows = growing_axis(_shape(value)) is not None
+    return TensorType(element_of(value), [DYNAMIC_INDEX]) if grows else value.type
+
+
+def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
+    """The last argument, where extents of inputs grow: what the run counts."""
+    grown = [n.counter for x in inputs for n in x.shape if isinstance(n, Growing)]
+    if not grown:
+        return None
+    shape = (max(grown) + 1,)
+    argument = block.insert_arg(TensorType(i64, shape), len(block.args))
+    argument.name_hint = "counters"
+    return Tensor(argument, shape)
+
+
+def _name_of(layer: Layer) -> str:
+    """What reports call a layer."""
+    return layer.layer_name or layer.LAYER.type
+
+
+def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
+    name = _name_of(layer)
     try:
-        expanded = layer.expand_all(Builder(block, name), operands)
+        expanded = layer.expand_all(builder, operands)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
     shapes = [_shape(result) for result in layer.results]

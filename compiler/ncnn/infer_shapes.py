@@ -20,7 +20,7 @@ Needs: layers whose params are checked.  Breaks: nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +34,7 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
 from ncc.dialects.element import element_of
+from ncc.dialects.growing import Growing, growing_axis
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Layer,
@@ -43,8 +44,8 @@ from ncc.dialects.ncnn.layer import (
     shape_of,
     tensor_type,
 )
-from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.ncnn.network import Network, caches, growing_inputs
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 
 LONGEST_CHAIN = 6
@@ -90,13 +91,15 @@ def infer_shapes(
     """
     asked = dict(input_shapes or {})
     network = Network.of(module)
+    growing, emptied = growing_inputs(network), caches(network)
     for name, shape in asked.items():
         if name not in network.inputs:
             raise InputError.unknown_name("input", name, network.inputs)
-        if not shape or any(extent is not None and extent <= 0 for extent in shape):
+        least = 0 if name in emptied else 1
+        if not shape or any(extent is not None and extent < least for extent in shape):
             raise InputError(f"the shape of input {name!r} cannot be {_shown(shape)}", name)
     elements = input_types(module, types)
-    problems = _Inference(asked, elements, network.source).run(network)
+    problems = _Inference(asked, elements, network.source, growing).run(network)
     if problems:
         raise ModelError(problems)
 
@@ -108,6 +111,8 @@ class _Inference:
     asked: Mapping[str, OpenShape]
     elements: Mapping[str, Attribute]
     source: str | None
+    growing: Collection[str]
+    counters: int = 0
 
     def run(self, network: Network) -> list[Problem]:
         problems: list[Problem] = []
@@ -126,16 +131,20 @@ class _Inference:
 
     def _infer(self, op: Layer) -> None:
         if isinstance(op, InputOp):
-            for name, result in zip(op.blob_names, op.results, strict=True):
-                known = shape_of(result)
-                shape = _settled(name, self.asked[name]) if name in self.asked else known
-                _set_type(result, self.elements[name], shape)
+            self._infer_input(op)
+            return
+        if isinstance(op, SplitOp) and shape_of(op.operands[0]) is None:
+            return  # told by who reads it
+        if op.growing():
+            self._complete(op)
         shapes = []
-        for operand in op.operands:
+        for position, operand in enumerate(op.operands):
             shape = shape_of(operand)
             if shape is None:
                 raise CompilerBug(f"an operand of {describe(op)} has no shape", InferShapes.name)
-            if DYNAMIC_INDEX in shape and not op.READS_COUNTED:
+            counted = DYNAMIC_INDEX in shape and not op.READS_COUNTED
+            grown = growing_axis(shape) is not None and position not in op.growing()
+            if counted or (grown and not isinstance(op, SplitOp)):
                 raise Unsupported(
                     f"{op.LAYER.type} of a value whose extents only the run knows",
                     how="let the network end there: ask for that value as an output",
@@ -147,6 +156,35 @@ class _Inference:
         elements = op.element_types_all([element_of(operand) for operand in op.operands])
         for result, element, shape in zip(op.results, elements, inferred, strict=True):
             _set_type(result, element, shape)
+
+    def _infer_input(self, op: InputOp) -> None:
+        """Each result has the shape asked for, or its own, or waits for who reads it."""
+        for k, (name, result) in enumerate(zip(op.blob_names, op.results, strict=True)):
+            asked = self.asked.get(name)
+            if asked is None and shape_of(result) is None:
+                stated = op.stated
+                waits = stated is None or None in stated
+            else:
+                waits = asked is not None and None in asked
+            shape: Shape | None
+            if waits and name in self.growing:
+                shape = None
+            else:
+                shape = op.shape_of_result(k) if asked is None else _settled(name, asked)
+            _set_type(result, self.elements[name], shape)
+
+    def _complete(self, op: Layer) -> None:
+        """Tell the inputs that wait for this layer what they are."""
+        shapes = [shape_of(operand) for operand in op.operands]
+        completed = op.complete(shapes, self.counters)
+        for operand, before, shape in zip(op.operands, shapes, completed, strict=True):
+            if before is None and shape is not None:
+                _set_all(operand, shape)
+                axis = growing_axis(shape)
+                if axis is not None:
+                    grows = shape[axis]
+                    assert isinstance(grows, Growing)
+                    self.counters = max(self.counters, grows.counter + 1)
 
     def _problem(self, op: Layer, error: LayerError) -> Problem:
         chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
@@ -210,7 +248,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     if len(inferred) != len(op.results):
         raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")
     for shape in inferred:
-        if any(extent <= 0 and extent != DYNAMIC for extent in shape):
+        if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
             raise LayerError(f"nothing is left: the result would be {_shown(shape)}")
     return inferred
 
@@ -248,6 +286,19 @@ def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:
     kind = UnrankedTensorType(element) if shape is None else tensor_type(element, shape)
     if value.type != kind:
         Rewriter.replace_value_with_new_type(value, kind)
+
+
+def _set_all(value: SSAValue, shape: Shape) -> None:
+    """Give a shape to a value, to what it is a copy of, and to all copies."""
+    source = value
+    while isinstance(source.owner, SplitOp):
+        source = source.owner.operands[0]
+    copies = [source]
+    for copy in copies:
+        _set_type(copy, element_of(copy), shape)
+        for use in copy.uses:
+            if isinstance(use.operation, SplitOp):
+                copies += use.operation.results
 
 
 def _shown(shape: OpenShape) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Generic, TypeVar
 
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
+from ncc.dialects.growing import Growing
+from ncc.dialects.ncnn.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -110,6 +113,11 @@ class Heads:
         outer, inner, features = self.x.shape
         return (inner, outer, features) if self.rows_outside else (outer, inner, features)
 
+    def outside(self, b: Builder) -> Tensor:
+        """The tensor with heads outside."""
+        h, r, e = b.loops_of(self.shape)
+        return b.map((h, r, e), self.cell(h, r, e)) if self.rows_outside else self.x
+
     def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
         """One number."""
         at = (row, head, feature) if self.rows_outside else (head, row, feature)
@@ -145,8 +153,77 @@ def _masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Te
     return b.map((h, s, t), value)
 
 
+@dataclass(frozen=True)
+class Growth:
+    """What a run adds to caches: `rows` of query ask `keys` more; (heads, features) of each."""
+
+    rows: int
+    keys: int
+    of_keys: tuple[int, int]
+    of_values: tuple[int, int]
+
+
+class Attention(Layer):
+    """What attention layers share: a mask, and keys and values of earlier runs, behind the rest.
+
+    Caches are (heads, rows, features) and results as well. Those that nobody gives a shape grow
+    from run to run in one compilation, and the mask over them does.
+    """
+
+    attn_mask = integer(5)
+    kv_cache = integer(7)
+
+    def check(self) -> None:
+        wanted = 3 if self.kv_cache else 1
+        if len(self.results) != wanted:
+            raise LayerError(
+                f"{len(self.results)} outputs: with kv_cache {self.kv_cache} there are {wanted}"
+            )
+
+    def given(self, inputs: Sequence[T]) -> Operands[T]:
+        """The inputs by their meaning."""
+        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
+
+    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+        """What a run adds to the caches; None where query, key and value do not tell."""
+        raise NotImplementedError
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether caches may grow within one compilation."""
+        raise NotImplementedError
+
+    def caches(self) -> tuple[int, ...]:
+        count = len(self.operands)
+        return (count - 2, count - 1) if self.kv_cache else ()
+
+    def growing(self) -> tuple[int, ...]:
+        if not self.kv_cache or not self.can_grow:
+            return ()
+        return tuple(range(len(self.operands) - 2 - bool(self.attn_mask), len(self.operands)))
+
+    def complete(self, shapes: Sequence[Shape | None], counter: int) -> list[Shape | None]:
+        x = self.given(shapes)
+        growth = self.growth(x)
+        if growth is None:
+            given = ", ".join(map(str, (x.query, x.key, x.value)))
+            raise LayerError(f"{given} of query, key and value do not tell the shapes of caches")
+        past: int = Growing(counter)
+        if x.mask is not None:
+            past = x.mask[-1] - growth.keys
+        for cache in (x.past_key, x.past_value):
+            if cache is not None:
+                past = 0 if 0 in cache else cache[1]
+        completed = list(shapes)
+        caches = [(heads, past, features) for heads, features in (growth.of_keys, growth.of_values)]
+        wanted = [(growth.rows, past + growth.keys)] * bool(self.attn_mask) + caches
+        for position, shape in zip(self.growing(), wanted, strict=True):
+            completed[position] = completed[position] or shape
+        return completed
+
+
 @layer("SDPA", inputs=(3, 6), outputs=(1, 3))
-class SDPAOp(Layer):
+class SDPAOp(Attention):
     """softmax(scale * q k^T + mask) v of each head: (heads, rows, features).
 
     Heads of the query that are a multiple of those of key and value share them in their order.
@@ -155,9 +232,7 @@ class SDPAOp(Layer):
     itself hands out as keys is blocked for its own kernels.)
     """
 
-    attn_mask = integer(5)
     scale = real(6)
-    kv_cache = integer(7)
     int8_scale_term = integer(18)
 
     def check(self) -> None:
@@ -167,11 +242,19 @@ class SDPAOp(Layer):
                 f"{len(self.operands)} inputs: with attn_mask {self.attn_mask} and kv_cache "
                 f"{self.kv_cache} there are {wanted}"
             )
-        check_results(self, bool(self.kv_cache))
+        super().check()
 
-    def given(self, inputs: Sequence[T]) -> Operands[T]:
-        """The inputs by their meaning."""
-        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
+    @property
+    def can_grow(self) -> bool:
+        return not self.int8_scale_term
+
+    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+        if x.query is None or x.key is None or x.value is None:
+            return None
+        if not len(x.query) == len(x.key) == len(x.value) == 3:
+            return None
+        groups, keys, features = x.key
+        return Growth(x.query[1], keys, (groups, features), (groups, x.value[2]))
 
     def factor(self, features: int) -> float:
         """What the products of query and key are multiplied by."""
@@ -209,18 +292,14 @@ class SDPAOp(Layer):
     def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         require_float(self)
         x = self.given(inputs)
-        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
         scale = self.factor(x.query.shape[2])
+        if x.past_key is not None and x.past_value is not None and x.past_key.grows:
+            past, new = (x.past_key, x.past_value), (x.key, x.value)
+            mixed = attended_growing(b, x.query, past, new, x.mask, scale)
+            return [mixed, *map(partial(grown, b), past, new)]
+        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
         mixed = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
         return [mixed, keys, values][: len(self.results)]
-
-
-def check_results(op: Layer, cache: bool) -> None:
-    """Raise LayerError unless the caches are results where there are any."""
-    if len(op.results) != (3 if cache else 1):
-        raise LayerError(
-            f"{len(op.results)} outputs: with a cache there are three, without one there is one"
-        )
 
 
 @layer("RotaryEmbed", inputs=3)

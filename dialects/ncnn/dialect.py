@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from ncc.dialects.growing import GrowingAttr
 from ncc.dialects.ncnn.canonicalize import chains as chains
 from ncc.dialects.ncnn.canonicalize import identities as identities
 from ncc.dialects.ncnn.canonicalize import neutral as neutral
@@ -14,4 +15,4 @@ from ncc.dialects.ncnn.canonicalize import whole as whole
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
-NCNN = Dialect("ncnn", [*LAYERS.values(), ConstantOp], [WeightAttr])
+NCNN = Dialect("ncnn", [*LAYERS.values(), ConstantOp], [WeightAttr, GrowingAttr])

@@ -68,6 +68,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import BLOB_ELEMENTS, name_of
+from ncc.dialects.growing import Growing, GrowingAttr
 from ncc.dialects.weight import Array, Shape, WeightAttr
 
 __all__ = [
@@ -384,6 +385,21 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """
         return f32
 
+    def caches(self) -> tuple[int, ...]:
+        """The operands that hold what earlier runs left: they may be empty."""
+        return ()
+
+    def growing(self) -> tuple[int, ...]:
+        """The operands that may grow from run to run: caches, and a mask over what they hold."""
+        return ()
+
+    def complete(self, shapes: Sequence[Shape | None], counter: int) -> list[Shape | None]:
+        """Shapes for the operands of `growing` that have none yet, by those of the others.
+
+        `counter` is one that nobody uses, for an extent that nothing is known of.
+        """
+        return list(shapes)
+
     def reference(self, *inputs: Any, **_: Any) -> Array | Sequence[Array]:
         """The results as numpy computes them. One result: an array. Several: a list."""
         raise NotImplementedError(f"{self.name} has no reference")
@@ -492,10 +508,16 @@ def _range(count: Count) -> tuple[int, int | None]:
 
 
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
-    """The type of a value; an extent of `DYNAMIC` is one that only the run knows."""
-    return TensorType(element, [DYNAMIC_INDEX if n == DYNAMIC else n for n in shape])
+    """The type of a value; an extent of `DYNAMIC`, or one that grows, only the run knows."""
+    grows = [n for n in shape if isinstance(n, Growing)]
+    known = [DYNAMIC_INDEX if n == DYNAMIC or n in grows else n for n in shape]
+    return TensorType(element, known, *map(GrowingAttr, grows))
 
 
 def shape_of(value: SSAValue) -> Shape | None:
     """The shape of a value, or None while it is not known."""
-    return value.type.get_shape() if isinstance(value.type, TensorType) else None
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        return None
+    growing = kind.encoding
+    return growing.fill(kind.get_shape()) if isinstance(growing, GrowingAttr) else kind.get_shape()

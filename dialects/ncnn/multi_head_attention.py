@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
-from typing import TypeVar
 
 import numpy as np
 
 from ncc.dialects.ncnn.attention import (
+    Attention,
+    Growth,
     Heads,
     Operands,
     appended,
@@ -18,7 +20,6 @@ from ncc.dialects.ncnn.attention import (
     attended_array,
     cached_rows,
     check_mask,
-    check_results,
 )
 from ncc.dialects.ncnn.block_quantization import (
     BlockQuantization,
@@ -26,10 +27,10 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns,
     scale_columns_array,
 )
+from ncc.dialects.ncnn.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
     Shape,
     Tensor,
@@ -41,8 +42,6 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
 from ncc.dialects.ncnn.window import check_positive
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def _vector(
 
 
 @layer("MultiHeadAttention", inputs=(1, 6), outputs=(1, 3))
-class MultiHeadAttentionOp(Layer):
+class MultiHeadAttentionOp(Attention):
     """out(concat over heads of softmax(scale * Q K^T + mask) V), Q, K and V affine in the inputs.
 
     Inputs are (rows, features): q is k is v; or q, and k is v; or q, k and v. With attn_mask a mask
@@ -123,9 +122,7 @@ class MultiHeadAttentionOp(Layer):
     weight_data_size = integer(2)
     kdim = integer(3, "embed_dim")
     vdim = integer(4, "embed_dim")
-    attn_mask = integer(5)
     scale = real(6, "usual_scale")
-    kv_cache = integer(7)
     quantize_term = integer(18)
 
     q_weight_data = _matrix("embed_dim", "qdim")
@@ -193,11 +190,17 @@ class MultiHeadAttentionOp(Layer):
                 f"{len(self.operands)} inputs: with attn_mask {self.attn_mask} and kv_cache "
                 f"{self.kv_cache} there are {least} to {least + 2}"
             )
-        check_results(self, bool(self.kv_cache))
+        super().check()
 
-    def given(self, inputs: Sequence[T]) -> Operands[T]:
-        """The inputs by their meaning."""
-        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
+    @property
+    def can_grow(self) -> bool:
+        return self.appends and not self.is_int8
+
+    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+        if x.query is None or len(x.query) != 2:
+            return None
+        sizes = (self.num_heads, self.features)
+        return Growth(x.query[0], x.query[0], sizes, sizes)
 
     @property
     def appends(self) -> bool:
@@ -270,10 +273,17 @@ class MultiHeadAttentionOp(Layer):
         asked = self.affine("q").expand(b, x.query)
         at = b.loops_of(asked.shape)
         asked = b.map(at, asked[at] * self.scale)
+        if x.past_key is not None and x.past_value is not None and x.past_key.grows:
+            past = (x.past_key, x.past_value)
+            new = [self._split(b, self.affine(k).expand(b, x.query)).outside(b) for k in "kv"]
+            q = self._split(b, asked).outside(b)
+            mixed = attended_growing(b, q, past, (new[0], new[1]), x.mask)
+            y = self._joined(b, Heads(mixed))
+            return [y, *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
         values = self._kept(b, x.past_value, "v", x.value)
         mixed = attended(b, self._split(b, asked), keys, values, x.mask)
-        y = self.affine("out").expand(b, b.collapse(mixed, [[0], [1, 2]]))
+        y = self._joined(b, Heads(mixed, rows_outside=True))
         return [y, keys.x, values.x][: len(self.results)]
 
     def _require_float(self) -> None:
@@ -287,8 +297,14 @@ class MultiHeadAttentionOp(Layer):
         made = self._split(b, self.affine(name).expand(b, rows))
         if past is None:
             return made
-        h, r, e = b.loops_of(made.shape)
-        return Heads(appended(b, past, b.map((h, r, e), made.cell(h, r, e))))
+        return Heads(appended(b, past, made.outside(b)))
+
+    def _joined(self, b: Builder, mixed: Heads) -> Tensor:
+        """The result of what all heads have mixed."""
+        heads, rows, features = mixed.shape
+        r, h, e = b.loops_of((rows, heads, features))
+        x = mixed.x if mixed.rows_outside else b.map((r, h, e), mixed.cell(h, r, e))
+        return self.affine("out").expand(b, b.collapse(x, [[0], [1, 2]]))
 
     def _split(self, b: Builder, x: Tensor) -> Heads:
         """(rows, embed_dim) as the rows of heads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.ncnn.layer import Layer, text_of
-from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,27 @@ class Network:
             if path is not None:
                 return text_of(path)
         return None
+
+
+def growing_inputs(network: Network) -> set[str]:
+    """The inputs that may grow from run to run, by name."""
+    return _read_as(network, lambda layer: layer.growing())
+
+
+def caches(network: Network) -> set[str]:
+    """The inputs that may be empty, by name."""
+    return _read_as(network, lambda layer: layer.caches())
+
+
+def _read_as(network: Network, positions: Callable[[Layer], Collection[int]]) -> set[str]:
+    """The inputs of which every reader, behind Splits, has them at one of its positions."""
+
+    def read_so(value: SSAValue) -> bool:
+        return bool(value.uses) and all(
+            all(map(read_so, use.operation.results))
+            if isinstance(use.operation, SplitOp)
+            else isinstance(use.operation, Layer) and use.index in positions(use.operation)
+            for use in value.uses
+        )
+
+    return {name for name, value in network.inputs.items() if read_so(value)}

@@ -46,7 +46,7 @@ class InputOp(Layer):
 
     def infer(self) -> list[Shape]:
         """The shapes that the results already have, else the one that the params say."""
-        return [self._shape(k) for k in range(len(self.results))]
+        return [self.shape_of_result(k) for k in range(len(self.results))]
 
     @property
     def stated(self) -> OpenShape | None:
@@ -60,7 +60,8 @@ class InputOp(Layer):
         """Those that the results already have."""
         return [element_of(result) for result in self.results]
 
-    def _shape(self, k: int) -> Shape:
+    def shape_of_result(self, k: int) -> Shape:
+        """The shape that a result already has, else the one that the params say."""
         known = shape_of(self.results[k])
         if known is not None:
             return known

@@ -175,7 +175,7 @@ def test_what_is_not_known_is_shown_as_a_question(model: LateModel, branches: Pa
         (image(8, 8), "expected float32 3x?x?, found float32 8x8"),
         (image(3, 8, 8).astype(np.float64), "expected float32 3x?x?, found float64 3x8x8"),
         ("text", "expected float32 3x?x?, found a str"),
-        (image(3, 0, 8), "expected 1 to 4 positive extents, found (3, 0, 8)"),
+        (image(3, 0, 8), "the shape of input 'data' cannot be 3x0x8"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(branches: Path, x: Any, said: str) -> None:

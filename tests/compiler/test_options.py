@@ -43,7 +43,7 @@ def test_options_do_not_change() -> None:
         ({"precision": "bf16"}, Unsupported, "'bf16'"),
         ({"target": "sparc"}, Unsupported, "avx2"),
         ({"input_shapes": {"data": ()}}, InputError, "'data'"),
-        ({"input_shapes": {"data": (3, 0)}}, InputError, "1 to 4 positive extents"),
+        ({"input_shapes": {"data": (3, -1)}}, InputError, "1 to 4 positive extents"),
         ({"input_shapes": {"data": (1, 2, 3, 4, 5)}}, InputError, "1 to 4 positive extents"),
     ],
 )

@@ -125,6 +125,12 @@ def rewrite(path: Path, **changes: Any) -> None:
     archive.write_archive(path, views, frozenset())
 
 
+def a_binding(**fields: Any) -> dict[str, Any]:
+    """An input or output as the manifest has it."""
+    plain = {"name": "x", "shape": [1], "dtype": "int8", "dynamic": False}
+    return {**plain, "axis": -1, "counter": -1, **fields}
+
+
 def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
     """What is missing, and for which target to recompile; the file can still be looked into."""
     rewrite(saved, features=["sse2", "avx99", "amx_magic"], target="future")
@@ -139,7 +145,7 @@ def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
 def test_another_format_version_is_refused(saved: Path) -> None:
     """Newer and older, with both numbers."""
     rewrite(saved, version=artifact.FORMAT_VERSION + 1)
-    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 2; this one reads 1\)"):
+    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 3; this one reads 2\)"):
         Artifact.load(saved)
     rewrite(saved, version=0)
     with pytest.raises(ArtifactError, match="by an older ncc"):
@@ -166,13 +172,18 @@ def test_another_format_version_is_refused(saved: Path) -> None:
         ({"inputs": [{"name": "x", "shape": [-1], "dtype": "float32", "dynamic": False}]}, "range"),
         ({"inputs": [{"name": "x", "shape": [1], "dtype": "O", "dynamic": False}]}, "dtype 'O'"),
         (
-            {"inputs": [{"name": "x", "shape": [1 << 40] * 3, "dtype": "int8", "dynamic": False}]},
+            {"inputs": [a_binding(shape=[1 << 40] * 3)]},
             "shape of 'x' in the manifest is impossible",
         ),
         (
-            {"outputs": [{"name": "x", "shape": [], "dtype": "int8", "dynamic": True}]},
+            {"outputs": [a_binding(shape=[], dynamic=True)]},
             "shape of 'x' in the manifest is impossible",
         ),
+        ({"inputs": [a_binding(axis=1, counter=0)]}, "shape of 'x' in the manifest is impossible"),
+        ({"inputs": [a_binding(axis=0)]}, "shape of 'x' in the manifest is impossible"),
+        ({"inputs": [a_binding(axis=-2)]}, "axis in the manifest is out of range"),
+        ({"inputs": [a_binding(axis=0, counter=1)]}, "do not tell what its outputs grow by"),
+        ({"outputs": [a_binding(axis=0, counter=0)]}, "do not tell what its outputs grow by"),
     ],
 )
 def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: str) -> None:

@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.convolution import ConvolutionOp
 from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp, SplitOp
 from ncc.dialects.ncnn.reshape import FlattenOp
 from ncc.dialects.weight import Random, Weights
 from ncc.runtime.errors import InputError
@@ -152,7 +152,7 @@ def test_nobody_reads_what_the_run_counts(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(FlattenOp, "infer", lambda self, x: (DYNAMIC,))
     x = data(w=10)
     flat = FlattenOp.make(x.results, name="flat", blobs=["f"])
-    module = network([x, flat, SplitOp.make(flat.results, name="s", blobs=["y"])], ["y"])
+    module = network([x, flat, DropoutOp.make(flat.results, name="s", blobs=["y"])], ["y"])
     with pytest.raises(Unsupported, match="layer 's'.*only the run knows"):
         infer_shapes(module)
 

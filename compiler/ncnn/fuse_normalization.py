@@ -90,8 +90,9 @@ def _mean(value: SSAValue) -> Mean | None:
         return Mean(op.operands[0], PLANES, (op, *views)) if planes else None
     if not isinstance(op, ReductionOp) or op.operation != MEAN or op.coeff != 1 or not op.keepdims:
         return None
-    shape = shape_of(op.operands[0])
-    return None if shape is None else Mean(op.operands[0], tuple(op.reduced(len(shape))), (op,))
+    shape = shape_of(op.operands[0]) or ()
+    axes = tuple(op.reduced(len(shape))) if shape else ()
+    return Mean(op.operands[0], axes, (op,)) if axes else None
 
 
 def _squared(op: object) -> SSAValue | None:

@@ -47,6 +47,7 @@ class ReductionOp(Layer):
     | 10              | exp    | sum     | ln                                |
 
     A vector is always reduced. Without `keepdims` the reduced axes are gone; [1] remains of all.
+    Where there is no axis to reduce, each cell is folded by itself.
     """
 
     operation = integer(0)
@@ -66,15 +67,14 @@ class ReductionOp(Layer):
                 raise LayerError(f"axis {axis} is out of range for any rank", "axes")
 
     def reduced(self, rank: int) -> list[int]:
-        """The axes that are folded, ascending."""
+        """The axes that are folded, ascending; those that only a higher rank has are not."""
         if self.reduce_all or rank == 1:
             return list(range(rank))
-        return sorted({resolve_axis(axis, rank, "axes") for axis in self.axes})
+        named = {axis + rank if axis < 0 else axis for axis in self.axes}
+        return sorted(named & {*range(rank)})
 
     def infer(self, x: Shape) -> Shape:
         reduced = self.reduced(len(x))
-        if not reduced:
-            raise LayerError(f"no axis of {x} is reduced: reduce_all is 0 and axes is empty")
         if self.keepdims:
             return tuple(1 if k in reduced else n for k, n in enumerate(x))
         return tuple(n for k, n in enumerate(x) if k not in reduced) or (1,)

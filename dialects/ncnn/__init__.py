@@ -27,4 +27,5 @@ from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
 from ncc.dialects.ncnn import roi_align as roi_align
 from ncc.dialects.ncnn import scan as scan
+from ncc.dialects.ncnn import spectrum as spectrum
 from ncc.dialects.ncnn import unary as unary

@@ -80,9 +80,10 @@ def test_there_and_back(n_fft: int, normalized: int, onesided: int, check_layer:
     frame = {"n_fft": n_fft, "hoplen": 3, "window_type": 2, "normalized": normalized}
     x = signal(n_fft + 3 * 6)
     (spectra,) = check_layer("Spectrogram", {**frame, "onesided": onesided}, [x])
-    border = n_fft % 2  # of an odd frame, the value behind the last half is not cut off
     (y,) = check_layer("InverseSpectrogram", frame, [spectra])
-    np.testing.assert_allclose(y[: len(x) - border, 0], x[: len(x) - border], atol=1e-5)
+    count = min(len(x), len(y))
+    assert count > len(x) - frame["hoplen"]
+    np.testing.assert_allclose(y[:count, 0], x[:count], atol=1e-5)
     np.testing.assert_allclose(y[:, 1], 0, atol=1e-5)
     for returns in (1, 2):
         (part,) = check_layer("InverseSpectrogram", {**frame, "returns": returns}, [spectra])

@@ -21,7 +21,6 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
     is_private,
-    producer,
     set_params,
 )
 from ncc.dialects.ncnn.convolution import ConvolutionLayer
@@ -59,8 +58,8 @@ class FoldPadding(LayerPattern):
     """layer(Padding(x)) = layer(x) with the pads."""
 
     def look(self, op: Layer) -> Match | None:
-        padding = producer(op, PaddingOp)
-        return None if padding is None else (padding, op)
+        padding = op.operands[0].owner
+        return (padding, op) if isinstance(padding, PaddingOp) else None
 
     def become(self, rewriter: PatternRewriter, *layers: Layer) -> None:
         padding, op = layers[-2:]

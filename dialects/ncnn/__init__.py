@@ -6,14 +6,17 @@ from ncc.dialects.ncnn import attention as attention
 from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
 from ncc.dialects.ncnn import convolution_nd as convolution_nd
+from ncc.dialects.ncnn import deformable as deformable
 from ncc.dialects.ncnn import detection as detection
 from ncc.dialects.ncnn import einsum as einsum
 from ncc.dialects.ncnn import gemm as gemm
+from ncc.dialects.ncnn import grid_sample as grid_sample
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import multi_head_attention as multi_head_attention
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
+from ncc.dialects.ncnn import patches as patches
 from ncc.dialects.ncnn import placement as placement
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling

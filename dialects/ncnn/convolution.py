@@ -40,6 +40,7 @@ from ncc.dialects.ncnn.window import (
     convolution_pads,
     output_sizes,
     padded_shape,
+    tap_places,
     windows_of,
 )
 
@@ -67,11 +68,8 @@ def spread_out(x: Array, w: Array, windows: Sequence[Window], sizes: Shape) -> A
     parts = parts.reshape(group * outputs, *w.shape[3:], *x.shape[1:])
     y = np.zeros((group * outputs, *sizes), np.float32)
     for tap in product(*(range(w.kernel) for w in windows)):
-        places = [
-            slice(k * w.dilation, k * w.dilation + (n - 1) * w.stride + 1, w.stride)
-            for k, w, n in zip(tap, windows, x.shape[1:], strict=True)
-        ]
-        np.moveaxis(y, 0, -1)[tuple(places)] += np.moveaxis(parts, 0, -1)[tap]
+        places = tap_places(tap, windows, x.shape[1:])
+        np.moveaxis(y, 0, -1)[places] += np.moveaxis(parts, 0, -1)[tap]
     return y
 
 

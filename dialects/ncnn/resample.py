@@ -27,12 +27,10 @@ from ncc.dialects.ncnn.layer import (
     real,
     string,
 )
+from ncc.dialects.ncnn.sampling import cubic_kernel
 from ncc.dialects.scalar import Scalar
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)
-
-CUBIC_A = -0.75
-"""The slope of the cubic kernel at distance 1."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Sweep:
         """
         places = self._places()
         whole = np.floor(places)
-        weights = np.stack([_cubic_kernel(places - whole - k) for k in (-1, 0, 1, 2)])
+        weights = np.stack([cubic_kernel(places - whole - k) for k in (-1, 0, 1, 2)])
         cells = whole.astype(np.int64) + np.arange(-1, 3)[:, None]
         return np.clip(cells, 0, self.n - 1), weights.astype(np.float32)
 
@@ -87,14 +85,6 @@ class Sweep:
         if resize_type == NEAREST:
             return self.nearest()[None], np.ones((1, self.out), np.float32)
         return self.linear() if resize_type == BILINEAR else self.cubic()
-
-
-def _cubic_kernel(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Keys' cubic convolution kernel with slope a, https://doi.org/10.1109/TASSP.1981.1163711."""
-    t = np.abs(distance)
-    near = ((CUBIC_A + 2) * t - (CUBIC_A + 3)) * t * t + 1
-    far = CUBIC_A * (((t - 5) * t + 8) * t - 4)
-    return np.where(t <= 1, near, far)
 
 
 def resample_array(x: Array, axis: int, sweep: Sweep, resize_type: int) -> Array:

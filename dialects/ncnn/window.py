@@ -106,6 +106,15 @@ def windows_of(x: Array, windows: Sequence[Window]) -> Array:
     return chosen
 
 
+def tap_places(
+    tap: Sequence[int], windows: Sequence[Window], outputs: Sequence[int]
+) -> tuple[slice, ...]:
+    """The cells that one tap of every window falls on, for so many windows along each axis."""
+    each = zip(tap, windows, outputs, strict=True)
+    starts = [(k * w.dilation, w.stride, n) for k, w, n in each]
+    return tuple(slice(start, start + (n - 1) * step + 1, step) for start, step, n in starts)
+
+
 @dataclass(frozen=True)
 class Adaptive:
     """Windows that divide an axis of `size` cells into `output` parts, which may overlap.

@@ -100,3 +100,16 @@ def test_borders_of_poolings(
         )
     )
     assert optimized(module) == (["fuse_padding_pooling"] if fires else [])
+
+
+def test_weights_that_are_inputs_stay(net: Any, optimized: Any) -> None:
+    """The borders go into the params, and the second operand is the weights as before."""
+    text = f"""
+        {lines(PADDED.format(""), "")}
+        Input w 0 1 w 0=3 1=3 11=3 2=6
+        Convolution y 2 1 p w y 19=1
+    """
+    module = net(text)
+    assert optimized(module) == [NAME]
+    layer = Network.of(module).layers[-1]
+    assert [value.name_hint for value in layer.operands] == ["x", "w"]

@@ -36,6 +36,7 @@ HOSTS = {
     "DeconvolutionDepthWise1D": ("0=9 1=2", "0=2 1=3 6=6 7=2"),
     "Deconvolution3D": ("0=5 1=4 11=3 2=2", "0=3 1=2 6=48"),
     "DeconvolutionDepthWise3D": ("0=5 1=4 11=3 2=2", "0=2 1=2 6=16 7=2"),
+    "DeformableConv2D": ("0=5 1=4 2=2", "0=3 1=3 6=54"),
     "InnerProduct": ("0=5 1=4 2=2", "0=3 2=120"),
 }
 ACTIVATIONS = [
@@ -53,9 +54,9 @@ ACTIVATIONS = [
 
 
 def test_all_hosts_are_tried() -> None:
-    """The table of hosts is that of the dialect, deformable convolution aside."""
+    """The table of hosts is that of the dialect."""
     hosts = {name for name, kind in LAYERS.items() if issubclass(kind, Activated)}
-    assert hosts - {"DeformableConv2D"} == set(HOSTS)
+    assert hosts == set(HOSTS)
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -63,7 +64,10 @@ def test_each_host_takes_each_activation(net: Any, optimized: Any, host: str) ->
     """ReLU, leaky or not, Clip, Sigmoid, Mish and HardSwish go in, with their params."""
     shape, params = HOSTS[host]
     for line, (kind, wanted) in LAYERS_OF.items():
-        module = net(f"Input x 0 1 x {shape}\n{host} c 1 1 x c {params}\n{line}")
+        text = f"Input x 0 1 x {shape}\n{host} c 1 1 x c {params}\n{line}"
+        if host == "DeformableConv2D":
+            text = "Input o 0 1 o 0=3 1=2 2=18\n" + text.replace("c 1 1 x", "c 2 1 x o")
+        module = net(text)
         assert optimized(module) == [f"fuse_{host.lower()}_activation"]
         layer = Network.of(module).layers[-1]
         assert isinstance(layer, Activated)
@@ -144,3 +148,17 @@ def test_layers_in_a_row_become_one(net: Any, optimized: Any) -> None:
     """)
     assert set(optimized(module)) == {"fuse_activation_activation"}
     assert [layer.LAYER.type for layer in Network.of(module).layers] == ["Input", "Clip"]
+
+
+@pytest.mark.parametrize("host", ["Convolution", "Deconvolution"])
+def test_hosts_whose_weights_are_inputs(net: Any, optimized: Any, host: str) -> None:
+    """The activation is a param of theirs all the same."""
+    dynamic = "19=1" if host == "Convolution" else "28=1"
+    module = net(f"""
+        Input x 0 1 x 0=5 1=4 2=2
+        Input w 0 1 w 0=3 1=3 11=2 2=2
+        {host} c 2 1 x w c {dynamic}
+        ReLU y 1 1 c y
+    """)
+    assert optimized(module) == [f"fuse_{host.lower()}_activation"]
+    assert len(Network.of(module).layers[-1].operands) == 2

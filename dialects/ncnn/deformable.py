@@ -1,0 +1,111 @@
+"""DeformableConv2D: a convolution whose taps are moved, each by an input of its own.
+
+It is two computations: every tap of every window read between the cells, a matrix product of that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.dialects.ncnn.filtering import Bank, Filtering, OnPlane
+from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
+from ncc.dialects.ncnn.sampling import (
+    frame,
+    interpolate,
+    interpolate_arrays,
+    linear_tap_arrays,
+    linear_taps,
+)
+from ncc.dialects.ncnn.window import Window, output_sizes, padded_shape
+from ncc.dialects.scalar import Scalar, clamp
+
+
+@layer("DeformableConv2D", inputs=(2, 3))
+class DeformableConv2DOp(OnPlane, Filtering):
+    """y[o, p] = act(bias[o] + sum over i, u of mask[u, p] * x[i, q[u, p]] * w[o, i, u]).
+
+    q[u, p] = p * stride + u * dilation - pad + offset[u, p], read bilinearly with zeros outside.
+    Inputs: x (c, h, w), the offsets (2 * taps, h', w'), of each tap that along h, then that along
+    w; and, if there are three, the mask (taps, h', w').
+    """
+
+    @property
+    def data_inputs(self) -> tuple[int, int]:
+        return 2, 3
+
+    def check(self) -> None:
+        super().check()
+        if min(cells for pad in self.pads for cells in pad) < 0:
+            raise LayerError("the pads of a DeformableConv2D are no codes", "pad_left")
+
+    def infer(self, *xs: Shape) -> Shape:
+        bank = self.bank(*xs)
+        shape = self.planes_of(xs[0], bank)
+        sizes = output_sizes(bank.windows, padded_shape(shape[1:], self.pads), "kernel")
+        taps = int(np.prod(bank.kernel))
+        for what, given, wanted in zip(("offsets", "mask"), xs[1:], (2 * taps, taps), strict=False):
+            if given != (wanted, *sizes):
+                raise LayerError(f"the {what} {given} are not {(wanted, *sizes)}")
+        return (bank.num_output, *sizes)
+
+    def reference(self, *xs: Array) -> Array:
+        shapes = [x.shape for x in xs]
+        bank, shape = self.bank(*shapes), self.infer(*shapes)
+        x = xs[0].reshape(self.planes_of(shapes[0], bank))
+        offsets = xs[1].reshape(*bank.kernel, 2, *shape[1:])
+        starts = [
+            _starts(window, count, before)
+            for window, count, (before, _) in zip(bank.windows, shape[1:], self.pads, strict=True)
+        ]
+        rows = starts[0][:, None, :, None] + offsets[:, :, 0]
+        columns = starts[1][None, :, None, :] + offsets[:, :, 1]
+        inside = (rows > -1) & (rows < x.shape[1]) & (columns > -1) & (columns < x.shape[2])
+        places = [np.where(inside, place, np.float32(-1)) for place in (rows, columns)]
+        cells = interpolate_arrays(x, [linear_tap_arrays(place) for place in places])
+        if len(xs) > 2:
+            cells = cells * xs[2].reshape(*bank.kernel, *shape[1:])
+        w, bias = self.filters_array(bank), self.bias_array()
+        y = w.reshape(shape[0], -1) @ cells.reshape(-1, shape[1] * shape[2])
+        y = y if bias is None else y + bias[:, None]
+        return self.activate_array(y.reshape(shape))
+
+    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+        shapes = [x.shape for x in xs]
+        bank, shape = self.bank(*shapes), self.infer(*shapes)
+        cells = self._cells(b, bank, shape[1:], *xs)
+        assert self.weight is not None
+        w = b.collapse(b.weight(self.weight), [[0], [1], [2, 3]])
+        init = self.spread_bias(b, bank, shape[1:])
+        o, y, z, i, u = b.loops("o y z i u")
+        term = cells[i, u, y, z] * w[o, i, u]
+        return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), bank)
+
+    def _cells(self, b: Builder, bank: Bank, sizes: Shape, *xs: Tensor) -> Tensor:
+        """What each tap reads, times the mask: (c, taps, h', w')."""
+        x = b.reshape(xs[0], self.planes_of(xs[0].shape, bank))
+        high, wide = bank.kernel
+        image = frame(b, x)
+        offsets = b.reshape(xs[1], (high, wide, 2, *sizes))
+        mask = None if len(xs) < 3 else b.reshape(xs[2], (high, wide, *sizes))
+        tables = [
+            b.table(_starts(window, count, before))
+            for window, count, (before, _) in zip(bank.windows, sizes, self.pads, strict=True)
+        ]
+        c, v, u, y, z = b.loops_of((x.shape[0], high, wide, *sizes))
+        places: list[Scalar] = [
+            tables[0][v, y] + offsets[v, u, 0, y, z],
+            tables[1][u, z] + offsets[v, u, 1, y, z],
+        ]
+        near = [clamp(place, -1.0, n) for place, n in zip(places, x.shape[1:], strict=True)]
+        cell = interpolate(image, b.index(c), [linear_taps(place) for place in near])
+        if mask is not None:
+            cell = cell * mask[v, u, y, z]
+        return b.collapse(b.map((c, v, u, y, z), cell), [[0], [1, 2], [3], [4]])
+
+
+def _starts(window: Window, count: int, before: int) -> NDArray[np.float32]:
+    """Where each tap of each of `count` windows looks before it is moved: (taps, windows)."""
+    taps = np.arange(window.kernel) * window.dilation
+    starts = np.arange(count) * window.stride - before
+    return np.add.outer(taps, starts).astype(np.float32)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
     AnyFloat,
     FloatAttr,
@@ -99,3 +100,15 @@ def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
     if not isinstance(element, AnyFloat):
         raise TypeError(f"{element} has no numbers")
     return FloatAttr(float(value), element)
+
+
+def to_bfloat16(x: NDArray[Any]) -> NDArray[np.uint16]:
+    """The bits of the nearest bfloat16, halves to the even one; NaN stays NaN."""
+    bits = np.asarray(x, np.float32, order="C").view(np.uint32)
+    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(x), (bits >> 16) | 0x40, nearest).astype(np.uint16)
+
+
+def from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The float32 of the bits of a bfloat16."""
+    return (np.asarray(bits, order="C").astype(np.uint32) << 16).view(np.float32)

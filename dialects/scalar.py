@@ -284,11 +284,6 @@ def binary(operation: type[Operation], x: Operand, y: Operand) -> Scalar:
     return _apply(operation, x, y)
 
 
-def round_away(x: Operand) -> Scalar:
-    """The nearest integer, halves away from zero (C's round)."""
-    return _apply(math.RoundOp, x)
-
-
 def convert(x: Scalar, type: Attribute) -> Scalar:
     """x as a value of another element type, in one step.
 
@@ -311,19 +306,14 @@ def conversion(source: Attribute, target: Attribute) -> type[Operation]:
     return arith.ExtFOp if _bits(target) > _bits(source) else arith.TruncFOp
 
 
+_BELOW_HALF = 0.49999997
+"""The largest float32 below a half: adding it, a sum is rounded up from the half itself on."""
+
+
 def saturated_int8(x: Scalar) -> Scalar:
-    """A float as int8: rounded, halves away from zero, and limited to [-127, 127]."""
-    return convert(clamp(round_away(x), -127.0, 127.0), i8)
-
-
-def same_bits(x: Scalar, type: Attribute) -> Scalar:
-    """The bits of x as a value of a type of the same width."""
-    return Apply(type, arith.BitcastOp, (x,))
-
-
-def shift_right(x: Scalar, bits: int) -> Scalar:
-    """An integer divided by 2**bits, rounded down."""
-    return Apply(x.type, arith.ShRSIOp, _alike(x, bits))
+    """A float as int8: rounded, halves away from zero, and limited to [-127, 127]; NaN is -127."""
+    limited = clamp(x, -127.0, 127.0)
+    return convert(limited + copy_sign(_BELOW_HALF, limited), i8)
 
 
 def _bits(type: Attribute) -> int:
@@ -333,9 +323,8 @@ def _bits(type: Attribute) -> int:
 
 
 def to_index(x: Scalar) -> Scalar:
-    """A non-negative float, truncated, as an index."""
-    whole = Apply(i32, arith.FPToSIOp, (x,))
-    return Apply(index, arith.IndexCastOp, (whole,))
+    """An integer, or a non-negative float truncated, as an index."""
+    return Apply(index, arith.IndexCastOp, (convert(x, i32),))
 
 
 def sigmoid(x: Scalar) -> Scalar:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from ncc.compiler import oracle
+from ncc.dialects.element import element_of_dtype, name_of
 from ncc.dialects.ncnn.layer import LAYERS, Array, ParamValue
 
 CASES = Path(__file__).parents[2] / "shared" / "cases"
@@ -91,7 +92,9 @@ class Case:
         return self.type == "MultiHeadAttention" and bool(self.params.get("kv_cache"))
 
     def _released(self, arrays: list[Array], first_cache: int) -> list[Array]:
-        """Recorded arrays in the layout of the release."""
+        """Recorded arrays in the layout of the release, the bits of float16 as its numbers."""
+        if self.type == "Cast" and 2 in (self.params["type_from"], self.params["type_to"]):
+            return [a.view(np.float16) if a.dtype == np.uint16 else a for a in arrays]
         if self._caches:
             heads = cast(int, self.params.get("num_heads", 1))
             split = [
@@ -179,6 +182,11 @@ class Batch:
             for n, case in enumerate(self.cases)
             for k, array in enumerate(case.inputs)
         }
+
+    @property
+    def input_types(self) -> dict[str, str]:
+        """The element types of the inputs by blob name."""
+        return {name: name_of(element_of_dtype(a.dtype)) for name, a in self.feeds.items()}
 
     @property
     def outputs(self) -> list[str]:

@@ -134,7 +134,7 @@ def packing_of(op: GenericOp) -> Packing | None:
     for value in view.captured:
         kept = _captured_reads(view, value, lane)
         reads[value] = Read.PACKED if kept else Read.PLAIN
-        if not kept and not whole:
+        if not kept and (not whole or lane in view.indexed):
             return None
     return Packing(axis, lane, frozenset(sums), reads)
 

@@ -53,9 +53,9 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
     if isinstance(op, arith.BitcastOp):
         return np.asarray(operands[0], order="C").view(dtype)
     if isinstance(op, arith.ExtFOp) and op.input.type == bf16:
-        return (operands[0].astype(np.uint32) << 16).view(np.float32).astype(dtype)
+        return element.from_bfloat16(operands[0]).astype(dtype)
     if isinstance(op, arith.TruncFOp) and result == bf16:
-        return _bfloat16_bits(operands[0])
+        return element.to_bfloat16(operands[0])
     if isinstance(op, arith.CmpfOp):
         return _FLOAT_COMPARISONS[op.predicate.value.data](*operands)
     if isinstance(op, arith.CmpiOp):
@@ -74,13 +74,6 @@ _erf = np.frompyfunc(python_math.erf, 1, 1)
 
 def _round_half_away(x: Array) -> Array:
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
-
-
-def _bfloat16_bits(x: Array) -> Array:
-    """The upper halves of float32, rounded to the nearest, halves to even; NaN stays."""
-    bits = np.asarray(x, np.float32, order="C").view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(x), (bits >> 16) | 0x40, rounded).astype(np.uint16)
 
 
 def _divide_truncating(a: Array, b: Array) -> Array:

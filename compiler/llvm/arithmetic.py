@@ -12,15 +12,25 @@ from collections.abc import Callable
 from functools import partial
 
 from xdsl.dialects import arith, llvm, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    i16,
+)
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm import half
 from ncc.compiler.llvm.addresses import Linear
-from ncc.compiler.llvm.build import Builder, is_number
+from ncc.compiler.llvm.build import Builder, is_number, with_lanes
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
-from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element
+from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
+from ncc.compiler.llvm.real import Lanes
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
 
@@ -115,6 +125,33 @@ def _converted(instruction: type[Operation]) -> Handler:
         function.bind(op.results[0], function.builder.convert(instruction, value, target))
 
     return handle
+
+
+def lower_to_single(function: Function, op: arith.ExtFOp) -> None:
+    """float16 and bfloat16 to float32, exactly; by a formula where there is no instruction."""
+    builder, value = function.builder, function.value(op.input)
+    source, target = element(value.type), machine_type(op.result.type)
+    if _has_instruction(function, source):
+        return function.bind(op.result, builder.convert(llvm.FPExtOp, value, target))
+    bits = builder.convert(llvm.BitcastOp, value, with_lanes(i16, lanes(value.type)))
+    function.bind(op.result, half.FROM_BITS[source.name](Lanes(builder, bits)).value)
+
+
+def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
+    """float32 to the nearest float16 or bfloat16; by a formula where there is no instruction."""
+    builder, value = function.builder, function.value(op.input)
+    target = machine_type(op.result.type)
+    if _has_instruction(function, element(target)):
+        return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
+    bits = half.TO_BITS[element(target).name](Lanes(builder, value)).value
+    function.bind(op.result, builder.convert(llvm.BitcastOp, bits, target))
+
+
+def _has_instruction(function: Function, narrow: Attribute) -> bool:
+    """Whether the target converts between this type and the next wider one."""
+    if isinstance(narrow, BFloat16Type):
+        return False
+    return function.target.fma or not isinstance(narrow, Float16Type)
 
 
 # Integers
@@ -372,8 +409,8 @@ _FLOATS: dict[type[Operation], Handler] = {
 
 _CONVERSIONS: dict[type[Operation], Handler] = {
     arith.IndexCastOp: lower_index_cast,
-    arith.ExtFOp: _converted(llvm.FPExtOp),
-    arith.TruncFOp: _converted(llvm.FPTruncOp),
+    arith.ExtFOp: lower_to_single,
+    arith.TruncFOp: lower_from_single,
     arith.ExtSIOp: _converted(llvm.SExtOp),
     arith.ExtUIOp: _converted(llvm.ZExtOp),
     arith.TruncIOp: _converted(llvm.TruncOp),

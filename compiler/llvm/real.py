@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i32, i64
+from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.llvm.build import Builder, with_lanes
@@ -189,6 +189,14 @@ class Lanes:
     def to_real(self) -> Lanes:
         """int32 to float32, rounded."""
         return self._converted(llvm.SIToFPOp, f32)
+
+    def widened(self) -> Lanes:
+        """16 bits as an int32 that is not negative."""
+        return self._converted(llvm.ZExtOp, i32)
+
+    def shortened(self) -> Lanes:
+        """int32 to int16, the low bits."""
+        return self._converted(llvm.TruncOp, i16)
 
     def narrowed(self) -> Lanes:
         """int64 to int32, the low bits."""

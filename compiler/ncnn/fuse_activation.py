@@ -34,6 +34,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices import choice, offer
 from ncc.dialects.ncnn import dialect as dialect
+from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -43,7 +44,6 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     producer,
 )
 from ncc.dialects.ncnn.layer import LAYERS, Layer
-from ncc.dialects.ncnn.linear import Activated
 from ncc.dialects.ncnn.unary import ClipOp, HardSwishOp, MishOp, ReLUOp, SigmoidOp
 
 NONE, RELU, LEAKY, CLIP, SIGMOID, MISH, HARD_SWISH = range(7)

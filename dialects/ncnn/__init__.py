@@ -23,6 +23,7 @@ from ncc.dialects.ncnn import pooling as pooling
 from ncc.dialects.ncnn import pooling_vectors as pooling_vectors
 from ncc.dialects.ncnn import prior_box as prior_box
 from ncc.dialects.ncnn import proposal as proposal
+from ncc.dialects.ncnn import quantize as quantize
 from ncc.dialects.ncnn import recurrent as recurrent
 from ncc.dialects.ncnn import reduction as reduction
 from ncc.dialects.ncnn import regions as regions

@@ -19,7 +19,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ncc.dialects.ncnn.layer import Array, LayerError
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Tensor,
+    integer,
+    reals,
+)
 from ncc.dialects.scalar import Scalar, clip, exp, log, maximum, select, sigmoid, tanh
 
 LOGISTIC_LIMIT = 88.3762626647949
@@ -112,3 +120,28 @@ def hard_swish(x: Scalar, alpha: float, beta: float) -> Scalar:
     low, high = hard_limits(alpha, beta)
     between = x * (x * alpha + beta)
     return select(x < low, 0.0, select(x > high, x, between))
+
+
+class Activated(Layer):
+    """A layer that ends in one of ncnn's fused activations."""
+
+    activation_type = integer(9)
+    activation_params = reals(10)
+
+    def check(self) -> None:
+        check_activation(self.activation_type, self.activation_params)
+
+    def activate_array(self, y: Array) -> Array:
+        """The activation of every element."""
+        return activate_array(y, self.activation_type, self.activation_params)
+
+    def activate(self, b: Builder, y: Tensor) -> Tensor:
+        """The activation of every element, as a computation of its own."""
+        if self.activation_type == 0:
+            return y
+        at = b.loops_of(y.shape)
+        return b.map(at, self.activated(y[at]))
+
+    def activated(self, y: Scalar) -> Scalar:
+        """The activation of one value."""
+        return activate(y, self.activation_type, self.activation_params)

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from ncc.dialects.ncnn.filtering import Bank, Filtering, Grouped, OnPlane, contract
+from ncc.dialects.ncnn.int8 import LAST_FLOAT_TERM, Int8, int8_of
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -30,7 +31,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import inner_product, require_float
+from ncc.dialects.ncnn.linear import inner_product
 from ncc.dialects.ncnn.sweep import Sweep, phases
 from ncc.dialects.ncnn.window import (
     SAME_LOWER,
@@ -76,23 +77,8 @@ def spread_out(x: Array, w: Array, windows: Sequence[Window], sizes: Shape) -> A
 class ConvolutionLayer(Filtering):
     """y[o, p] = act(bias[o] + sum over i, u of x[i, p * stride + u * dilation] * w[o, i, u])."""
 
-    int8_scale_term = integer(8)
     pad_value = real(18)
     dynamic_weight = integer(19)
-
-    weight_data_int8_scales = Weight(lambda op: (op.weight_scales,) if op.int8_scale_term else None)
-    bottom_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term else None)
-    top_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term > 100 else None)
-
-    @property
-    def weight_scales(self) -> int:
-        """How many scales int8 weights have."""
-        return self.num_output
-
-    def check(self) -> None:
-        super().check()
-        if self.is_dynamic and self.int8_scale_term:
-            raise LayerError("weights that are inputs have no int8 scales", "int8_scale_term")
 
     def borders(self, sizes: Sequence[int], windows: Sequence[Window]) -> list[Pad]:
         """The padding of each axis, codes resolved."""
@@ -110,24 +96,25 @@ class ConvolutionLayer(Filtering):
         return (bank.num_output, *output_sizes(bank.windows, inside, "kernel"))
 
     def reference(self, *xs: Array) -> Array:
-        require_float(self)
         bank = self.bank(*(x.shape for x in xs))
         _, pads = self.padded(xs[0].shape, bank)
-        wide = np.pad(
-            xs[0].reshape(self.planes_of(xs[0].shape, bank)),
-            [(0, 0), *pads],
-            constant_values=np.float32(self.pad_value),
-        )
-        w, bias = self.filters_array(bank, *xs), self.bias_array(*xs)
-        return self.activate_array(correlate(wide, w, bias, bank.windows))
+        x, w = xs[0].reshape(self.planes_of(xs[0].shape, bank)), self.filters_array(bank, *xs)
+        if self.int8 is not None:
+            wide = np.pad(
+                self.int8.quantized(x), [(0, 0), *pads], constant_values=int(self.pad_value)
+            )
+            exact = wide.astype(np.float64), w.astype(np.float64)
+            return self.int8.finished(correlate(*exact, None, bank.windows), self)
+        wide = np.pad(x, [(0, 0), *pads], constant_values=np.float32(self.pad_value))
+        return self.activate_array(correlate(wide, w, self.bias_array(*xs), bank.windows))
 
     def expand(self, b: Builder, *xs: Tensor) -> Tensor:
-        require_float(self)
         shapes = [x.shape for x in xs]
         bank = self.bank(*shapes)
         _, pads = self.padded(shapes[0], bank)
         sizes = ConvolutionLayer.infer(self, *shapes)[1:]
         x = b.reshape(xs[0], self.planes_of(shapes[0], bank))
+        x = x if self.int8 is None else self.int8.quantize(b, x)
         x = b.pad(x, [0, *(p[0] for p in pads)], [0, *(p[1] for p in pads)], self.pad_value)
         sweeps = [
             Sweep(n, w.kernel, w.kernel, x_step=w.stride, x_tap=w.dilation)
@@ -138,8 +125,33 @@ class ConvolutionLayer(Filtering):
         return self.finish(b, y, bank)
 
 
+class PlaneConvolution(OnPlane, ConvolutionLayer):
+    """Convolutions of (c, h, w), which may compute in int8."""
+
+    int8_scale_term = integer(8)
+
+    weight_data_int8_scales = Weight(lambda op: (op.weight_scales,) if op.int8_scale_term else None)
+    bottom_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term else None)
+    top_blob_int8_scales = Weight(lambda op: (1,) if op.int8_scale_term > LAST_FLOAT_TERM else None)
+
+    @property
+    def weight_scales(self) -> int:
+        """How many scales int8 weights have."""
+        return self.num_output
+
+    @property
+    def int8(self) -> Int8 | None:
+        scales = self.weight_data_int8_scales, self.bottom_blob_int8_scales
+        return int8_of(self.num_output, self.weight, self.bias, *scales, self.top_blob_int8_scales)
+
+    def check(self) -> None:
+        super().check()
+        if self.is_dynamic and self.int8_scale_term:
+            raise LayerError("weights that are inputs have no int8 scales", "int8_scale_term")
+
+
 @layer("Convolution", inputs=(1, 3))
-class ConvolutionOp(OnPlane, ConvolutionLayer):
+class ConvolutionOp(PlaneConvolution):
     """Convolution of (c, h, w). A vector into a 1x1 kernel is an inner product instead."""
 
     def takes_vector(self, x: Shape, bank: Bank) -> bool:
@@ -148,28 +160,35 @@ class ConvolutionOp(OnPlane, ConvolutionLayer):
 
     def infer(self, *xs: Shape) -> Shape:
         bank = self.bank(*xs)
-        return (bank.num_output,) if self.takes_vector(xs[0], bank) else super().infer(*xs)
+        if not self.takes_vector(xs[0], bank):
+            return super().infer(*xs)
+        if self.makes_int8:
+            raise LayerError("a vector cannot become an int8 result", "int8_scale_term")
+        return (bank.num_output,)
 
     def reference(self, *xs: Array) -> Array:
         bank = self.bank(*(x.shape for x in xs))
         if not self.takes_vector(xs[0].shape, bank):
             return super().reference(*xs)
-        require_float(self)
-        bias = self.bias_array(*xs)
-        y = self.filters_array(bank, *xs).reshape(bank.num_output, -1) @ xs[0]
+        w, bias = self.filters_array(bank, *xs), self.bias_array(*xs)
+        w = w.reshape(bank.num_output, -1)
+        if self.int8 is not None:
+            return self.int8.finished(w.astype(np.float64) @ self.int8.quantized(xs[0]), self)
+        y = w @ xs[0]
         return self.activate_array(y if bias is None else y + bias)
 
     def expand(self, b: Builder, *xs: Tensor) -> Tensor:
         bank = self.bank(*(x.shape for x in xs))
         if not self.takes_vector(xs[0].shape, bank):
             return super().expand(b, *xs)
-        require_float(self)
         init = self.spread_bias(b, bank, (), *xs)
-        return self.activate(b, inner_product(b, xs[0], self.filters_tensor(b, bank, *xs), init))
+        x = xs[0] if self.int8 is None else self.int8.quantize(b, xs[0])
+        y = inner_product(b, x, self.filters_tensor(b, bank, *xs), init)
+        return self.activate(b, y) if self.int8 is None else self.int8.finish(b, y, self)
 
 
 @layer("ConvolutionDepthWise", inputs=(1, 3))
-class ConvolutionDepthWiseOp(Grouped, OnPlane, ConvolutionLayer):
+class ConvolutionDepthWiseOp(Grouped, PlaneConvolution):
     """Convolution of (c, h, w) in groups of channels; depthwise where each channel is a group."""
 
     @property

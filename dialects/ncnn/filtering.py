@@ -14,6 +14,7 @@ from typing import ClassVar
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.int8 import Int8Layer, product
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -22,9 +23,9 @@ from ncc.dialects.ncnn.layer import (
     Shape,
     Tensor,
     Weight,
+    WeightAttr,
     integer,
 )
-from ncc.dialects.ncnn.linear import Activated
 from ncc.dialects.ncnn.sweep import Sweep
 from ncc.dialects.ncnn.window import (
     PAD_NAMES,
@@ -122,7 +123,7 @@ def contract(
     taps = [s.tap(u) for s, u in zip(sweeps, us, strict=True) if s.kernel > 1]
     over = [i] * kept[2] + [u for s, u in zip(sweeps, us, strict=True) if s.taps > 1]
     target = [*lead, *(sweep.out(y) for sweep, y in zip(sweeps, ys, strict=True))]
-    term = x[(at, *places)] * w[(*lead, *[i] * kept[2], *taps)]
+    term = product(x[(at, *places)], w[(*lead, *[i] * kept[2], *taps)])
     if over or any(sweep.out_step > 1 for sweep in sweeps):
         return b.sum(target, over=over, of=term, init=init)
     return b.map(target, term + init[target] if isinstance(init, Tensor) else term)
@@ -190,7 +191,7 @@ class OnPlane(Windowed):
     pad_bottom = integer(16, "pad_top")
 
 
-class Filtering(Windowed, Activated):
+class Filtering(Windowed, Int8Layer):
     """What convolutions and their transposes have in common."""
 
     INPUT_MAJOR: ClassVar[bool] = False
@@ -291,10 +292,15 @@ class Filtering(Windowed, Activated):
 
     # --- filters and bias -------------------------------------------------------------------
 
+    @property
+    def stored(self) -> WeightAttr | None:
+        """Filters that are no input, as they are multiplied with: int8 where that is how."""
+        return self.weight if self.int8 is None else self.int8.weight
+
     def filters_array(self, bank: Bank, *xs: Array) -> Array:
         """The filters as (group, outputs, inputs, *kernel)."""
-        if self.weight is not None:
-            return self.weight.array().reshape(bank.shape)
+        if (stored := self.stored) is not None:
+            return stored.array().reshape(bank.shape)
         if not self.INPUT_MAJOR:
             return xs[1].reshape(bank.shape)
         group, outputs, inputs, *kernel = bank.shape
@@ -308,9 +314,9 @@ class Filtering(Windowed, Activated):
 
     def filters_tensor(self, b: Builder, bank: Bank, *xs: Tensor) -> Tensor:
         """The filters as `contract` reads them."""
-        if self.weight is not None:
-            kept = bank.kept[4 - len(self.weight.shape) + len(bank.kernel) - 1 :]
-            return b.collapse(b.weight(self.weight), _groups(kept))
+        if (stored := self.stored) is not None:
+            kept = bank.kept[4 - len(stored.shape) + len(bank.kernel) - 1 :]
+            return b.collapse(b.weight(stored), _groups(kept))
         if not self.INPUT_MAJOR:
             return b.reshape(xs[1], _kept(bank.shape, bank.kept))
         group, outputs, inputs, *kernel = bank.shape
@@ -319,8 +325,13 @@ class Filtering(Windowed, Activated):
         return b.collapse(b.map((g, o, i, *taps), w[[g, i, o, *taps]]), _groups(bank.kept))
 
     def spread_bias(self, b: Builder, bank: Bank, sizes: Shape, *xs: Tensor) -> Tensor | float:
-        """The bias at every place of a result (*channels.axes, *sizes), or 0 without one."""
+        """The bias at every place of a result (*channels.axes, *sizes), or 0 without one.
+
+        Sums of int8 start from 0: they get the bias when they are scaled.
+        """
         axes = bank.channels.axes
+        if self.int8 is not None:
+            return 0.0
         if self.bias is not None:
             held = b.expand(b.weight(self.bias), [list(range(len(axes)))], axes)
         elif self.is_dynamic and self.bias_term:
@@ -332,9 +343,11 @@ class Filtering(Windowed, Activated):
 
     def finish(self, b: Builder, y: Tensor, bank: Bank) -> Tensor:
         """Outputs of all groups side by side, and the activation."""
+        if self.int8 is not None:
+            y = self.int8.finish(b, y, self, bank.channels.axes)
         if len(bank.channels.axes) == 2:
             y = b.collapse(y, [[0, 1], *([axis] for axis in range(2, y.rank))])
-        return self.activate(b, y)
+        return y if self.int8 is not None else self.activate(b, y)
 
 
 def _groups(kept: Sequence[bool]) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Matrix products: InnerProduct and MatMul."""
+"""Matrix products: InnerProduct, MatMul, and Embed, which picks rows of its matrix."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
-from ncc.dialects.ncnn.activation import activate, activate_array, check_activation
+from ncc.dialects.ncnn.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -21,30 +23,9 @@ from ncc.dialects.ncnn.layer import (
     WeightAttr,
     integer,
     layer,
-    reals,
 )
 from ncc.dialects.ncnn.window import check_positive
-
-
-class Activated(Layer):
-    """A layer that ends in one of ncnn's fused activations."""
-
-    activation_type = integer(9)
-    activation_params = reals(10)
-
-    def check(self) -> None:
-        check_activation(self.activation_type, self.activation_params)
-
-    def activate_array(self, y: Array) -> Array:
-        """The activation of every element."""
-        return activate_array(y, self.activation_type, self.activation_params)
-
-    def activate(self, b: Builder, y: Tensor) -> Tensor:
-        """The activation of every element, as a computation of its own."""
-        if self.activation_type == 0:
-            return y
-        at = b.loops_of(y.shape)
-        return b.map(at, activate(y[at], self.activation_type, self.activation_params))
+from ncc.dialects.scalar import clamp, convert, to_index
 
 
 def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Tensor:
@@ -54,7 +35,7 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Ten
     """
     w = b.expand(w, [[0], list(range(1, 1 + x.rank))], (w.shape[0], *x.shape))
     o, *r = b.loops_of((w.shape[0], *x.shape))
-    return b.sum((o,), over=r, of=x[r] * w[(o, *r)], init=init)
+    return b.sum((o,), over=r, of=product(x[r], w[(o, *r)]), init=init)
 
 
 def require_float(op: Layer) -> None:
@@ -63,20 +44,17 @@ def require_float(op: Layer) -> None:
         raise NotImplementedError(f"int8 arithmetic (int8_scale_term = {term})")
 
 
-def rows_by_matrix(
-    b: Builder, x: Tensor, weight: WeightAttr | None, bias: WeightAttr | None
-) -> Tensor:
+def rows_by_matrix(b: Builder, x: Tensor, weight: WeightAttr, bias: WeightAttr | None) -> Tensor:
     """out[r, o] = bias[o] + the sum over k of x[r, k] * w[o, k]: W applied to each row of x."""
-    assert weight is not None
     w = b.weight(weight)
     sizes = (x.shape[0], w.shape[0])
     init = 0.0 if bias is None else b.spread(b.weight(bias), sizes, 1)
     r, o, k = b.loops("r o k")
-    return b.sum((r, o), over=(k,), of=x[r, k] * w[o, k], init=init)
+    return b.sum((r, o), over=(k,), of=product(x[r, k], w[o, k]), init=init)
 
 
 @layer("InnerProduct")
-class InnerProductOp(Activated):
+class InnerProductOp(Int8Layer):
     """y = act(W x + b) of all elements of x; of each row of a matrix with as many columns as W."""
 
     num_output = integer(0)
@@ -99,6 +77,11 @@ class InnerProductOp(Activated):
             )
         super().check()
 
+    @property
+    def int8(self) -> Int8 | None:
+        scales = self.weight_data_int8_scales, self.bottom_blob_int8_scales
+        return int8_of(self.num_output, self.weight, self.bias, *scales)
+
     def batched(self, x: Shape) -> bool:
         """Whether each row of x is multiplied by itself."""
         return len(x) == 2 and x[1] == self.weight_data_size // self.num_output
@@ -112,21 +95,90 @@ class InnerProductOp(Activated):
         return (self.num_output,)
 
     def reference(self, x: Array) -> Array:
-        require_float(self)
         assert self.weight is not None
         rows = x if self.batched(x.shape) else x.reshape(1, -1)
+        if (int8 := self.int8) is not None:
+            sums = int8.quantized(rows).astype(np.float64) @ int8.weight.array().T
+            return int8.finished(sums, self, axis=1).reshape(self.infer(x.shape))
         y = rows @ self.weight.array().T
         if self.bias is not None:
             y = y + self.bias.array()
         return self.activate_array(y.reshape(self.infer(x.shape)))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        require_float(self)
         assert self.weight is not None
+        if (int8 := self.int8) is not None:
+            x = int8.quantize(b, x)
+            if self.batched(x.shape):
+                return int8.finish(b, rows_by_matrix(b, x, int8.weight, None), self, first=1)
+            return int8.finish(b, inner_product(b, x, b.weight(int8.weight), 0.0), self)
         if self.batched(x.shape):
             return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))
         init = 0.0 if self.bias is None else b.weight(self.bias)
         return self.activate(b, inner_product(b, x, b.weight(self.weight), init))
+
+
+@layer("Embed")
+class EmbedOp(Layer):
+    """Row x[i] of the weights for every word i, and the bias; words out of range take the nearest.
+
+    Words are int32. Weights are float32, or int8 times one scale: a value is q * (1 / scale).
+    """
+
+    num_output = integer(0)
+    input_dim = integer(1)
+    bias_term = integer(2)
+    weight_data_size = integer(3)
+    int8_scale_term = integer(18)
+
+    weight = Weight(lambda op: (op.input_dim, op.num_output), tagged=True)
+    bias = Weight(lambda op: (op.num_output,) if op.bias_term else None)
+    weight_data_int8_scale = Weight(lambda op: (1,) if op.int8_scale_term else None)
+
+    def check(self) -> None:
+        check_positive(self, ["num_output", "input_dim", "weight_data_size"])
+        if self.weight_data_size != self.num_output * self.input_dim:
+            raise LayerError(
+                f"weight_data_size is {self.weight_data_size}, not num_output {self.num_output} "
+                f"times input_dim {self.input_dim}",
+                "weight_data_size",
+            )
+
+    def takes(self, position: int) -> tuple[Attribute, ...]:
+        return (i32,)
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        stored = None if self.weight is None else self.weight.data.element_type
+        if stored is not None and (stored == i8) != bool(self.int8_scale_term):
+            raise LayerError("int8 weights and a scale go together", "int8_scale_term")
+        return f32
+
+    def infer(self, x: Shape) -> Shape:
+        if len(x) != 1:
+            raise LayerError(f"the words are a vector, not of shape {x}")
+        return (x[0], self.num_output)
+
+    @property
+    def unit(self) -> np.float32:
+        """What 1 in the weights stands for."""
+        scale = self.weight_data_int8_scale
+        return np.float32(1) if scale is None else np.float32(1) / np.float32(scale.array()[0])
+
+    def reference(self, x: Array) -> Array:
+        assert self.weight is not None
+        rows = self.weight.array()[np.clip(x, 0, self.input_dim - 1)]
+        y = rows * self.unit
+        return np.asarray(y if self.bias is None else y + self.bias.array(), np.float32)
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        assert self.weight is not None
+        w = b.weight(self.weight)
+        bias = None if self.bias is None else b.weight(self.bias)
+        i, o = b.loops_of((x.shape[0], self.num_output))
+        word = to_index(clamp(x[i], 0, self.input_dim - 1))
+        y = convert(w.at(word, b.index(o)), f32)
+        y = y if self.unit == 1 else y * float(self.unit)
+        return b.map((i, o), y if bias is None else y + bias[o])
 
 
 @layer("MatMul", inputs=2)

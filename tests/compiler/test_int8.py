@@ -1,4 +1,4 @@
-"""Networks with int8 layers are optimized and written; compiling says what is missing."""
+"""Networks with int8 layers are optimized, written and compiled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import ncc
 from ncc.compiler import oracle
+from ncc.compiler.verify import report_lines, verify
 
 TAG_INT8 = 0x000D4B38
 
@@ -57,7 +58,10 @@ def test_optimizing_keeps_the_numbers(network: tuple[Path, Path], tmp_path: Path
     np.testing.assert_allclose(after, before, rtol=1e-6)
 
 
-def test_compiling_names_the_layer(network: tuple[Path, Path]) -> None:
-    """int8 arithmetic is a thing that ncc cannot do yet, not a fault of the file."""
-    with pytest.raises(ncc.Unsupported, match=r"conv1.*int8 arithmetic"):
-        ncc.compile(*network)
+@pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+def test_ncnn_computes_the_same(network: tuple[Path, Path]) -> None:
+    """Every blob, at every level and target: the sums are exact, the rest is a few roundings."""
+    for level, target in [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline")]:
+        report = verify(*network, opt_level=level, target=target)
+        assert report.no_ncnn is None
+        assert report.first is None, "\n".join(report_lines(report))

@@ -18,7 +18,6 @@ from ncc.compiler.diagnostics import NccError
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS
 from ncc.compiler.write.network import write
-from ncc.dialects.element import element_of_dtype, name_of
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.weight import Array
@@ -33,7 +32,7 @@ WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
 
 RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
 
-INT8_MISSING = ("Convolution", "ConvolutionDepthWise", "InnerProduct", "MultiHeadAttention", "SDPA")
+INT8_MISSING = ("MultiHeadAttention", "SDPA")
 
 MARKED: dict[str, Callable[[Case], bool]] = {
     "is fed, not computed": lambda case: case.type == "Input",
@@ -115,13 +114,8 @@ def compiled(folder: Path, level: int, target: str) -> Callable[[Sequence[Case]]
         files = folder / "written.param", folder / "written.bin"
         write(read(*batch.write(folder), outputs=batch.outputs).module, *files)
         shapes = {name: array.shape for name, array in batch.feeds.items()}
-        types = {
-            name: name_of(element_of_dtype(array.dtype))
-            for name, array in batch.feeds.items()
-            if array.dtype != np.float32
-        }
         options: dict[str, Any] = {"input_shapes": shapes, "outputs": batch.outputs}
-        options["input_types"] = types
+        options["input_types"] = batch.input_types
         model = ncc.compile(*files, opt_level=level, target=target, **options)
         return dict(model.run(batch.feeds))
 

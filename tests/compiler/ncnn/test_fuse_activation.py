@@ -10,9 +10,8 @@ import pytest
 
 from ncc.compiler.ncnn.fuse_activation import Activation, compose
 from ncc.compiler.ncnn.optimize import explain
-from ncc.dialects.ncnn.activation import activate_array
+from ncc.dialects.ncnn.activation import Activated, activate_array
 from ncc.dialects.ncnn.layer import LAYERS
-from ncc.dialects.ncnn.linear import Activated
 from ncc.dialects.ncnn.network import Network
 
 LAYERS_OF = {

@@ -15,7 +15,7 @@ Check = Callable[..., Any]
 TYPES = ["Convolution", "ConvolutionDepthWise", "Deconvolution", "DeconvolutionDepthWise"]
 
 
-@pytest.mark.layer(*TYPES, without=["int8"])
+@pytest.mark.layer(*TYPES)
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("InnerProduct", "MatMul", without=["int8"])
+@pytest.mark.layer("InnerProduct", "MatMul", "Embed")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)

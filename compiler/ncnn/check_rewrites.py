@@ -10,7 +10,8 @@ the references. Since nothing but the copy was touched, a refused rewrite leaves
 
 A pattern says what it promises: `exact`, or else its `bound`; `differs_on`. Where shapes are not
 known, the trial is made for some of each rank that the old side accepts. Values on which the old
-side fails (an index out of range) are left out.
+side fails (an index out of range) are left out. Of large pictures a corner is tried, and the whole
+on random values, unless that takes too long; what differs on the corner must differ on the whole.
 
     reason = refuse_changed_results(pattern, layers)       # for users: one more `legal`
     require_equal_results(pattern, layers)                 # for tests: raises `CompilerBug`
@@ -22,8 +23,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, product
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -31,38 +30,25 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.utils.exceptions import VerifyException
 
-from ncc.compiler.diagnostics import CompilerBug, NccError
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.multiply_adds import multiply_adds
+from ncc.compiler.ncnn.trial_inputs import FAILURES, Feeds, cropped, trial_feeds, trial_shapes
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
-from ncc.dialects.ncnn.reshape import ABSENT, ReshapeOp
+from ncc.dialects.weight import Random
 
-Feeds: TypeAlias = Mapping[str, Array]
 Values: TypeAlias = Mapping[str, Array]
 
 NORMAL = float(np.finfo(np.float32).tiny)
-DENORMAL = 1e-41
-LARGE = 1e12
+MOST_WORK = 300_000_000
+"""Multiply-adds of a trial that is made on whole pictures."""
+
 OPEN_EXTENT = 5
 """What the trial takes for an extent that only the run knows."""
-
-MOST_SHAPES = 6
-MOST_ATTEMPTS = 600
-
-FAILURES = (
-    NccError,
-    VerifyException,
-    NotImplementedError,
-    ArithmeticError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""How a reference refuses operands it is not made for."""
 
 
 def refuse_changed_results(pattern: LayerPattern, layers: Match) -> str | None:
@@ -70,18 +56,32 @@ def refuse_changed_results(pattern: LayerPattern, layers: Match) -> str | None:
     trial = _Trial.of(layers)
     if not trial.outputs:
         return None
-    runs = [run for shapes in _shapes(trial.module) for run in _runs(trial, pattern, shapes)]
+    runs = [run for shapes in trial_shapes(trial.module) for run in _runs(trial, pattern, shapes)]
     if not runs:
         return "it cannot be tried: the references of its layers do not run"
+    before = _result_shapes(trial)
     try:
         pattern.become(PatternRewriter(trial.layers[-1]), *trial.layers)
         trial.module.verify()
+        if None not in before:
+            infer_shapes(trial.module)
     except FAILURES as error:
         return f"it fails: {error}"
+    if None not in before and _result_shapes(trial) != before:
+        return f"it gives shapes {_result_shapes(trial)}, not {before}"
     for run in runs:
-        if (reason := run.refuse(trial, pattern)) is not None:
+        reason = run.refuse(trial, pattern)
+        if reason is not None and run.whole is not None:
+            # The new side may be right for the whole shape alone.
+            again = _on_whole(layers, run, pattern)
+            reason = None if again is None else again.refuse(trial, pattern)
+        if reason is not None:
             return reason
     return None
+
+
+def _result_shapes(trial: _Trial) -> list[Shape | None]:
+    return [shape_of(value) for value in Network.of(trial.module).outputs.values()]
 
 
 def require_equal_results(pattern: LayerPattern, layers: Match) -> None:
@@ -113,6 +113,7 @@ class _Trial:
         for op in block.ops:
             if op in involved:
                 copies[op] = op.clone(values)
+                _hold_weights(copies[op])
                 body.append(copies[op])
                 continue
             for result in op.results:
@@ -134,6 +135,13 @@ def _layer(op: Operation) -> Layer:
     if not isinstance(op, Layer):
         raise CompilerBug(f"the copy of a layer is {op.name}", "optimize")
     return op
+
+
+def _hold_weights(op: Operation) -> None:
+    """Put weights that are made up into the copy: they would be made anew for every run."""
+    for name, held in op.properties.items():
+        if isinstance(held, WeightAttr) and isinstance(held.data.source, Random):
+            op.properties[name] = WeightAttr.of(held.array())
 
 
 def _constants(op: Operation) -> set[Operation]:
@@ -165,82 +173,18 @@ def _network(body: Sequence[Operation], names: Sequence[str]) -> ModuleOp:
     return ModuleOp([function])
 
 
-# --- what to try it on ----------------------------------------------------------------------
-
-
-def _inputs(module: ModuleOp) -> dict[str, Shape | None]:
-    given = [op for op in module.walk() if isinstance(op, InputOp)]
-    return {op.layer_name: shape_of(op.results[0]) for op in given}
-
-
-def _shapes(module: ModuleOp) -> Iterator[dict[str, Shape]]:
-    """Shapes of the inputs: those they have, or one each of some ranks that the layers accept."""
-    inputs = _inputs(module)
-    options = [[shape] if shape else _guesses(module) for shape in inputs.values()]
-    ranks: set[tuple[int, ...]] = set()
-    for shapes in islice(product(*options), MOST_ATTEMPTS):
-        found = tuple(len(shape) for shape in shapes)
-        if found in ranks or len(ranks) == MOST_SHAPES:
-            continue
-        asked = dict(zip(inputs, shapes, strict=True))
-        if None not in inputs.values() or _accepts(module, asked):
-            ranks.add(found)
-            yield asked
-
-
-def _guesses(module: ModuleOp) -> list[Shape]:
-    """Shapes of as many elements as a Reshape makes, or with extents that weights have."""
-    stated = [op for op in module.walk() if isinstance(op, ReshapeOp) and not op.shape_expr]
-    counts = {prod(n for n in (op.w, op.h, op.d, op.c) if n != ABSENT) for op in stated}
-    flat = [s for n in counts if n > 0 for s in ((n,), (1, n), (1, 1, n), (n, 1, 1))]
-    held = [a for op in module.walk() for a in op.properties.values() if isinstance(a, WeightAttr)]
-    extents = sorted({extent for weight in held for extent in weight.shape}, reverse=True)[:8]
-    outer = extents or [4]
-    return flat + [
-        shape
-        for extent in outer
-        for shape in ((extent, 12, 11), (extent,), (extent, 12), (6, extent), (extent, 6, 12, 11))
-    ]
-
-
-def _accepts(module: ModuleOp, shapes: Mapping[str, Shape]) -> bool:
-    try:
-        infer_shapes(module.clone(), shapes)
-    except FAILURES:
-        return False
-    return True
-
-
-def _feeds(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Feeds]]:
-    """Kinds of values by name; the kinds are those of `LayerPattern.differs_on`."""
-    generator = np.random.default_rng(seed)
-    normal = {n: generator.standard_normal(s, np.float32) for n, s in shapes.items()}
-    yield "random", normal
-    sprinkled = {
-        "zeros": (0.0, -0.0),
-        "denormals": (DENORMAL, -DENORMAL),
-        "infinities": (np.inf, -np.inf),
-        "nan": (np.nan,),
-    }
-    for kind, values in sprinkled.items():
-        feeds = {name: array.copy() for name, array in normal.items()}
-        for array in feeds.values():
-            chosen = generator.random(array.shape) < 1 / 4
-            array[chosen] = generator.choice(np.array(values, np.float32), int(chosen.sum()))
-        yield kind, feeds
-    yield "large", {name: array * np.float32(LARGE) for name, array in normal.items()}
-
-
 # --- one run of both sides ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What the old side makes of some values."""
+    """What the old side makes of some values. whole: the shapes that those of `feeds` are cut from,
+    where they are."""
 
     kind: str
     feeds: Feeds
     expected: Values
+    whole: Mapping[str, Shape] | None = None
 
     def refuse(self, trial: _Trial, pattern: LayerPattern) -> str | None:
         """Why the new side is not the same on these values."""
@@ -259,16 +203,36 @@ class _Run:
 
 def _runs(trial: _Trial, pattern: LayerPattern, shapes: Mapping[str, Shape]) -> Iterator[_Run]:
     """The old side on each kind of values that it is defined for; nothing without random ones."""
-    for kind, feeds in _feeds(shapes, zlib.crc32(pattern.name.encode())):
-        if kind in pattern.differs_on:
+    small = cropped(trial.module, shapes)
+    whole = None if small == shapes else shapes
+    if whole is not None and multiply_adds(trial.module) <= MOST_WORK:
+        yield from _some_runs(trial, pattern, shapes, None, only="random")
+    yield from _some_runs(trial, pattern, small, whole)
+
+
+def _some_runs(
+    trial: _Trial,
+    pattern: LayerPattern,
+    shapes: Mapping[str, Shape],
+    whole: Mapping[str, Shape] | None,
+    only: str | None = None,
+) -> Iterator[_Run]:
+    for kind, feeds in trial_feeds(shapes, zlib.crc32(pattern.name.encode())):
+        if kind in pattern.differs_on or only not in (None, kind):
             continue
         try:
-            yield _Run(kind, feeds, _evaluate(trial.module, feeds))
+            yield _Run(kind, feeds, _evaluate(trial.module, feeds), whole)
         except FAILURES:
             if kind == "random":
                 return
-        if not feeds:  # constants only: there is nothing to vary
+        if not feeds or only is not None:  # constants only: there is nothing to vary
             return
+
+
+def _on_whole(layers: Match, run: _Run, pattern: LayerPattern) -> _Run | None:
+    """The same kind of values in the whole shapes; None where the old side is not defined there."""
+    runs = _some_runs(_Trial.of(layers), pattern, run.whole or {}, None, only=run.kind)
+    return next(runs, None)
 
 
 def _evaluate(module: ModuleOp, feeds: Feeds) -> Values:
@@ -314,4 +278,4 @@ def _told(apart: Array, found: Array, wanted: Array) -> str | None:
 @cache
 def kinds() -> tuple[str, ...]:
     """The names of the kinds of values that a pattern may list in `differs_on`."""
-    return tuple(kind for kind, _ in _feeds({}, 0) if kind != "random")
+    return tuple(kind for kind, _ in trial_feeds({}, 0) if kind != "random")

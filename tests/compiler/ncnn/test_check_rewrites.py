@@ -14,8 +14,10 @@ from xdsl.parser import Parser
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.ncnn import check_rewrites
 from ncc.compiler.ncnn.check_rewrites import kinds, refuse_changed_results, require_equal_results
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.trial_inputs import cropped
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, forward
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import Layer, WeightAttr, to_attribute
@@ -173,3 +175,47 @@ def test_a_constant_edited_in_place_is_found() -> None:
     assert reason is not None
     held = layer(module, "MemoryData")
     assert isinstance(held, MemoryDataOp) and held.values.array().any()
+
+
+def picture(body: str, output: str, extent: int = 203) -> ModuleOp:
+    """`network` on a large picture."""
+    module = network(body, output, ranked=False)
+    infer_shapes(module, {"x": (4, extent, extent + 9)})
+    return module
+
+
+@pytest.mark.parametrize(("limit", "kind"), [(2.5, "random values"), (1e9, "infinities")])
+def test_a_corner_of_a_picture_tells_as_much(limit: float, kind: str) -> None:
+    """What a rewrite changes on the whole it changes on a corner, on every kind of values."""
+    module = picture(f"%r = ncnn.Clip(%x) {{min = -{limit}, max = {limit}}} ->", "r")
+    reason = refuse_changed_results(Wrong(), (layer(module, "Clip"),))
+    assert reason is not None and reason.startswith(f"on {kind} of shape 4x203x212 it changes ")
+
+
+def test_a_rewrite_may_rest_on_the_whole_shape() -> None:
+    """A Crop that keeps all of the picture is no layer, though it would cut a smaller one."""
+    shape = "{outw = 212 : i32, outh = 203 : i32, outc = 4 : i32}"
+    padded = "%r = ncnn.Interp(%x) {resize_type = 1 : i32, output_height = 203 : i32, "
+    for body, type in (
+        (f"%r = ncnn.Crop(%x) {shape} ->", "Crop"),
+        (padded + "output_width = 212 : i32} ->", "Interp"),
+    ):
+        module = picture(body, "r")
+        assert refuse_changed_results(Wrong(), (layer(module, type),)) is None
+
+
+def test_a_changed_shape_of_a_large_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the whole is never computed, its shape is compared all the same."""
+    monkeypatch.setattr(check_rewrites, "MOST_WORK", -1)
+    module = picture("%r = ncnn.Padding(%x) {value = 0.0} ->", "r")
+    assert refuse_changed_results(Wrong(), (layer(module, "Padding"),)) is None
+    module = picture("%r = ncnn.Padding(%x) {top = 1 : i32, value = 0.0} ->", "r")
+    reason = refuse_changed_results(Wrong(), (layer(module, "Padding"),))
+    assert reason is not None and "203x212" in reason
+
+
+def test_large_pictures_are_cut_to_what_layers_accept() -> None:
+    """Remainders stay, so that strides end as they did; a wide window needs a larger corner."""
+    for kernel, wanted in ((3, (4, 11, 12)), (21, (4, 27, 28)), (100, (4, 203, 212))):
+        body = f"%r = ncnn.Pooling(%x) {{kernel_w = {kernel} : i32, pad_mode = 1 : i32}} ->"
+        assert cropped(picture(body, "r"), {"x": (4, 203, 212)}) == {"x": wanted}

@@ -154,9 +154,12 @@ class InterpOp(Layer):
         return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
 
     def _stays(self, *xs: Shape) -> bool:
-        """Whether the first input has the size already."""
+        """Whether the first input has the size already, and no bicubic scale of its own."""
         x, (height, width) = xs[0], self._size(*xs)
-        return len(x) > 1 and x[-1] == width and (len(x) == 2 or x[-2] == height)
+        scaled = self.by_scale and (self.width_scale, self.height_scale) != (1.0, 1.0)
+        if len(x) == 1 or (scaled and self.resize_type == BICUBIC):
+            return False
+        return x[-1] == width and (len(x) == 2 or x[-2] == height)
 
     def _sweeps(self, *xs: Shape) -> dict[int, Sweep]:
         """How each axis of a row or an image is resized that is."""

@@ -149,6 +149,16 @@ def test_what_has_the_size_stays(resize_type: int, check_layer: Check) -> None:
     check_layer("Interp", params, [ramp(3)], expected=[spread])
 
 
+def test_a_scale_that_leaves_the_size(check_layer: Check) -> None:
+    """7 * 1.1 is 7: only bicubic cells are sampled anew, as in ncnn 1.0.20261020."""
+    x = ramp(1, 7) ** 2
+    sampled = [-0.03106213, 0.65620124, 2.9110603, 6.8864493, 12.619926, 20.125, 30.34332]
+    for resize_type, expected in ((NEAREST, x), (BILINEAR, x), (BICUBIC, [sampled])):
+        params = {"resize_type": resize_type, "width_scale": 1.1}
+        check_layer("Interp", params, [x], expected=[np.array(expected, np.float32)])
+        check_layer("Interp", {**params, "width_scale": 1.0}, [x], expected=[x])
+
+
 @pytest.mark.parametrize("resize_type", [NEAREST, BILINEAR, BICUBIC])
 def test_only_the_first_depth_is_resized(resize_type: int, check_layer: Check) -> None:
     """A volume becomes an image, as in ncnn 1.0.20261020."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes, resolve_axis
@@ -15,11 +15,13 @@ from ncc.dialects.ncnn.layer import (
     MovingLayer,
     Shape,
     Tensor,
+    WeightAttr,
     integer,
     integers,
     layer,
     string,
 )
+from ncc.dialects.ncnn.plumbing import MemoryDataOp, SplitOp
 
 REST = -233
 """What sizes and ends say that take all there is."""
@@ -118,12 +120,14 @@ class SliceOp(MovingLayer):
 
 @layer("Crop", inputs=(1, None))
 class CropOp(MovingLayer):
-    """A box of the input, said in one of three ways.
+    """A box of the input, said in one of four ways.
 
     - `starts` and `ends`, for the `axes` listed (all, if none is), as numbers or as expressions:
       negative ones count from the end; a start of -233 is 0, an end of 0 or -233 is the extent.
     - Else by offsets at both sides and the largest size (-233: no limit) of w, h, d and c.
     - If sizes and far offsets are all 0, the second input's shape is the size.
+    - If woffset is -233 besides, the second input is a constant vector of int32: where the box
+      begins in w, h, c (of rank 4 w, h, d, c), and behind all three (four) of these its sizes.
     """
 
     woffset = integer(0)
@@ -159,6 +163,10 @@ class CropOp(MovingLayer):
         far = (self.woffset2, self.hoffset2, self.doffset2, self.coffset2)
         return not self.by_ends and not any(sizes) and not any(far)
 
+    @property
+    def by_vector(self) -> bool:
+        return self.by_reference and self.woffset == REST
+
     def check(self) -> None:
         if self.by_expressions:
             for name in ("starts_expr", "ends_expr", "axes_expr"):
@@ -168,8 +176,8 @@ class CropOp(MovingLayer):
         wanted = 2 if self.by_reference else 1
         if len(self.operands) != wanted:
             raise LayerError(f"this form of Crop has {wanted} inputs, not {len(self.operands)}")
-        if self.by_reference and self.woffset == REST:
-            raise LayerError("a Crop at places known only when it runs is not supported", "woffset")
+        if self.by_vector:
+            return
         for axis in "whdc":
             for name in (f"{axis}offset", f"{axis}offset2"):
                 if getattr(self, name) < 0:
@@ -179,6 +187,8 @@ class CropOp(MovingLayer):
         """Where the result begins in the first input, and its shape."""
         if self.by_ends:
             pairs = self._ends(*xs)
+        elif self.by_vector:
+            pairs = self._at_vector(xs[0])
         elif self.by_reference:
             pairs = self._like(*xs)
         else:
@@ -227,6 +237,17 @@ class CropOp(MovingLayer):
             size["c"] = extents(x)["c"]
         return [(getattr(self, f"{name}offset"), size[name]) for name in EXTENT_NAMES[len(x)]]
 
+    def _at_vector(self, x: Shape) -> list[tuple[int, int]]:
+        held = constant_of(self.operands[1])
+        if held is None:
+            raise LayerError("where the box lies is known only to the run", "woffset")
+        numbers = np.ascontiguousarray(held.array()).view(np.int32).ravel()
+        sizes = 4 if len(x) == 4 else 3
+        if len(numbers) < sizes + len(x):
+            raise LayerError(f"{len(numbers)} numbers do not say a box of {x}", "woffset")
+        inner_first = [(int(numbers[k]), int(numbers[sizes + k])) for k in range(len(x))]
+        return inner_first[::-1]
+
     def infer(self, *xs: Shape) -> Shape:
         return self.box(*xs)[1]
 
@@ -236,6 +257,14 @@ class CropOp(MovingLayer):
 
     def expand(self, b: Builder, *xs: Tensor) -> Tensor:
         return b.slice(xs[0], *self.box(*(x.shape for x in xs)))
+
+
+def constant_of(value: SSAValue) -> WeightAttr | None:
+    """The constant that a blob is, maybe by way of a Split; None where it is none."""
+    op = value.owner
+    while isinstance(op, SplitOp):
+        op = op.operands[0].owner
+    return op.values if isinstance(op, MemoryDataOp) else None
 
 
 PERMUTATIONS = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from xdsl.dialects import tensor
 
+import ncc
 from ncc.dialects.ncnn.layer import Array, LayerError, Shape
 from ncc.dialects.ncnn.movement import PERMUTATIONS
 
@@ -91,6 +93,29 @@ def test_crop_to_the_size_of_another(check_layer: Check, expand: Callable[..., A
 
 
 @pytest.mark.parametrize(
+    "shape, numbers, box",
+    [
+        ((7,), [2, 0, 0, 3], np.s_[2:5]),
+        ((4, 5), [1, 2, 0, 3, 2, 0], np.s_[2:4, 1:4]),
+        ((3, 4, 5), [1, 2, 1, 3, 2, 2], np.s_[1:3, 2:4, 1:4]),
+        ((4, 3, 4, 5), [1, 2, 1, 2, 3, 2, 2, 1], np.s_[2:3, 1:3, 2:4, 1:4]),
+    ],
+)
+def test_crop_by_a_vector(shape: Shape, numbers: Sequence[int], box: Any, tmp_path: Path) -> None:
+    """Places and sizes are the bits of a constant, of the inner axes first."""
+    lines = ["Input x 0 1 x", f"MemoryData m 0 1 m 0={len(numbers)}", "Split s 1 2 m a b"]
+    lines += ["Crop c 2 1 x a y 0=-233"]
+    param, binary = tmp_path / "crop.param", tmp_path / "crop.bin"
+    param.write_text("\n".join(["7767517", f"{len(lines)} 5", *lines, ""]))
+    binary.write_bytes(np.array(numbers, "<i4").tobytes())
+    x = ramp(*shape)
+    for level in (0, 2):
+        options: dict[str, Any] = {"input_shapes": {"x": shape}, "outputs": ["y"]}
+        model = ncc.compile(param, binary, opt_level=level, **options)
+        np.testing.assert_array_equal(model.run({"x": x})["y"], x[box])
+
+
+@pytest.mark.parametrize(
     "order, rank, axes",
     [
         (5, 1, (0,)),
@@ -161,7 +186,7 @@ def test_tile_puts_a_new_depth_behind_the_channels(check_layer: Check) -> None:
         ("Slice", {"slices": (1,), "axis": 1}, [(7,)], 1, "axis 1 is out of range"),
         ("Crop", {}, [(7,)], 1, "has 2 inputs, not 1"),
         ("Crop", {"outw": 3}, [(7,), (3,)], 1, "has 1 inputs, not 2"),
-        ("Crop", {"woffset": -233}, [(7,), (6,)], 1, "known only when it runs"),
+        ("Crop", {"woffset": -233}, [(7,), (6,)], 1, "known only to the run"),
         ("Crop", {"outw": 3, "woffset": -1}, [(7,)], 1, "an offset of -1"),
         ("Crop", {"outw": 3}, [(7, 7)], 1, r"of size \(0, 3\) is empty or leaves .* \(7, 7\)"),
         ("Crop", {"starts": (5,), "ends": (3,)}, [(7,)], 1, "is empty or leaves"),

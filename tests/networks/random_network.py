@@ -21,6 +21,9 @@ from ncc.dialects.ncnn.layer import Array
 from tests.networks.random_growth import MOST_LAYERS, Growth, Line
 from tests.networks.random_motifs import MOTIFS
 from tests.networks.random_pairs import planted
+from tests.networks.random_sequences import SEQUENCES
+
+KINDS = [*MOTIFS, *SEQUENCES]
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def random_network(seed: int) -> RandomNetwork:
         unused = net.unused_inputs()
         recent = [b for line in net.lines[-2:] for b in line.outputs if b in net.values]
         blobs = unused or (recent if net.chance(0.75) else list(net.values))
-        net.try_motif(net.pick(MOTIFS), net.pick(blobs))
+        net.try_motif(net.pick(KINDS), net.pick(blobs))
         if attempts > 500:
             raise AssertionError(f"network {seed} does not grow")
     lines = _with_splits(net) if net.chance(0.5) else tuple(net.lines)

@@ -1,0 +1,58 @@
+"""Motifs of sequences and signals: recurrent layers, scans, spectra."""
+
+from __future__ import annotations
+
+from ncc.dialects.ncnn.layer import ParamValue
+from tests.networks.random_growth import Growth, Motif, Rejected
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def recurrent(net: Growth, x: str) -> str:
+    """A recurrent layer, and now and then a second one that goes on where it ends."""
+    if len(net.shape(x)) != 2:
+        raise Rejected
+    type = net.pick(list(GATES))
+    outputs, direction = net.pick([1, 5, 8, 16]), net.number(0, 2)
+    hidden = net.pick([outputs, 6]) if type == "LSTM" else outputs
+    rows = GATES[type] * hidden * (2 if direction == 2 else 1)
+    params: dict[str, ParamValue] = {
+        "num_output": outputs,
+        "weight_data_size": rows * net.shape(x)[1],
+        "direction": direction,
+    }
+    if hidden != outputs:
+        params["hidden_size"] = hidden
+    if net.chance(0.5):
+        return net.one(type, x, **params)
+    count = 3 if type == "LSTM" else 2
+    y, *states = net.add(type, (x,), params, outputs=count)
+    params["weight_data_size"] = rows * net.shape(y)[1]
+    return net.add(type, (y, *states), params, outputs=net.pick([1, count]))[0]
+
+
+def scanned(net: Growth, x: str) -> str:
+    axis = net.number(-1, len(net.shape(x)) - 1)
+    return net.one(net.pick(["CumulativeSum", "GLU"]), x, axis=axis)
+
+
+def spectrum(net: Growth, x: str) -> str:
+    """A spectrogram; where it keeps the phases, maybe the way back."""
+    if len(net.shape(x)) != 1:
+        raise Rejected
+    frame: dict[str, ParamValue] = {
+        "n_fft": net.pick([4, 5, 8]),
+        "hoplen": net.number(1, 3),
+        "window_type": net.pick([0, 2]),
+        "center": net.number(0, 1),
+        "normalized": net.number(0, 2),
+    }
+    power = net.pick([0, 0, 1, 2])
+    given = {"pad_type": net.number(0, 2), "onesided": net.number(0, 1)}
+    y = net.one("Spectrogram", x, **frame, **given, power=power)
+    if power or net.chance(0.3):
+        return y
+    return net.one("InverseSpectrogram", y, **frame, returns=net.number(0, 2))
+
+
+SEQUENCES: list[Motif] = [recurrent, recurrent, scanned, spectrum, spectrum]

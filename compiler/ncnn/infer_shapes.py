@@ -295,10 +295,11 @@ def _set_all(value: SSAValue, shape: Shape) -> None:
         source = source.owner.operands[0]
     copies = [source]
     for copy in copies:
-        _set_type(copy, element_of(copy), shape)
         for use in copy.uses:
             if isinstance(use.operation, SplitOp):
                 copies += use.operation.results
+    for copy in copies:
+        _set_type(copy, element_of(copy), shape)
 
 
 def _shown(shape: OpenShape) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import prod, sqrt
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -306,16 +306,17 @@ class SDPAOp(Attention):
 class RotaryEmbedOp(Layer):
     """Each pair of features turned by an angle: (x cos - y sin, x sin + y cos).
 
-    x is (heads, rows, features), cos and sin are (rows, features / 2). Pairs are neighbours when
-    interleaved, else a feature of the first half and one of the second.
+    x is (heads, rows, features), or (rows, features) of one head; cos and sin are (rows,
+    features / 2). Pairs are neighbours when interleaved, else a feature of the first half and one
+    of the second.
     """
 
     interleaved = integer(0)
 
     def infer(self, x: Shape, cos: Shape, sin: Shape) -> Shape:
-        if len(x) != 3 or x[2] % 2:
+        if len(x) not in (2, 3) or x[-1] % 2:
             raise LayerError(f"input {x} is not (heads, rows, features) with pairs of features")
-        wanted = (x[1], x[2] // 2)
+        wanted = (x[-2], x[-1] // 2)
         for what, shape in (("cosines", cos), ("sines", sin)):
             if shape != wanted:
                 raise LayerError(f"the {what} are {shape}, but must be {wanted}")
@@ -323,8 +324,8 @@ class RotaryEmbedOp(Layer):
 
     def halves(self, shape: Shape) -> tuple[Shape, int]:
         """The shape with the features as pairs, and the axis along which the two of a pair lie."""
-        heads, rows, features = shape
-        half = features // 2
+        *outer, rows, features = shape
+        heads, half = prod(outer), features // 2
         return ((heads, rows, half, 2), 3) if self.interleaved else ((heads, rows, 2, half), 2)
 
     def reference(self, x: Array, cos: Array, sin: Array) -> Array:
@@ -338,7 +339,7 @@ class RotaryEmbedOp(Layer):
         pairs = b.reshape(x, shape)
         turned: Tensor = b.empty(shape)
         for which in (0, 1):
-            h, r, j = b.loops_of((shape[0], shape[1], x.shape[2] // 2))
+            h, r, j = b.loops_of((shape[0], shape[1], x.shape[-1] // 2))
             first, second = ([h, r, j, k] if axis == 3 else [h, r, k, j] for k in (0, 1))
             one, other = (cos, sin) if which == 0 else (sin, cos)
             left, right = pairs[first] * one[r, j], pairs[second] * other[r, j]

@@ -102,6 +102,7 @@ def test_turns_pairs(interleaved: int, check_layer: Check) -> None:
     expected = np.array(turned, np.float32).reshape(1, 1, 4)
     params = {"interleaved": interleaved}
     check_layer("RotaryEmbed", params, [x, cos, sin], expected=[expected])
+    check_layer("RotaryEmbed", params, [x[0], cos, sin], expected=[expected[0]])
 
 
 @pytest.mark.parametrize(

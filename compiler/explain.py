@@ -68,7 +68,7 @@ def fates(done: Optimized) -> Iterator[str]:
             continue
         way = _way(done.rewrites, op.layer_name)
         where = f"line {op.line}: " if op.line else ""
-        head = f"{where}{op.LAYER.type} {op.layer_name}"
+        head = f"{where}{op.type_name} {op.layer_name}"
         if not way:
             yield f"{head}: as it was"
         else:
@@ -116,7 +116,7 @@ def _told(rewrite: Rewrite) -> str:
 
 def _described(op: Layer) -> str:
     where = f" on line {op.line}" if op.line else ""
-    return f"layer {op.layer_name!r} ({op.LAYER.type}){where}"
+    return f"layer {op.layer_name!r} ({op.type_name}){where}"
 
 
 def _outputs_of(lines: Sequence[Line], name: str) -> list[str]:

@@ -30,8 +30,9 @@ from ncc.compiler.write.wiring import wire
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Layer, to_attribute
+from ncc.dialects.ncnn.layer import Layer, shape_of, to_attribute
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -136,9 +137,11 @@ def optimize(
     verify_rewrites: try each rewrite on numbers, and refuse those that change any. dry_run: write
     nothing.
 
-    Raises ModelError where the files are at fault, Unsupported for layers that ncc does not know or
-    that no file can say, InputError for names that the network does not have and paths that cannot
-    be written. Then nothing is written.
+    Layers of types that ncc does not know are handed on as they are, with their weights.
+
+    Raises ModelError where the files are at fault, Unsupported for layers that no file can say,
+    InputError for names that the network does not have and paths that cannot be written. Then
+    nothing is written.
     """
     done = optimize_network(
         in_param,
@@ -175,10 +178,12 @@ def optimize_network(
 ) -> Optimized:
     """The same without writing; the network before and after as modules."""
     random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
-    result = read(in_param, None if random else in_bin, random_weights=SEED if random else None)
+    result = read(
+        in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True
+    )
     module = result.module
     unknown = _infer(module, input_shapes)
-    warnings = result.warnings + unknown
+    warnings = result.warnings + unknown + tuple(_unseen(module))
     _state_shapes(module, input_shapes or {})
     if start is not None or end is not None:
         cut(module, start, end)
@@ -224,6 +229,17 @@ def _infer(
         Network.of(module).function.update_function_type()
         return (f"warning: shapes are not all known, so that fewer passes can fire\n{error}",)
     return ()
+
+
+def _unseen(module: ModuleOp) -> Iterator[str]:
+    """A warning for each layer of an unknown type behind which shapes are not known."""
+    for op in Network.of(module).layers:
+        if isinstance(op, OpaqueOp) and any(shape_of(result) is None for result in op.results):
+            where = f" on line {op.line}" if op.line else ""
+            yield (
+                f"warning: shapes behind layer {op.layer_name!r} ({op.type_name}){where} are not "
+                "known, so that fewer passes can fire"
+            )
 
 
 def _state_shapes(module: ModuleOp, asked: Mapping[str, Sequence[int | None]]) -> None:

@@ -129,7 +129,7 @@ def verify(
                 asked = None if wheel is None or jumps else difference(run[blob], wheel[blob])
                 apart = (rows_apart if jumps else difference)(run[blob], value)
                 shape = tuple(run[blob].shape)
-                kind, name = op.LAYER.type, op.layer_name
+                kind, name = op.type_name, op.layer_name
                 found.append(Row(name, kind, blob, shape, apart, asked, run is fused))
     return Report((*rows, *outputs), tolerance, no_ncnn)
 

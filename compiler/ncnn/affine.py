@@ -93,7 +93,7 @@ def affine_of(op: Layer, x: SSAValue, channels: int | None) -> Affine | str:
                 return Affine(np.array(op.scale, np.float64), np.array(op.shift, np.float64))
             case BinaryOpOp():
                 return _of_binary(op, x, channels)
-    return f"{op.LAYER.type} is not affine"
+    return f"{op.type_name} is not affine"
 
 
 def constant_operand(op: BinaryOpOp) -> tuple[MemoryDataOp, SSAValue] | None:

@@ -119,7 +119,7 @@ def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
 
 def _name_of(layer: Layer) -> str:
     """What reports call a layer."""
-    return layer.layer_name or layer.LAYER.type
+    return layer.layer_name or layer.type_name
 
 
 def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
@@ -132,7 +132,7 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
     found = [tensor.shape for tensor in expanded]
     if len(found) != len(shapes) or not all(map(_fits, found, shapes)):
         raise CompilerBug(
-            f"layer {name!r} ({layer.LAYER.type}) expands to {found}, not {shapes}",
+            f"layer {name!r} ({layer.type_name}) expands to {found}, not {shapes}",
             ExpandLayers.name,
         )
     for tensor, result in zip(expanded, layer.results, strict=True):

@@ -39,7 +39,7 @@ class FoldConstants(LayerPattern):
     def legal(self, *layers: Layer) -> str | None:
         op = layers[-1]
         if type(op).reference is Layer.reference:
-            return f"{op.LAYER.type} has no reference"
+            return f"{op.type_name} has no reference"
         shapes = [_maker(op, k).shape for k in range(len(op.operands))]
         try:
             made = op.infer_all(shapes)

@@ -11,8 +11,8 @@ becomes
 The shape of an input is the one asked for (`inputs = ["data=3x224x224"]`), else the one its value
 already has, else the one its params say. Its elements are of the type asked for
 (`element_types = ["data=int8"]`), else of the one that the layers which read it want: int32 for an
-Embed. All problems of a network are reported at once, each with
-the way its shapes came.
+Embed. All problems of a network are reported at once, each with the way its shapes came. Behind a
+layer of an unknown type shapes are what the file's hints say, or not known.
 
 Needs: layers whose params are checked.  Breaks: nothing.
 """
@@ -26,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -45,6 +45,7 @@ from ncc.dialects.ncnn.layer import (
     tensor_type,
 )
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
+from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 
@@ -118,6 +119,9 @@ class _Inference:
         problems: list[Problem] = []
         failed: set[SSAValue] = set()
         for op in network.layers:
+            if isinstance(op, OpaqueOp):
+                failed.update(self._believe(op))
+                continue
             if failed.intersection(op.operands):  # told once, where it went wrong
                 failed.update(op.results)
                 continue
@@ -146,7 +150,7 @@ class _Inference:
             grown = growing_axis(shape) is not None and position not in op.growing()
             if counted or (grown and not isinstance(op, SplitOp)):
                 raise Unsupported(
-                    f"{op.LAYER.type} of a value whose extents only the run knows",
+                    f"{op.type_name} of a value whose extents only the run knows",
                     how="let the network end there: ask for that value as an output",
                     layer=op.layer_name,
                     line=op.line or None,
@@ -185,6 +189,16 @@ class _Inference:
                     grows = shape[axis]
                     assert isinstance(grows, Growing)
                     self.counters = max(self.counters, grows.counter + 1)
+
+    def _believe(self, op: OpaqueOp) -> list[SSAValue]:
+        """Take the file's word for the shapes behind a layer of an unknown type.
+
+        Its hints hold for the inputs that the file states. The results whose shapes stay unknown.
+        """
+        hinted = op.hinted_shapes if not self.asked else [None] * len(op.results)
+        for result, shape in zip(op.results, hinted, strict=True):
+            _set_type(result, f32, shape)
+        return [result for result, shape in zip(op.results, hinted, strict=True) if shape is None]
 
     def _problem(self, op: Layer, error: LayerError) -> Problem:
         chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
@@ -255,7 +269,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
 
 def describe(op: Layer) -> str:
     """A layer as messages call it."""
-    return f"layer {op.layer_name!r} ({op.LAYER.type})"
+    return f"layer {op.layer_name!r} ({op.type_name})"
 
 
 def chain(value: SSAValue) -> str:

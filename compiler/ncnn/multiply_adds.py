@@ -35,7 +35,7 @@ def multiply_adds_of(op: Layer) -> int | None:
     known = [shape for shape in (*inputs, *outputs) if shape is not None and min(shape) > 0]
     if len(known) < len(inputs) + len(outputs):
         return None
-    count = _COUNTS.get(op.LAYER.type)
+    count = _COUNTS.get(op.type_name)
     return 0 if count is None else count(op, known[: len(inputs)], known[len(inputs) :])
 
 

@@ -20,28 +20,42 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import ModelError, Problem, Unsupported, did_you_mean
+from ncc.compiler.read.layer_classes import HOW, problems_of, unknown_types, warning_of
 from ncc.compiler.read.layer_types import LAYER_TYPES
-from ncc.compiler.read.records import MOST_PROBLEMS, Graph, LayerRecord, Name
-from ncc.compiler.read.resolve import resolve_params
+from ncc.compiler.read.records import MOST_PROBLEMS, SHAPE_HINTS, Graph, LayerRecord, Name
+from ncc.compiler.read.resolve import check_hints, resolve_params
 from ncc.compiler.read.weights import WeightReader
 from ncc.dialects.ncnn.layer import LAYERS, Layer, LayerError
+from ncc.dialects.ncnn.opaque import OpaqueOp
 
 
 def build(
-    graph: Graph, weights: WeightReader, outputs: Sequence[str] | None = None
+    graph: Graph,
+    weights: WeightReader,
+    outputs: Sequence[str] | None = None,
+    *,
+    opaque: bool = False,
 ) -> tuple[ModuleOp, tuple[str, ...]]:
     """The module of a network, and warnings about what ncnn ignores in the file.
+
+    opaque: let layers of unknown types be what they are, with a warning for each type.
 
     Raises ModelError with every problem of a round, Unsupported where ncnn has a layer type that
     ncc does not.
     """
-    _raise_if_any(_unknown_types(graph) + _miswired(graph))
-    _require_supported(graph)
+    unknown = unknown_types(graph)
+    if opaque:
+        _raise_if_any(_miswired(graph))
+    else:
+        _require_known(graph, unknown)
     ops, warnings = _make_ops(graph)
     names = _output_names(graph, outputs)
-    for op, record in zip(ops, graph.layers, strict=True):
+    layers = list(zip(ops, graph.layers, strict=True))
+    weights.prepare(layers)
+    for op, record in layers:
         op.properties.update(weights.weights_of(op, record))
-    return _function(graph.path, ops, names), warnings
+    handed_on = tuple(warning_of(graph, layers) for layers in unknown.values())
+    return _function(graph.path, ops, names), handed_on + warnings
 
 
 def _raise_if_any(problems: list[Problem]) -> None:
@@ -49,30 +63,18 @@ def _raise_if_any(problems: list[Problem]) -> None:
         raise ModelError(problems[:MOST_PROBLEMS])
 
 
-def _unknown_types(graph: Graph) -> list[Problem]:
-    """One problem for each type that ncnn does not have, where it is first used."""
-    known = {*LAYER_TYPES, *LAYERS}
-    first: dict[str, Name] = {}
-    for record in graph.layers:
-        if record.type.text not in known:
-            first.setdefault(record.type.text, record.type)
-    return [
-        graph.source.problem(
-            f"no layer type {text!r}", name.place, suggestion=did_you_mean(text, known)
-        )
-        for text, name in first.items()
-    ]
-
-
-def _require_supported(graph: Graph) -> None:
-    missing = {r.type.text: r for r in reversed(graph.layers) if r.type.text not in LAYERS}
-    if not missing:
+def _require_known(graph: Graph, unknown: dict[str, list[LayerRecord]]) -> None:
+    """Raise where there are unknown types: all of them are told, with all else that is miswired."""
+    if all(type in LAYER_TYPES for type in unknown):
+        _raise_if_any(_miswired(graph))
+    if not unknown:
         return
-    first = list(missing.values())[-1]
-    types = ", ".join(sorted(missing))
+    if any(type not in LAYER_TYPES for type in unknown):
+        _raise_if_any([*problems_of(graph, unknown), *_miswired(graph)])
+    first = next(iter(unknown.values()))[0]
     raise Unsupported(
-        f"layers of type {types}",
-        how="cut the network before these layers, or express them by others",
+        f"layers of type {', '.join(sorted(unknown))}",
+        how=HOW,
         layer=first.name.text,
         line=first.position.line,
     )
@@ -159,7 +161,9 @@ def _make_ops(graph: Graph) -> tuple[list[Layer], tuple[str, ...]]:
 def _make_op(
     graph: Graph, record: LayerRecord, values: dict[str, SSAValue]
 ) -> tuple[Layer, list[Problem], list[str]]:
-    cls = LAYERS[record.type.text]
+    cls = LAYERS.get(record.type.text)
+    if cls is None:
+        return _make_opaque(graph, record, values)
     params, problems, warnings = resolve_params(graph.source, record, cls.LAYER)
     op = cls.make(
         [values[blob.text] for blob in record.inputs],
@@ -175,6 +179,36 @@ def _make_op(
         except LayerError as error:
             problems.append(_refused(graph, record, cls, error))
     return op, problems, warnings
+
+
+def _make_opaque(
+    graph: Graph, record: LayerRecord, values: dict[str, SSAValue]
+) -> tuple[Layer, list[Problem], list[str]]:
+    """A layer of an unknown type, from the words of a text."""
+    if record.position.line is None and record.params:
+        raise Unsupported(
+            f"the params of a layer of type {record.type} in a .param.bin, which does not say what "
+            "is a float",
+            how="take the .param text",
+            layer=record.name.text,
+        )
+    hints = record.params.get(SHAPE_HINTS)
+    problems: list[Problem] = []
+    if hints is not None:
+        try:
+            check_hints(graph.source, record, hints)
+        except ModelError as error:
+            problems += error.problems
+    op = OpaqueOp.of(
+        record.type.text,
+        [values[blob.text] for blob in record.inputs],
+        record.words,
+        [int(number) for number in hints.values] if hints is not None and not problems else [],
+        name=record.name.text,
+        blobs=[blob.text for blob in record.outputs],
+        line=record.position.line or 0,
+    )
+    return op, problems, []
 
 
 def _miscounted(graph: Graph, record: LayerRecord, cls: type[Layer]) -> list[Problem]:

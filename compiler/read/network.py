@@ -44,12 +44,14 @@ def read(
     *,
     random_weights: int | None = None,
     outputs: Sequence[str] | None = None,
+    opaque: bool = False,
 ) -> ReadResult:
     """Read a network from its .param, text or binary, and its .bin.
 
     bin_path: by default `net.bin` beside `net.param` or `net.param.bin`, needed only if a layer
     has weights. random_weights: a seed to make weights up from instead. outputs: the blobs to
-    compute; by default those that no layer reads.
+    compute; by default those that no layer reads. opaque: hand layers of unknown types on as they
+    are, instead of refusing them.
 
     Raises ModelError where the files are at fault, Unsupported where a layer type is not known to
     ncc, InputError where weights are asked from a file and from a seed at once.
@@ -58,14 +60,16 @@ def read(
         raise InputError("weights come from a .bin file or from a seed, not from both")
     graph = read_graph(param_path)
     if random_weights is not None:
-        module, warnings = build(graph, RandomWeights(graph.source, random_weights), outputs)
+        module, warnings = build(
+            graph, RandomWeights(graph.source, random_weights), outputs, opaque=opaque
+        )
         return ReadResult(module, graph, graph.warnings + warnings)
     path = default_bin_path(param_path) if bin_path is None else os.fspath(bin_path)
     if bin_path is None and not os.path.exists(path):
-        module, warnings = build(graph, NoWeights(graph.source, path), outputs)
+        module, warnings = build(graph, NoWeights(graph.source, path), outputs, opaque=opaque)
         return ReadResult(module, graph, graph.warnings + warnings)
     with StoredWeights.open(graph.source, path) as weights:
-        module, warnings = build(graph, weights, outputs)
+        module, warnings = build(graph, weights, outputs, opaque=opaque)
         if surplus := weights.surplus():
             message = f"{surplus} bytes behind the last weight are ignored"
             warnings += (Source(path).warning(message),)

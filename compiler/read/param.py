@@ -25,6 +25,7 @@ from ncc.compiler.read.records import (
     LONGEST_NAME,
     MAGIC,
     MOST_PROBLEMS,
+    SHAPE_HINTS,
     Graph,
     LayerRecord,
     Name,
@@ -163,7 +164,7 @@ class _Reader:
         output_count = self._count(f"the number of outputs of {who}")
         inputs = self._blobs("input", input_count, who)
         outputs = self._blobs("output", output_count, who)
-        return LayerRecord(type, name, inputs, outputs, self._params())
+        return LayerRecord(type, name, inputs, outputs, *self._params())
 
     def _check_type(self, word: Name) -> None:
         self._check_length(word)
@@ -215,9 +216,13 @@ class _Reader:
             )
         return count
 
-    def _params(self) -> dict[int, RawValue]:
-        """`id=value` up to the end of the line; of a repeated id the last counts."""
+    def _params(self) -> tuple[dict[int, RawValue], tuple[str, ...]]:
+        """`id=value` up to the end of the line, read and as it stands there.
+
+        Of a repeated id the last counts.
+        """
         params: dict[int, RawValue] = {}
+        words: list[str] = []
         while (word := self.scanner.word_on_line()) is not None:
             match = _KEY.match(word.text)
             if match is None:
@@ -239,7 +244,9 @@ class _Reader:
                 )
             parse = counted_array if is_old_array else scalar_or_array
             params[id] = parse(self.source, word.text[match.end() :], word.place)
-        return params
+            if id != SHAPE_HINTS:
+                words.append(word.text)
+        return params, tuple(words)
 
     def _word(self, what: str) -> Name:
         word = self.scanner.word()

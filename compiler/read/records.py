@@ -83,13 +83,18 @@ class RawValue:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """One layer of the file. `params` is keyed by ncnn's id."""
+    """One layer of the file.
+
+    `params` is keyed by ncnn's id. `words` are the `id=value` of a text as they stand there,
+    without shape hints.
+    """
 
     type: Name
     name: Name
     inputs: tuple[Name, ...]
     outputs: tuple[Name, ...]
     params: Mapping[int, RawValue]
+    words: tuple[str, ...] = ()
 
     @property
     def position(self) -> Place:
@@ -114,6 +119,7 @@ class Source:
         expected: str | None = None,
         found: str | None = None,
         suggestion: str | None = None,
+        how: str | None = None,
     ) -> Problem:
         """A problem at a place of this file."""
         place = place or Place()
@@ -130,6 +136,7 @@ class Source:
             found=found,
             suggestion=suggestion,
             width=place.width,
+            how=how,
         )
 
     def error(

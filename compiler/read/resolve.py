@@ -48,7 +48,7 @@ def resolve_params(
         param = declared.param_of_id(id)
         try:
             if id == SHAPE_HINTS:
-                _check_hints(source, record, raw)
+                check_hints(source, record, raw)
             elif param is None:
                 message = f"{record} has no parameter {id}; it is ignored"
                 warnings.append(source.warning(message, raw.place))
@@ -112,7 +112,7 @@ def _is_suspicious(raw: RawValue, kind: str, value: ParamValue) -> bool:
     return 0 < abs(value) < 1e-38
 
 
-def _check_hints(source: Source, record: LayerRecord, raw: RawValue) -> None:
+def check_hints(source: Source, record: LayerRecord, raw: RawValue) -> None:
     """Shape hints: for each output rank, w, h, c or rank, w, h, d, c.
 
     They promise nothing and nothing is made of them: shapes are inferred.

@@ -1,14 +1,8 @@
 """The weights of a network -> where each of them is in the .bin file.
 
 A .bin is a plain row of buffers without an index: layer by layer in file order, in each layer the
-weights in the order its schema declares them. Sizes come from the params. A buffer is
-
-    raw       n fp32
-    tagged    a tag of 4 bytes, then by the tag, with zeros up to a multiple of 4 bytes:
-              0, 0x0002C056    n fp32
-              0x01306B47       n fp16
-              0x000D4B38       n int8
-              any other        a codebook: 256 fp32, then n bytes that are indices into it
+weights in the order its schema declares them. Sizes come from the params. See
+`buffers.py` for what a buffer is, and `unclaimed.py` for layers of unknown types.
 
 Only the tags are read here: values stay in the file until somebody asks a `WeightAttr` for them.
 """
@@ -17,36 +11,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import BinaryIO, Protocol, Self, TypeAlias
 
 from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.read.buffers import TAG_SIZE, Buffer, encoding_of
 from ncc.compiler.read.records import LayerRecord, Source
+from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.layer import Layer, Weight
+from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.weight import Encoding, Random, Shape, Stored, WeightAttr, Weights
 
-TAGS: Mapping[int, Encoding] = {
-    0: Encoding.FP32,
-    0x0002C056: Encoding.FP32,
-    0x01306B47: Encoding.FP16,
-    0x000D4B38: Encoding.INT8,
-}
-
-TAG_SIZE = 4
-CODEBOOK_SIZE = 256 * 4
-
-_VALUE_SIZE = {
-    Encoding.FP32: 4,
-    Encoding.FP16: 2,
-    Encoding.INT8: 1,
-    Encoding.CODEBOOK: 1,
-}
+Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
 
 class WeightReader(Protocol):
-    """Gives a layer its weights. Asked layer by layer, in file order."""
+    """Gives a layer its weights. Asked layer by layer, in file order, after `prepare`."""
+
+    def prepare(self, layers: Layers) -> None: ...
 
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]: ...
 
@@ -81,6 +65,8 @@ class StoredWeights:
     file: BinaryIO
     size: int
     at: int = 0
+    opaque: dict[Layer, int] = field(default_factory=dict)
+    """The bytes of layers of unknown types."""
 
     @classmethod
     def open(cls, source: Source, path: str | os.PathLike[str]) -> Self:
@@ -104,22 +90,61 @@ class StoredWeights:
     ) -> None:
         self.file.close()
 
+    def prepare(self, layers: Layers) -> None:
+        """Find the weights of layers of unknown types.
+
+        Raises ModelError where it cannot be told which bytes they are.
+        """
+        unknown = [(op, record) for op, record in layers if isinstance(op, OpaqueOp)]
+        if not unknown:
+            return
+        items: list[Buffer | None] = []
+        for op, record in layers:
+            if isinstance(op, OpaqueOp):
+                items.append(None)
+                continue
+            for weight, shape in declared_weights(self.source, op, record):
+                items.append(Buffer(math.prod(shape), weight.tagged, weight.packed))
+        ways = unclaimed(items, self.size, self._encoding_at)
+        least = sum(min(map(item.size, item.encodings)) for item in items if item is not None)
+        if not ways and self.size < least:
+            return  # where the file ends is told when its weights are read
+        if len(ways) != 1:
+            raise self._undecided(unknown[0][1], len(ways))
+        self.opaque = {op: size for (op, _), size in zip(unknown, ways[0], strict=True)}
+
+    def _undecided(self, record: LayerRecord, ways: int) -> ModelError:
+        found = f"{ways} places that fit" if ways else "no place that fits the known layers"
+        return ModelError(
+            self.source.problem(
+                f"which bytes of {self.path} are weights of layers of unknown types cannot be "
+                f"told; {record} is the first of them",
+                record.position,
+                expected="one such layer with weights, and all others in their places",
+                found=found,
+                how="declare the type in a class with its params and weights (CONTRIBUTING.md: a "
+                "layer from outside)",
+            )
+        )
+
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]:
         """The next weights of the file. Raises ModelError where the file ends within them."""
+        if size := self.opaque.get(op):
+            content = Weights((size,), Stored(self.path, self.at, Encoding.INT8))
+            self.at += size
+            return {"content": WeightAttr(content)}
         located = {}
         for weight, shape in declared_weights(self.source, op, record):
             start = self.at
             encoding = self._encoding(weight, shape, record)
             if weight.packed and encoding is not Encoding.INT8:
                 raise self._not_bytes(weight, record, encoding)
-            size = math.prod(shape) * _VALUE_SIZE[encoding]
-            if encoding is Encoding.CODEBOOK:
-                size += CODEBOOK_SIZE
-            padded = -(-size // 4) * 4
-            self._require(self.at - start + padded, start, weight, shape, record, encoding)
+            buffer = Buffer(math.prod(shape), weight.tagged, weight.packed)
+            size = buffer.size(encoding)
+            self._require(size, start, weight, shape, record, encoding)
             stored = Stored(self.path, self.at, encoding)
             located[weight.name] = WeightAttr(Weights(shape, stored))
-            self.at += padded
+            self.at = start + size
         return located
 
     def surplus(self) -> int:
@@ -130,10 +155,15 @@ class StoredWeights:
         if not weight.tagged:
             return Encoding.FP32
         self._require(TAG_SIZE, self.at, weight, shape, record, None)
-        self.file.seek(self.at)
-        tag = int.from_bytes(self.file.read(TAG_SIZE), "little")
+        encoding = self._encoding_at(self.at)
         self.at += TAG_SIZE
-        return TAGS.get(tag, Encoding.CODEBOOK)
+        return encoding or Encoding.CODEBOOK
+
+    def _encoding_at(self, position: int) -> Encoding | None:
+        """What the tag at a position says; None where the file ends within it."""
+        self.file.seek(position)
+        tag = self.file.read(TAG_SIZE)
+        return encoding_of(tag) if len(tag) == TAG_SIZE else None
 
     def _not_bytes(self, weight: Weight, record: LayerRecord, found: Encoding) -> ModelError:
         return self.source.error(
@@ -180,6 +210,9 @@ class RandomWeights:
     seed: int
     stream: int = 0
 
+    def prepare(self, layers: Layers) -> None:
+        """Layers of unknown types get no weights."""
+
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]:
         made = {}
         for weight, shape in declared_weights(self.source, op, record):
@@ -210,6 +243,9 @@ class NoWeights:
 
     source: Source
     missing: str
+
+    def prepare(self, layers: Layers) -> None:
+        """Layers of unknown types get no weights."""
 
     def weights_of(self, op: Layer, record: LayerRecord) -> dict[str, WeightAttr]:
         for weight, _ in declared_weights(self.source, op, record):

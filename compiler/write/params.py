@@ -17,6 +17,7 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.write.floats import float_text
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.layer import Layer, Param, ParamValue, Shape, shape_of
+from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.reduction import ReductionOp, SoftmaxOp
 from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
 
@@ -33,6 +34,8 @@ def type_and_params(op: Layer) -> tuple[str, list[str]]:
 
     Raises `Unsupported` where the format cannot say what the layer is.
     """
+    if isinstance(op, OpaqueOp):
+        return op.type_name, op.param_words
     if isinstance(op, FlattenOp) and op.axis is not None:
         return ReshapeOp.LAYER.type, _words(op, ReshapeOp.LAYER.params, _matrix(op))
     unknown = op.properties.keys() - op.LAYER.params.keys() - op.LAYER.weights.keys()

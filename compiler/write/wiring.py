@@ -83,7 +83,7 @@ class _Wiring:
 
     def lines(self) -> Iterator[Line]:
         for op in self.network.layers:
-            name = self.layer_names.named(op.layer_name, f"{op.LAYER.type.lower()}_0")
+            name = self.layer_names.named(op.layer_name, f"{op.type_name.lower()}_0")
             inputs = tuple(self._read(op, position) for position in range(len(op.operands)))
             splits: list[Line] = []
             outputs = tuple(

@@ -85,6 +85,7 @@ __all__ = [
     "Tensor",
     "Weight",
     "WeightAttr",
+    "declare",
     "integer",
     "integers",
     "layer",
@@ -333,6 +334,11 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         return tuple(PATTERNS.get(cls.LAYER.type, ()))
 
     @property
+    def type_name(self) -> str:
+        """The layer's type, by ncnn's name."""
+        return self.LAYER.type
+
+    @property
     def layer_name(self) -> str:
         """The layer's name in the file; empty where a rewrite made it."""
         attribute = self.attributes.get("layer")
@@ -483,27 +489,38 @@ def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type
     A count is a number, or a pair (least, most) where None means any number.
     """
 
-    def declare(cls: type[L]) -> type[L]:
-        members = {key: member for c in reversed(cls.__mro__) for key, member in vars(c).items()}
-        params = {key: m for key, m in members.items() if isinstance(m, Param)}
-        weights = {key: m for key, m in members.items() if isinstance(m, Weight)}
-        cls.name = f"ncnn.{name}"
-        definition = OpDef.from_pyrdl(cls)
-        for key, param in params.items():
-            definition.properties[key] = OptPropertyDef(_PARAM_TYPES[param.kind])
-        for key in weights:
-            definition.properties[key] = OptPropertyDef(base(WeightAttr))
-        accessors = get_accessors_from_op_def(definition, cls.verify_)
-        for key, accessor in accessors.items():
-            setattr(cls, key, accessor)
-        cls.LAYER = Declaration(name, _range(inputs), _range(outputs), params, weights)
-        LAYERS[name] = cls
+    def register(cls: type[L]) -> type[L]:
+        if name in LAYERS:
+            homes = f"{LAYERS[name].__module__} and {cls.__module__}"
+            raise ValueError(f"the layer type {name!r} is declared twice, by {homes}")
+        LAYERS[name] = declare(cls, name, _range(inputs), _range(outputs))
         return cls
 
-    return declare
+    return register
 
 
-def _range(count: Count) -> tuple[int, int | None]:
+Range: TypeAlias = tuple[int, int | None]
+
+
+def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
+    """Make a class with params and weights the operation `ncnn.name`."""
+    members = {key: member for c in reversed(cls.__mro__) for key, member in vars(c).items()}
+    params = {key: m for key, m in members.items() if isinstance(m, Param)}
+    weights = {key: m for key, m in members.items() if isinstance(m, Weight)}
+    cls.name = f"ncnn.{name}"
+    definition = OpDef.from_pyrdl(cls)
+    for key, param in params.items():
+        definition.properties[key] = OptPropertyDef(_PARAM_TYPES[param.kind])
+    for key in weights:
+        definition.properties[key] = OptPropertyDef(base(WeightAttr))
+    accessors = get_accessors_from_op_def(definition, cls.verify_)
+    for key, accessor in accessors.items():
+        setattr(cls, key, accessor)
+    cls.LAYER = Declaration(name, inputs, outputs, params, weights)
+    return cls
+
+
+def _range(count: Count) -> Range:
     return (count, count) if isinstance(count, int) else count
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NOTIONS = tuple(f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "target"))
-DOORS = ("ncc", "ncc.__main__", "ncc.compiler.cli")
+DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
 STAGES = tuple(
     f"ncc.compiler.{stage}" for stage in ("read", "ncnn", "linalg", "loops", "llvm", "write")

@@ -121,17 +121,6 @@ def test_an_unknown_parameter_is_ignored_with_a_warning(write: Callable[..., Pat
     assert "net.param:3: warning: Input 'data' has no parameter 29" in warning
 
 
-def test_all_unknown_types_are_listed(write: Callable[..., Path]) -> None:
-    """Each once, with what was probably meant."""
-    layers = f"{INPUT}\nConvolutoin c 1 1 data a\nFooBarBaz f 1 1 a b\nConvolutoin d 1 1 b c"
-    with pytest.raises(ModelError) as caught:
-        read(write(layers))
-    assert [(p.line, p.message, p.suggestion) for p in caught.value.problems] == [
-        (4, "no layer type 'Convolutoin'", "Convolution"),
-        (5, "no layer type 'FooBarBaz'", None),
-    ]
-
-
 def test_a_type_that_only_ncnn_has_is_unsupported(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

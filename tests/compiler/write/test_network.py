@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read import records, weights
+from ncc.compiler.read import buffers, records
 from ncc.compiler.read.network import read
 from ncc.compiler.write import param
 from ncc.compiler.write import weights as written_weights
@@ -195,7 +195,7 @@ def test_paths_that_cannot_be_written(
 def test_both_rooms_speak_of_the_same_numbers() -> None:
     """Magic and tags, which reading and writing say each for itself."""
     assert param.MAGIC == records.MAGIC
-    tags = {encoding: tag for tag, encoding in weights.TAGS.items() if tag != 0x0002C056}
+    tags = {encoding: tag for tag, encoding in buffers.TAGS.items() if tag != 0x0002C056}
     assert [tag.to_bytes(4, "little") for tag in tags.values()] == [
         written_weights.FP32_TAG,
         written_weights.FP16_TAG,

@@ -1,0 +1,61 @@
+"""One buffer of a .bin file: what its tag says, and how many bytes it takes.
+
+raw       n fp32
+tagged    a tag of 4 bytes, then by the tag, with zeros up to a multiple of 4 bytes:
+          0, 0x0002C056    n fp32
+          0x01306B47       n fp16
+          0x000D4B38       n int8
+          any other        a codebook: 256 fp32, then n bytes that are indices into it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ncc.dialects.weight import Encoding
+
+TAGS: Mapping[int, Encoding] = {
+    0: Encoding.FP32,
+    0x0002C056: Encoding.FP32,
+    0x01306B47: Encoding.FP16,
+    0x000D4B38: Encoding.INT8,
+}
+
+TAG_SIZE = 4
+CODEBOOK_SIZE = 256 * 4
+
+_VALUE_SIZE = {
+    Encoding.FP32: 4,
+    Encoding.FP16: 2,
+    Encoding.INT8: 1,
+    Encoding.CODEBOOK: 1,
+}
+
+
+def encoding_of(tag: bytes) -> Encoding:
+    """What the four bytes of a tag say."""
+    return TAGS.get(int.from_bytes(tag, "little"), Encoding.CODEBOOK)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer of `count` values; `packed` ones hold numbers in bytes."""
+
+    count: int
+    tagged: bool
+    packed: bool = False
+
+    @property
+    def encodings(self) -> tuple[Encoding, ...]:
+        """Those that it may have."""
+        if not self.tagged:
+            return (Encoding.FP32,)
+        return (Encoding.INT8,) if self.packed else tuple(Encoding)
+
+    def size(self, encoding: Encoding) -> int:
+        """Its bytes in the file, with the tag and up to a multiple of 4."""
+        values = self.count * _VALUE_SIZE[encoding]
+        if encoding is Encoding.CODEBOOK:
+            values += CODEBOOK_SIZE
+        return TAG_SIZE * self.tagged + -(-values // 4) * 4

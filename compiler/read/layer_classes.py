@@ -1,0 +1,89 @@
+"""Layer types by name -> the classes that say what they mean: ncc's own, and those from outside.
+
+An installed package declares layers by an entry point of the group `ncc.layers`, which names the
+module to import. Packages are looked for when a file has a type that no class is known for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+
+from ncc.compiler.diagnostics import Problem, Unsupported, did_you_mean
+from ncc.compiler.read.layer_types import LAYER_TYPES
+from ncc.compiler.read.records import Graph, LayerRecord
+from ncc.dialects.ncnn.layer import LAYERS
+
+GROUP = "ncc.layers"
+
+HOW = (
+    "declare the type in a class of your own (CONTRIBUTING.md: a layer from outside), or let the "
+    "network end before it; `ncc optimize` hands layers of unknown types on as they are"
+)
+
+
+def import_packages() -> None:
+    """Import the modules that installed packages name as theirs, each once in a process.
+
+    Raises Unsupported where one cannot be imported.
+    """
+    for entry in entry_points(group=GROUP):
+        try:
+            entry.load()
+        except Exception as error:
+            package = f" of the package {entry.dist.name!r}" if entry.dist is not None else ""
+            raise Unsupported(
+                f"the layers in {entry.value!r}{package}: {type(error).__name__}: {error}",
+                how="mend the package, or uninstall it",
+            ) from error
+
+
+def unknown_types(graph: Graph) -> dict[str, list[LayerRecord]]:
+    """The types that no class is known for, with their layers, in the order of the file."""
+    unknown = _unknown(graph)
+    if unknown:
+        import_packages()
+        unknown = _unknown(graph)
+    return unknown
+
+
+def _unknown(graph: Graph) -> dict[str, list[LayerRecord]]:
+    found: dict[str, list[LayerRecord]] = {}
+    for record in graph.layers:
+        if record.type.text not in LAYERS:
+            found.setdefault(record.type.text, []).append(record)
+    return found
+
+
+def problems_of(graph: Graph, unknown: dict[str, list[LayerRecord]]) -> Iterator[Problem]:
+    """One problem for each unknown type, where it is first used; the last says how to go on."""
+    for number, (type, layers) in enumerate(unknown.items(), start=1):
+        later = ", ".join(str(record.position.line) for record in layers[1:])
+        lines = "lines" if len(layers) > 2 else "line"
+        is_last = number == len(unknown)
+        yield graph.source.problem(
+            f"{_refusal(type)}{f' (also on {lines} {later})' if later else ''}",
+            layers[0].position,
+            suggestion=_suggestion(type),
+            how=HOW if is_last else None,
+        )
+
+
+def warning_of(graph: Graph, layers: list[LayerRecord]) -> str:
+    """One line about layers of one unknown type that are handed on."""
+    type = layers[0].type.text
+    meant = _suggestion(type)
+    question = "" if meant is None else f"; did you mean {meant!r}?"
+    message = f"{_refusal(type)}: handed on as it is{question}"
+    return graph.source.warning(message, layers[0].position)
+
+
+def _refusal(type: str) -> str:
+    """What is wrong with an unknown type."""
+    what = "ncc does not have ncnn's" if type in LAYER_TYPES else "no"
+    return f"{what} layer type {type!r}"
+
+
+def _suggestion(type: str) -> str | None:
+    """The known type that was probably meant."""
+    return None if type in LAYER_TYPES else did_you_mean(type, {*LAYER_TYPES, *LAYERS})

@@ -9,7 +9,7 @@ import pytest
 
 import ncc
 from ncc.compiler import oracle
-from ncc.compiler.diagnostics import ModelError, NccError
+from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize, optimize_network
@@ -246,14 +246,6 @@ def test_names_that_there_are_not(net: Path, tmp_path: Path, options: dict[str, 
     with pytest.raises(InputError, match="no_such"):
         optimize(net, None, *outputs(tmp_path), **options)  # type: ignore[arg-type]
     assert not list(tmp_path.glob("out*"))
-
-
-def test_a_layer_that_ncc_does_not_know(tmp_path: Path) -> None:
-    """A layer of a program's own is no layer of ncnn's."""
-    path = tmp_path / "net.param"
-    path.write_text("7767517\n2 2\nInput data 0 1 data\nMyOwnLayer mine 1 1 data out\n")
-    with pytest.raises(NccError, match="MyOwnLayer"):
-        optimize(path, "null", *outputs(tmp_path))
 
 
 def test_what_is_done_is_seen_in_ir(net: Path) -> None:

@@ -366,6 +366,10 @@ class Code:
         """The smaller; the other one where a float is NaN."""
         return self.binary("min", a, b)
 
+    def clamp(self, x: Value, low: float, high: float) -> Value:
+        """x limited to [low, high]; `low` where it is NaN."""
+        return self.minimum(self.maximum(x, low), high)
+
     def select(self, condition: Value, yes: Operand, no: Operand) -> Value:
         """`yes if condition else no`; both are computed."""
         x, y = self._alike(yes, no)

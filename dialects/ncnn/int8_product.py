@@ -1,4 +1,5 @@
-"""Matrix products of int8 by int8: what Gemm and MultiHeadAttention do with an older quantize_term.
+"""Matrix products of int8 by int8: what Gemm and MultiHeadAttention do with an older quantize_term,
+and recurrent layers, whose right factors have a scale for each column.
 
     y[m, n] = (the sum over k of qa[m, k] * qb[k, n]) * (1 / (sa[m] * sb))
 

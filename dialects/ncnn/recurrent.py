@@ -15,16 +15,12 @@ from collections.abc import Callable
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute
 
 from ncc.dialects.imperative import Code, Memory, Value
 from ncc.dialects.ncnn.arithmetic import held
-from ncc.dialects.ncnn.dynamic_quantization import (
-    quantize,
-    quantize_array,
-    quantize_rows,
-    whole_product,
-)
+from ncc.dialects.ncnn.int8_product import Factor, FactorArray, product_cell
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -126,6 +122,13 @@ class Recurrent(Layer):
         extents = [self.num_output, self.hidden][: self.STATES]
         return [(self.directions, extent) for extent in extents]
 
+    def element_types(self, *operands: Attribute) -> Attribute:
+        for weight in (self.weight_xc_data, self.weight_hc_data):
+            stored = f32 if weight is None else weight.data.element_type
+            if (stored == i8) != bool(self.int8_scale_term):
+                raise LayerError("int8 weights and their scales go together", "int8_scale_term")
+        return f32
+
     def infer(self, x: Shape, *states: Shape) -> Shapes:
         if len(x) != 2 or x[1] != self.size:
             raise LayerError(f"input {x} is not a matrix with rows of {self.size}")
@@ -183,9 +186,10 @@ class Recurrent(Layer):
         w = weight.array().reshape(-1, x.shape[1])[rows]
         if not self.int8_scale_term:
             return np.asarray(x @ w.T, np.float32)
-        whole, counts = quantize_array(x)
-        sums = (whole.astype(np.int64) @ w.T.astype(np.int64)).astype(np.float32)
-        return np.asarray(sums * (counts[:, None] * self._counts()[which][rows]), np.float32)
+        factor = FactorArray.of_rows(x)
+        sums = factor.values.astype(np.float64) @ w.T.astype(np.float64)
+        counts = 1 / factor.scale * self._counts()[which][rows]
+        return np.asarray(sums.astype(np.float32) * counts)
 
     def _counts(self) -> tuple[Array, Array]:
         """What 1 of a weight counts, by its row: of the inputs, of the recurrent part."""
@@ -214,11 +218,13 @@ class Recurrent(Layer):
         weight, bias = held(self.weight_xc_data, "weight_xc_data"), self.biases[0].reshape(-1)
         if not self.int8_scale_term:
             return rows_by_matrix(b, x, weight, WeightAttr.of(bias))
-        whole, counts = quantize_rows(b, x)
-        sums = whole_product(b, whole, b.weight(weight))
-        added, scale = b.table(bias), b.table(self._counts()[0])
+        rows, w = Factor.of_rows(b, x), b.weight(weight)
+        t, o, k = b.loops("t o k")
+        sums = b.sum((t, o), over=(k,), of=product_cell(rows.values[t, k], w[o, k]))
+        added, counts = b.table(bias), b.table(self._counts()[0])
         t, o = b.loops_of(sums.shape)
-        return b.map((t, o), added[o] + convert(sums[t, o], f32) * (counts[t] * scale[o]))
+        count = 1.0 / rows.scale[t] * counts[o]
+        return b.map((t, o), added[o] + convert(sums[t, o], f32) * count)
 
 
 class _Steps:
@@ -285,10 +291,20 @@ class _Steps:
             _set(code, self.sums, self.bias)
             add_product(code, self.sums, self.state[0], self.weight)
             return None
-        counts = quantize(code, self.state[0], self.whole)
+        counts = self._quantize(self.state[0])
         _set(code, self.sums, 0)
         add_product(code, self.sums, self.whole, self.weight)
         return counts
+
+    def _quantize(self, x: Memory) -> Value:
+        """Write x into `whole` as int8 has it; returns what 1 counts."""
+        code = self.code
+        largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
+        scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
+        with code.lanes(x.shape[0]) as k:
+            rounded = code.round(x[k] * scale)
+            self.whole[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
+        return 1.0 / scale
 
 
 def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:

@@ -66,7 +66,8 @@ class Sequence:
             shapes["hidden"] = (self.directions, self.outputs)
         if self.states and self.type == "LSTM":
             shapes["cell"] = (self.directions, self.cell)
-        return {name: generator.uniform(-1, 1, s).astype(np.float32) for name, s in shapes.items()}
+        made = {name: generator.uniform(-1, 1, shape) for name, shape in shapes.items()}
+        return {name: array.astype(np.float32) for name, array in made.items()}
 
     @property
     def blobs(self) -> list[str]:
@@ -95,7 +96,7 @@ class Sequence:
 
         def values(*shape: int) -> Array:
             scale = np.sqrt(shape[-1])
-            return (generator.uniform(-1.7, 1.7, shape) / scale).astype(np.float32)
+            return np.asarray(generator.uniform(-1.7, 1.7, shape) / scale, np.float32)
 
         inputs, recurrent = values(self.rows, self.size), values(self.rows, self.outputs)
         bias = values(self.directions * BIASES[self.type], self.cell)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.dynamic_quantization import quantize_array
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.ncnn.recurrent import Recurrent
 
@@ -151,14 +150,6 @@ def test_both_directions_stand_side_by_side(type: str, check_layer: Check) -> No
 # --- int8 -----------------------------------------------------------------------------------------
 
 
-def test_rows_are_quantized_by_themselves() -> None:
-    """The largest magnitude becomes 127; halves go away from zero; zeros stay zero."""
-    x = np.array([[254, 1, -1, 3], [0, 0, 0, 0], [-1, 0.5, 0, 0], [1e-38, 0, 0, 0]], np.float32)
-    whole, counts = quantize_array(x)
-    assert whole.tolist() == [[127, 1, -1, 2], [0] * 4, [-127, 64, 0, 0], [0] * 4]
-    np.testing.assert_allclose(counts * np.abs(whole).max(1), [254, 0, 1, 0], rtol=1e-6)
-
-
 def test_int8_by_hand(check_layer: Check) -> None:
     """Input [2, 1] is [127, 64] times 2 / 127; weights [100, -50] count 1 / 200 each."""
     params = {"num_output": 1, "weight_data_size": 2, "int8_scale_term": 2}
@@ -199,6 +190,15 @@ def test_refused(
     weights = weights_of(type, params_of(type, 3, 2))
     with pytest.raises(LayerError, match=message):
         check_layer(type, given, inputs, weights)
+
+
+@pytest.mark.parametrize("term", [0, 2])
+def test_int8_weights_have_scales(term: int, check_layer: Check) -> None:
+    """And others have none."""
+    given, other = (params_of("GRU", 3, 2, int8_scale_term=t) for t in (term, 2 - term))
+    weights = weights_of("GRU", other)[:3] + [np.ones(6, np.float32)] * term
+    with pytest.raises(LayerError, match="go together"):
+        check_layer("GRU", given, [sequence(2, 3)], weights)
 
 
 def test_extents_of_an_lstm() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +55,49 @@ def test_look_between_passes_shows_rewrites_and_kernels(tmp_path: Path) -> None:
 def test_the_digits_files_are_small() -> None:
     """The committed network and its data together stay under 1 MB."""
     assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000
+
+
+SNAKE = EXAMPLES / "snake"
+
+COMPILE = """
+import sys
+import numpy as np
+import ncc
+x = np.linspace(-2, 2, 60, dtype=np.float32).reshape(3, 4, 5)
+print("ncc_snake" in sys.modules, ncc.compile(sys.argv[1])(x).shape, "ncc_snake" in sys.modules)
+"""
+
+
+def test_a_layer_from_outside_passes_its_own_tests() -> None:
+    """The package stands for itself, installed or not."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(SNAKE)]
+    done = subprocess.run(command, cwd=SNAKE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_layer_from_outside_is_found_by_its_entry_point(tmp_path: Path) -> None:
+    """What an installer leaves: the module, and a folder that names it. Nobody imports it."""
+    project = tomllib.loads((SNAKE / "pyproject.toml").read_text())["project"]
+    entries = project["entry-points"]["ncc.layers"]
+    info = tmp_path / f"ncc_snake-{project['version']}.dist-info"
+    info.mkdir()
+    said = {"Metadata-Version": "2.1", "Name": project["name"], "Version": project["version"]}
+    (info / "METADATA").write_text("".join(f"{key}: {value}\n" for key, value in said.items()))
+    lines = ["[ncc.layers]", *(f"{name} = {module}" for name, module in entries.items()), ""]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    shutil.copy(SNAKE / "ncc_snake.py", tmp_path)
+    network = tmp_path / "net.param"
+    network.write_text("7767517\n2 2\nInput x 0 1 x 0=5 1=4 2=3\nSnake s 1 1 x y 0=3\n")
+    network.with_suffix(".bin").write_bytes(np.ones(3, "<f4").tobytes())
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, str(network)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split("\n")[0] == "False (3, 4, 5) True", done.stderr
 
 
 @pytest.mark.slow

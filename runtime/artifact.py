@@ -86,6 +86,10 @@ class Binding:
         fits = counted >= 0 and self.grown({self.counter: counted}) == shape
         return counted if fits else None
 
+    def admits(self, shape: tuple[int, ...]) -> bool:
+        """Whether arrays of this shape can be fed."""
+        return shape == self.shape or self.count(shape) is not None
+
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
 

@@ -304,8 +304,20 @@ def misfit(binding: Binding, array: Array | None) -> InputError:
     name, expected = binding.name, f"{binding.dtype} {binding.extents}"
     if array is None:
         return InputError(f"no array was given for input {name!r}", name, expected)
-    found = f"{array.dtype} {extents(array.shape)}"
+    found = f"{array.dtype} {extents(array.shape)}{_advice(binding, array)}"
     return InputError(f"input {name!r} does not fit", name, expected, found)
+
+
+def _advice(binding: Binding, array: Array) -> str:
+    """What would make the array fit, if it is one of the things that others do otherwise."""
+    shape = array.shape
+    if binding.admits(shape):
+        return f": feed x.astype({binding.dtype!r})"
+    if shape[:1] == (1,) and binding.admits(shape[1:]):
+        return ": there is no batch axis, feed x[0]"
+    if len(shape) == 3 and binding.admits((shape[2], *shape[:2])):
+        return ": channels come first, feed x.transpose(2, 0, 1)"
+    return ""
 
 
 def as_array(value: object, binding: Binding) -> Array:

@@ -72,6 +72,7 @@ def bench_command(
     beside: list[Peer] = []
     if peers or onnx is not None:
         chosen = {key: value for key, value in options.items() if key != "seed"}
+        chosen["input_shapes"] = known
         with progress(f"measuring the peers on {param}"):
             beside = compare_network(
                 param, bin, result.feeds, result.outputs, onnx=onnx, rounds=rounds, **chosen

@@ -153,9 +153,7 @@ def bench(
         random_weights=random_weights,
     )
     model = settled(pipeline.compile_with(param, bin, options))
-    shapes = {binding.name: binding.shape for binding in model.inputs}
-    known = replace(options, input_shapes=shapes)
-    stamped = settled(pipeline.compile_with(param, bin, replace(known, stamps=True)))
+    stamped = settled(pipeline.compile_with(param, bin, replace(options, stamps=True)))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
     meter = CeilingMeter(options.target, model.num_threads)
 
@@ -166,7 +164,7 @@ def bench(
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
         steps += [_stamped_run(stamped, inputs) for _ in range(2)]
     network = read(param, bin, random_weights=random_weights).module
-    infer_shapes(network, dict(shapes))
+    infer_shapes(network, options.input_shapes, options.input_types)
     ceilings = meter.ceilings()
     return Benchmark(
         os.path.basename(os.fspath(param)),

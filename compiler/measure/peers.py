@@ -53,6 +53,7 @@ class Task:
     outputs: Sequence[str]
     threads: int
     onnx: str | None = None
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None
     opt_level: int = 2
     target: str = "host"
 
@@ -86,14 +87,13 @@ class Ncc(System):
     def __init__(self, task: Task, feeds: Feeds) -> None:
         from ncc.compiler import pipeline
 
-        shapes = {name: array.shape for name, array in feeds.items()}
         self.feeds = feeds
         self.model = pipeline.compile(
             task.param,
             task.bin,
             opt_level=task.opt_level,
             num_threads=task.threads,
-            input_shapes=shapes,
+            input_shapes=task.input_shapes,
             outputs=task.outputs,
             target=task.target,
         )
@@ -221,6 +221,7 @@ def compare_network(
     outputs: Sequence[str],
     *,
     onnx: AnyPath | None = None,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
     random_weights: int | None = None,
     num_threads: int = 1,
     opt_level: int = 2,
@@ -244,6 +245,7 @@ def compare_network(
             list(outputs),
             num_threads,
             None if onnx is None else os.path.abspath(onnx),
+            input_shapes,
             opt_level,
             target,
         )

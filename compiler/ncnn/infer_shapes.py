@@ -49,6 +49,9 @@ from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 
+MOST_COLOURS = 4
+"""A last axis as short as this looks like the colours of a picture."""
+
 LONGEST_CHAIN = 6
 """How many values a chain of shapes shows before it is cut."""
 
@@ -212,7 +215,7 @@ class _Inference:
             width=width,
             source_line=text,
             found="\n    and ".join(chains) or None,
-            how=_how_to_say(op) if isinstance(op, InputOp) else None,
+            how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
         )
 
 
@@ -229,6 +232,22 @@ def _how_to_say(op: InputOp) -> str:
     shape = tuple(224 if extent is None else extent for extent in known)
     name = op.blob_names[0]
     return f"--shape {name}={_shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
+
+
+def _how_to_feed(op: Layer) -> str | None:
+    """What to do where the layer reads an input that is fed as other systems want it."""
+    for value in op.operands:
+        while isinstance(owner := value.owner, SplitOp):
+            value = owner.operands[0]
+        shape = shape_of(value)
+        if not isinstance(owner, InputOp) or shape is None:
+            continue
+        if len(shape) == 4 and shape[0] == 1:
+            return f"there is no batch axis: {_shown(shape[1:])} instead of {_shown(shape)}"
+        if len(shape) == 3 and 0 < shape[2] <= MOST_COLOURS < shape[0]:
+            first = (shape[2], *shape[:2])
+            return f"channels come first: {_shown(first)} instead of {_shown(shape)}"
+    return None
 
 
 def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:

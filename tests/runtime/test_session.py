@@ -110,10 +110,10 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
 @pytest.mark.parametrize(
     ("x", "found"),
     [
-        (X.astype(np.float64), "float64 3x4"),
-        (X.astype(">f4"), ">f4 3x4"),
+        (X.astype(np.float64), "float64 3x4: feed x.astype('float32')"),
+        (X.astype(">f4"), ">f4 3x4: feed x.astype('float32')"),
         (X[:2], "float32 2x4"),
-        (X[None], "float32 1x3x4"),
+        (X[None], "float32 1x3x4: there is no batch axis, feed x[0]"),
         (X.tolist(), "a list"),
         (None, "a NoneType"),
         (3.0, "a float"),

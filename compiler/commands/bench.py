@@ -56,7 +56,7 @@ def bench_command(
     The peak of multiply-adds and the bandwidth of memory are measured beside the network, by
     kernels of ncc's own. A layer is bound by compute where its arithmetic takes longer at that peak
     than its bytes take at that bandwidth, else by memory; "of bound" says how near it comes. What
-    takes four times as long as both is said to be bound by latency: threads that wait for each
+    takes ten times as long as both is said to be bound by latency: threads that wait for each
     other, operations that wait for the one before, loops that are not vectors.
 
     With --peers, each system runs in a process of its own, in turns with the others.

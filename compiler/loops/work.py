@@ -1,9 +1,9 @@
 """What a step has to do: arithmetic, and memory that it cannot do without.
 
 Arithmetic is counted as the kernel does it: a Winograd convolution by its products, a block that is
-half filled by what is in it. An operation on floats counts as one, a function of mathematics too;
-comparisons, selections and everything on indices are free. Each cell that is read or written counts
-once, however often it is read.
+half filled by what is in it. An operation on floats or integers counts as one, a function of
+mathematics too; comparisons, selections, conversions and all that is done on indices are free. Each
+cell that is read or written counts once, however often it is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import IndexType
+
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
 from ncc.compiler.plan import Kind
@@ -19,6 +21,7 @@ from ncc.compiler.plan import Kind
 OPERATIONS = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
     **dict.fromkeys(("maximumf", "minimumf", "maxnumf", "minnumf"), 1),
+    **dict.fromkeys(("addi", "subi", "muli"), 1),
     "fma": 2,
 }
 """What operations of arith and math count, where it is not the 1 of any function of math."""
@@ -49,7 +52,7 @@ def work_of(step: Step) -> Work:
 
 
 def flops(kernel: Kernel) -> int:
-    """The operations on floats of a kernel."""
+    """The operations of a kernel."""
     stored = _points(kernel, kernel.parallel)
     count = stored * sum(map(_operations, kernel.epilogue))
     if isinstance(kernel.initial, Stage):
@@ -69,9 +72,11 @@ def _separable(kernel: Kernel) -> int:
 
 
 def _operations(stage: Stage) -> int:
-    """The operations on floats of one evaluation of a body."""
+    """The operations of one evaluation of a body."""
     count = 0
     for op in stage.body.ops:
+        if any(isinstance(result.type, IndexType) for result in op.results):
+            continue
         dialect, _, name = op.name.partition(".")
         if dialect == "math":
             count += OPERATIONS.get(name, 1)

@@ -40,7 +40,10 @@ ROUNDS = 20
 BURST_MILLISECONDS = 50.0
 """Of the network in each round; a network that takes longer runs once."""
 
-EXPLAINED = 0.25
+START = "(start of threads)"
+"""What stands for a layer where threads wake up, before the first step."""
+
+EXPLAINED = 0.1
 """The share of a step's time from which on a bound is said to hold."""
 
 
@@ -191,10 +194,9 @@ class _StampedRun:
         return int(self.stamps[:, -1].max())
 
     def ticks(self) -> NDArray[np.int64]:
-        """Of every step: from when the last thread was done with the step before."""
-        ends = self.stamps.max(axis=0)
-        ends[0] = self.stamps[:, 0].min()
-        steps: NDArray[np.int64] = np.diff(ends)
+        """Until the last thread starts, then of every step, until the last thread has done it."""
+        first = self.stamps[:, 0].min(keepdims=True)
+        steps: NDArray[np.int64] = np.diff(np.concatenate([first, self.stamps.max(axis=0)]))
         return steps
 
 
@@ -211,8 +213,8 @@ def _costs(model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings) -> lis
     middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms
     info = model.artifact.info
     everything = sum(one["weight_bytes"] for one in info["work"]) + model.artifact.arena_bytes
-    costs = []
-    for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle, strict=True):
+    costs = [StepCost((START,), ("start",), float(middle[0]), 0, 0, 0, 0.0, 0.0)]
+    for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle[1:], strict=True):
         weights, data = work["weight_bytes"], work["data_bytes"]
         memory = weights / ceilings.bandwidth(everything) + data / ceilings.bandwidth(data)
         arithmetic = (work["flops"] or 0) / ceilings.gigaflops

@@ -25,6 +25,7 @@ def test_steps_add_up_to_the_network(threads: int, monkeypatch: pytest.MonkeyPat
     assert result.time.min <= result.time.median <= result.time.p95
     named = {layer for cost in result.layers for layer in cost.layers}
     assert {"conv1", "score"} <= named
+    assert result.steps[0].layers == (bench_module.START,)
     whole = sum(cost.ms for cost in result.steps)
     assert 0 < whole < 2 * result.time.p95
     assert sum(cost.ms for cost in result.layers) == pytest.approx(whole)
@@ -43,7 +44,7 @@ def test_the_longer_bound_holds_where_it_explains_the_time() -> None:
     """And neither does where both are a small part of it."""
     assert (COST.bound, COST.bound_ms, COST.bytes) == ("compute", 0.6, 100)
     assert replace(COST, memory_ms=0.7).bound == "memory"
-    assert replace(COST, ms=10.0).bound == "latency"
+    assert replace(COST, ms=20.0).bound == "latency"
 
 
 def test_steps_of_a_layer_are_added_up() -> None:

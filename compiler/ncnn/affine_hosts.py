@@ -15,7 +15,7 @@ from ncc.dialects.ncnn.arithmetic import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.filtering import Filtering
 from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
-from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr
+from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.weight import Encoding, Stored
 
@@ -55,6 +55,8 @@ class FilterHost(Host):
         return int(op.num_output)
 
     def refuse(self, op: Any, affine: Affine) -> str | None:
+        if not op.is_dynamic and not op.reads_all(shape_of(op.operands[0])):
+            return "it may have more weights than it reads"
         return refuse_weights(op, op.weight, op.num_output, affine)
 
     def weights(self, op: Any, affine: Affine) -> Changes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from ncc.dialects.ncnn.convolution import ConvolutionLayer, DeconvolutionLayer
-from ncc.dialects.ncnn.filtering import Grouped, OnPlane, Windowed
-from ncc.dialects.ncnn.layer import integer, layer
-from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER, Pad, Window
+from ncc.dialects.ncnn.filtering import Bank, Grouped, OnPlane, Windowed
+from ncc.dialects.ncnn.layer import Shape, integer, layer
+from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER, Pad, Window, planes
 
 
 class OnLine(Windowed):
@@ -75,7 +76,22 @@ class Convolution1DOp(OnLine, ConvolutionLayer):
 
 @layer("ConvolutionDepthWise1D", inputs=(1, 3))
 class ConvolutionDepthWise1DOp(Grouped, OnLine, ConvolutionLayer):
-    """Convolution of (c, w) in groups of channels."""
+    """Convolution of (c, w) in groups of channels.
+
+    Of more weights than the channels of the input take, the first are read, as in ncnn, whose tests
+    have too many.
+    """
+
+    def bank(self, *xs: Shape) -> Bank:
+        bank = super().bank(*xs)
+        if self.is_dynamic or self.reads_all(xs[0]):
+            return bank
+        inputs = planes(xs[0], 2)[0] // self.group
+        return Bank(replace(bank.channels, inputs=inputs), bank.windows)
+
+    def reads_all(self, x: Shape | None) -> bool:
+        inputs = self.channels.inputs
+        return inputs == 1 if x is None else planes(x, 2)[0] // self.group >= inputs
 
 
 @layer("Convolution3D")

@@ -253,6 +253,10 @@ class Filtering(Windowed, Int8Layer):
             raise LayerError(f"the bias {xs[2]} is not of {bank.num_output} channels")
         return bank
 
+    def reads_all(self, x: Shape | None) -> bool:
+        """Whether a run on an input of this shape, if it is known, reads all stored filters."""
+        return True
+
     def check(self) -> None:
         self._check_inputs()
         if not self.is_dynamic:
@@ -300,7 +304,7 @@ class Filtering(Windowed, Int8Layer):
     def filters_array(self, bank: Bank, *xs: Array) -> Array:
         """The filters as (group, outputs, inputs, *kernel)."""
         if (stored := self.stored) is not None:
-            return stored.array().reshape(bank.shape)
+            return stored.array().reshape(-1)[: prod(bank.shape)].reshape(bank.shape)
         if not self.INPUT_MAJOR:
             return xs[1].reshape(bank.shape)
         group, outputs, inputs, *kernel = bank.shape
@@ -315,7 +319,9 @@ class Filtering(Windowed, Int8Layer):
     def filters_tensor(self, b: Builder, bank: Bank, *xs: Tensor) -> Tensor:
         """The filters as `contract` reads them."""
         if (stored := self.stored) is not None:
-            kept = bank.kept[4 - len(stored.shape) + len(bank.kernel) - 1 :]
+            if prod(stored.shape) > prod(bank.shape):
+                stored = WeightAttr.of(self.filters_array(bank))
+            kept = bank.kept[len(bank.shape) - len(stored.shape) :]
             return b.collapse(b.weight(stored), _groups(kept))
         if not self.INPUT_MAJOR:
             return b.reshape(xs[1], _kept(bank.shape, bank.kept))

@@ -41,9 +41,6 @@ MARKED: dict[str, Callable[[Case], bool]] = {
     ),
     "a result without elements": lambda case: case.type == "Diag" and not case.outputs[0].size,
     "an input without elements": lambda case: "empty_input" in case.tags,
-    "ncnn's test gives as many weights as a square kernel has": lambda case: (
-        case.type == "ConvolutionDepthWise1D" and int(str(case.params.get("kernel_w", 0))) > 1
-    ),
 }
 """Why a recording is not compared, and which ones are meant."""
 

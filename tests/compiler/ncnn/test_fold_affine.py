@@ -246,3 +246,14 @@ def test_gemm_takes_rows_up(net: Any, optimized: Any) -> None:
     for kind, fires in ((0, True), (1, True), (2, True), (3, False), (4, False)):
         fired = optimized(net(text.format(kind), {"y.var": 0.5}))
         assert fired == (["fuse_gemm_batchnorm"] if fires else [])
+
+
+@pytest.mark.parametrize(("params", "fires"), [("6=12", True), ("6=24", False)])
+def test_surplus_weights_are_no_rows(net: Any, optimized: Any, params: str, fires: bool) -> None:
+    """Where a depthwise line has more weights than it reads, channels are not where they seem."""
+    text = f"""
+        Input x 0 1 x 0=9 1=6
+        ConvolutionDepthWise1D h 1 1 x h 0=6 1=2 7=6 {params}
+        {CONSUMERS["scale"]}
+    """
+    assert bool(optimized(net(text))) == fires

@@ -194,8 +194,10 @@ def _answer(request: Mapping[str, Any]) -> None:
     extractor = net.create_extractor()
     folder = Path(request["folder"])
     for name, array in zip(request["inputs"], _arrays(folder, INPUTS), strict=True):
-        # A clone, since layers that work in place crash on memory that ncnn does not own.
-        if extractor.input(name, ncnn.Mat(np.ascontiguousarray(array)).clone()) != 0:
+        # A clone, since layers that work in place crash on memory that ncnn does not own. Of an
+        # array without elements (an empty cache) ncnn makes no Mat.
+        plain = np.ascontiguousarray(array)
+        if extractor.input(name, ncnn.Mat(plain).clone() if plain.size else ncnn.Mat()) != 0:
             raise _Refused(f"it has no input {name!r}")
     names = request["blobs"]
     if names is None:

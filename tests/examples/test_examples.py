@@ -52,6 +52,14 @@ def test_look_between_passes_shows_rewrites_and_kernels(tmp_path: Path) -> None:
     assert "addf= x[d3,d1+d4,d2+d5] , w[d0,d3,d4,d5]" in printed
 
 
+def test_a_decoder_generates(tmp_path: Path) -> None:
+    """Twelve tokens behind a prompt of five; the last one has not been read."""
+    printed = output_of(EXAMPLES / "decoder" / "generate.py", cwd=tmp_path)
+    found = re.search(r"generated: (.*)", printed)
+    assert found is not None and len(found[1].split()) == 12
+    assert "rows in the caches: 16" in printed
+
+
 def test_the_digits_files_are_small() -> None:
     """The committed network and its data together stay under 1 MB."""
     assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000

@@ -1,0 +1,233 @@
+"""Decoders of language models: a prompt in one run, then a token a run, with caches that grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler import oracle
+from ncc.compiler.interpret import interpret
+from ncc.compiler.read.network import read
+from ncc.compiler.write.network import write
+from ncc.runtime.session import Model
+
+Array = np.ndarray[Any, Any]
+
+SMALL = Path(__file__).parents[2] / "examples" / "decoder" / "decoder.param"
+LARGE = Path(__file__).parents[3] / "shared" / "models" / "llm"
+NAMES = ["llama3.2_1b", "minicpm4_0.5b", "qwen2.5_0.5b", "qwen3_0.6b", "tinyllama_1.1b"]
+NAMES += ["youtu_llm_2b"]
+
+PROMPT, MORE = 16, 3
+SEED = 7
+
+
+@dataclass
+class Decoder:
+    """A decoder, what it reads, and what it should make of it."""
+
+    param: Path
+    hidden: int
+    half: int
+
+    def __post_init__(self) -> None:
+        generator = np.random.default_rng(0)
+        self.x = generator.standard_normal((PROMPT + MORE, self.hidden), np.float32)
+
+    def shapes(self, tokens: int) -> dict[str, tuple[int, int]]:
+        """The shapes that must be said: the mask and the caches follow."""
+        angles = (tokens, self.half)
+        return {"in0": (tokens, self.hidden), "in2": angles, "in3": angles}
+
+    def feeds(self, first: int, last: int) -> dict[str, Array]:
+        """What is fed for the tokens from `first` to `last`, but for the caches."""
+        positions = np.arange(first, last)[:, None]
+        angles = positions * 10000.0 ** (-np.arange(self.half) / self.half)
+        mask = np.where(np.arange(last) > positions, -1e38, 0)
+        arrays = {"in1": mask, "in2": np.cos(angles), "in3": np.sin(angles)}
+        plain = {name: array.astype(np.float32) for name, array in arrays.items()}
+        return {"in0": self.x[first:last], **plain}
+
+    def decode(self, prompt: Model, step: Model) -> tuple[Array, dict[str, Array]]:
+        """All rows of out0, and the caches at the end."""
+        caches = empty(prompt)
+        results = prompt.run({**self.feeds(0, PROMPT), **caches})
+        rows = [results["out0"]]
+        for place in range(PROMPT, PROMPT + MORE):
+            caches = {name: results[f"out_{name}"] for name in caches}
+            results = step.run({**self.feeds(place, place + 1), **caches})
+            rows.append(results["out0"])
+        return np.concatenate(rows), {name: results[f"out_{name}"] for name in caches}
+
+
+def empty(model: Model) -> dict[str, Array]:
+    """Empty caches."""
+    names = [binding.name for binding in model.inputs if binding.name.startswith("cache")]
+    return {name: np.zeros(0, np.float32) for name in names}
+
+
+def opened(param: Path) -> Decoder:
+    lines = [line.split() for line in param.read_text().splitlines()]
+    hidden = next(line for line in lines if line[0] == "RMSNorm")
+    half = 32 if "youtu" in param.name else 0
+    if not half:
+        split = next(line for line in lines if line[0] == "Reshape")
+        half = int(split[6].partition("=")[2]) // 2
+    return Decoder(param, int(hidden[6].partition("=")[2]), half)
+
+
+def truncated(name: str, blocks: int, folder: Path) -> Path:
+    """The first blocks of a decoder of the benchmark, and its last layer."""
+    lines = [
+        line.split() for line in (LARGE / f"{name}_decoder.ncnn.param").read_text().splitlines()
+    ]
+    sums = [k for k, line in enumerate(lines) if line[:1] == ["BinaryOp"] and line[-1] == "0=0"]
+    end = sums[2 * blocks - 1]
+    norm = lines[-1]
+    kept = [*lines[2 : end + 1], [*norm[:4], lines[end][6], *norm[5:]]]
+    read = {blob for line in kept for blob in line[4 : 4 + int(line[2])]}
+    made = []
+    for line in kept:
+        inputs = 4 + int(line[2])
+        outputs = line[inputs : inputs + int(line[3])]
+        if line[0] in ("Split", "Input"):
+            outputs = [blob for blob in outputs if blob in read]
+            line = [*line[:3], str(len(outputs)), *line[4:inputs], *outputs]
+        if outputs:
+            made.append(line)
+    count = sum(int(line[3]) for line in made)
+    path = folder / f"{name}.param"
+    path.write_text("\n".join(["7767517", f"{len(made)} {count}", *map(" ".join, made), ""]))
+    return path
+
+
+def by_ncnn(decoder: Decoder, folder: Path) -> Array:
+    """out0 of ncnn, which reads all tokens at once."""
+    if not oracle.available():
+        pytest.skip("the ncnn wheel is not installed")
+    module = read(decoder.param, None, random_weights=SEED).module
+    paths = folder / "whole.param", folder / "whole.bin"
+    write(module, *paths)
+    names = [name for name in interpretable(decoder) if name.startswith("cache")]
+    feeds: Mapping[str, Array] = {
+        **decoder.feeds(0, PROMPT + MORE),
+        **{name: np.zeros(0, np.float32) for name in names},
+    }
+    found = oracle.run(*paths, feeds, ["out0"])["out0"]
+    paths[1].unlink()
+    return found
+
+
+def interpretable(decoder: Decoder) -> list[str]:
+    """The names of the inputs."""
+    inputs = [line.split() for line in decoder.param.read_text().splitlines()]
+    return [blob for line in inputs if line[0] == "Input" for blob in line[4:]]
+
+
+def compiled(decoder: Decoder, tokens: int, **options: Any) -> Model:
+    return ncc.compile(
+        decoder.param, random_weights=SEED, input_shapes=decoder.shapes(tokens), **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "target"), [(0, "host"), (1, "host"), (2, "host"), (2, "baseline")]
+)
+def test_a_small_decoder(level: int, target: str) -> None:
+    """Prompt and steps, on two threads, are what the references make of all tokens at once."""
+    decoder = opened(SMALL)
+    models = [
+        compiled(decoder, tokens, opt_level=level, target=target, num_threads=2)
+        for tokens in (PROMPT, 1)
+    ]
+    found, caches = decoder.decode(models[0], models[1])
+    module = read(SMALL, None, random_weights=SEED).module
+    feeds = {**decoder.feeds(0, PROMPT + MORE), **empty(models[0])}
+    expected = interpret(module, feeds, ["out0", *(f"out_{name}" for name in caches)])
+    np.testing.assert_allclose(found, expected["out0"], atol=1e-5)
+    for name, cache in caches.items():
+        np.testing.assert_allclose(cache, expected[f"out_{name}"], atol=1e-5)
+
+
+def test_ncnn_makes_the_same_of_it(tmp_path: Path) -> None:
+    """Of the small decoder."""
+    decoder = opened(SMALL)
+    found, _ = decoder.decode(compiled(decoder, PROMPT), compiled(decoder, 1))
+    np.testing.assert_allclose(found, by_ncnn(decoder, tmp_path), atol=1e-4)
+
+
+def test_without_any_shape() -> None:
+    """A model of open shapes is compiled for a prompt and for a token, and not for every length."""
+    decoder = opened(SMALL)
+    model = ncc.compile(SMALL, random_weights=SEED)
+    found, caches = decoder.decode(model, model)
+    assert "compiled for 2 shapes" in repr(model)
+    again, _ = decoder.decode(compiled(decoder, PROMPT), compiled(decoder, 1))
+    np.testing.assert_array_equal(found, again)
+    assert {cache.shape for cache in caches.values()} == {(4, PROMPT + MORE, 16)}
+
+
+def test_a_saved_step_goes_on(tmp_path: Path) -> None:
+    """A file keeps what grows: the loaded model decodes the same."""
+    decoder = opened(SMALL)
+    prompt, step = compiled(decoder, PROMPT), compiled(decoder, 1)
+    step.save(tmp_path / "step.ncc")
+    found, _ = decoder.decode(prompt, ncc.load(tmp_path / "step.ncc"))
+    np.testing.assert_array_equal(found, decoder.decode(prompt, step)[0])
+
+
+def test_only_what_is_asked_for() -> None:
+    """Without the caches among the outputs nothing is appended, and the result is the same."""
+    decoder = opened(SMALL)
+    model = compiled(decoder, PROMPT, outputs=["out0"])
+    feeds = {**decoder.feeds(0, PROMPT), **empty(model)}
+    whole = compiled(decoder, PROMPT).run(feeds)["out0"]
+    np.testing.assert_array_equal(model.run(feeds)["out0"], whole)
+
+
+def test_caches_that_do_not_fit_are_refused() -> None:
+    """Arrays that disagree about the rows of the caches, and features of another size."""
+    decoder = opened(SMALL)
+    step = compiled(decoder, 1)
+    caches = {name: np.zeros((4, 5, 16), np.float32) for name in empty(step)}
+    feeds = {**decoder.feeds(5, 6), **caches}
+    assert step.run(feeds)["out_cache_k0"].shape == (4, 6, 16)
+    short = np.zeros((4, 4, 16), np.float32)
+    with pytest.raises(ncc.InputError, match="'cache_v1'.* 5 rows .*expected 4x5x16, found 4x4x16"):
+        step.run({**feeds, "cache_v1": short})
+    with pytest.raises(ncc.InputError, match="'cache_k0' does not fit.*4x\\?x16"):
+        step.run({**feeds, "cache_k0": np.zeros((4, 5, 8), np.float32)})
+    with pytest.raises(ncc.InputError, match="'in1' does not fit.*1x\\?\\+1"):
+        step.run({**feeds, "in1": np.zeros((1, 0), np.float32)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_two_blocks_of_a_large_decoder(name: str, tmp_path: Path) -> None:
+    """Of the benchmark's sizes, against ncnn."""
+    if not LARGE.is_dir():
+        pytest.skip("there is no ../shared/models beside the checkout")
+    check_against_ncnn(opened(truncated(name, 2, tmp_path)), tmp_path)
+
+
+@pytest.mark.sweep
+def test_a_whole_large_decoder(tmp_path: Path) -> None:
+    """All 24 blocks of qwen2.5_0.5b, 1.4 GB of weights."""
+    path = LARGE / "qwen2.5_0.5b_decoder.ncnn.param"
+    if not path.is_file():
+        pytest.skip("there is no ../shared/models beside the checkout")
+    check_against_ncnn(opened(path), tmp_path)
+
+
+def check_against_ncnn(decoder: Decoder, folder: Path) -> None:
+    """A prompt, then steps; the models are not in memory when ncnn's is."""
+    model = ncc.compile(decoder.param, random_weights=SEED, num_threads=2)
+    found, _ = decoder.decode(model, model)
+    del model
+    np.testing.assert_allclose(found, by_ncnn(decoder, folder), atol=1e-3)

@@ -42,6 +42,7 @@ from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
@@ -207,7 +208,11 @@ class _Compilation:
         """The structured level: linalg.generic on tensors, outlined into groups."""
         passes: list[ModulePass] = [ExpandLayers()]
         if self.options.opt_level >= 2:
-            passes += [ChooseConvolution(), Pack()]
+            passes += [
+                ChooseConvolution(),
+                ComputeInStrips(self.options.num_threads),
+                Pack(),
+            ]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

@@ -36,6 +36,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
 from ncc.compiler.linalg.pack import weights_of
 from ncc.compiler.linalg.packing import is_constant
 from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
@@ -130,7 +131,7 @@ class _Rewrite:
     def run(self) -> None:
         rows = self.tiling.chunk()
         reach = [n + WINDOW - TILE for n in self.covered]
-        x = _tensor(padded(self.convolution.x, reach[0], reach[1]))
+        x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = Constants.of(self.builder, weights_of(self.convolution.weights))
         chunks = [
             self._chunk(x, constants, first, rows) for first in range(0, self.tiling.rows, rows)
@@ -138,7 +139,7 @@ class _Rewrite:
         b = self.builder
         whole = b.collapse(b.concat(chunks, axis=1), [[0], [1, 2], [3, 4]])
         result = b.slice(whole, [0, 0, 0], shape_of(self.last.results[0]))
-        _move(self.block, self.last)
+        move_before(self.block, self.last)
         old = self.last.results[0]
         result.value.name_hint = old.name_hint
         old.replace_all_uses_with(result.value)
@@ -157,7 +158,7 @@ class _Rewrite:
         if self.covered == (self.tiling.height, self.tiling.width):
             keep = (TILE * rows, TILE * columns)
         init = self.convolution.init
-        start = init if isinstance(init, float) else _tensor(init)
+        start = init if isinstance(init, float) else tensor_of(init)
         y = tiled(self.builder, x, constants, start, (rows, columns), keep)
         value: SSAValue = self.convolution.op.results[0]
         for op in self.followers:
@@ -245,9 +246,9 @@ class _Rewrite:
         if cover is None:
             raise CompilerBug(f"{op.name} was not to be done on tiles")
         source, begin = cover
-        held = _tensor(source)
+        held = tensor_of(source)
         if source is value:
-            held = _tensor(padded(value, *self.covered))
+            held = tensor_of(padded(value, *self.covered))
         outputs, rows, _, columns, _ = y.shape
         box = [outputs, TILE * rows, TILE * columns]
         held = self.builder.slice(held, [0, begin[1] + TILE * first, begin[2]], box)
@@ -299,19 +300,19 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
     scratch = Block()
     b = Builder(scratch)
     if not isinstance(pad, tensor.PadOp):
-        result = b.pad(_tensor(value), [0, 0, 0], more)
+        result = b.pad(tensor_of(value), [0, 0, 0], more)
         after = value.owner
         if isinstance(after, Block):
-            _move(scratch, _first(after))
+            move_before(scratch, _first(after))
         else:
-            _move_behind(scratch, after)
+            move_behind(scratch, after)
         return result.value
     low = [int(n) for n in pad.static_low.get_values()]
     high = [int(n) + k for n, k in zip(pad.static_high.get_values(), more, strict=True)]
     readers = list(value.uses)
-    result = b.pad(_tensor(pad.source), low, high, pad_value(pad))
+    result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
     old = b.slice(result, [0, 0, 0], shape)
-    _move(scratch, pad)
+    move_before(scratch, pad)
     for use in readers:
         use.operation.operands[use.index] = old.value
     pad.detach()
@@ -324,25 +325,3 @@ def _first(block: Block) -> Operation:
     if op is None:
         raise CompilerBug("an empty network has no convolution")
     return op
-
-
-def _move(scratch: Block, before: Operation) -> None:
-    """Put the operations of a block in front of another operation."""
-    parent = before.parent_block()
-    for op in list(scratch.ops):
-        scratch.detach_op(op)
-        if parent is not None:
-            parent.insert_op_before(op, before)
-
-
-def _move_behind(scratch: Block, after: Operation) -> None:
-    parent = after.parent_block()
-    ops = list(scratch.ops)
-    for op in ops:
-        scratch.detach_op(op)
-    if parent is not None:
-        parent.insert_ops_after(ops, after)
-
-
-def _tensor(value: SSAValue) -> Tensor:
-    return Tensor(value, shape_of(value))

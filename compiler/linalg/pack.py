@@ -35,6 +35,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg import layout
 from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import tensor_of
 from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Access, Linear, View, constant_number, pad_value, shape_of
@@ -102,7 +103,7 @@ class _Packer:
             if axis is None:
                 raise CompilerBug("a packed value without an axis")
             self.plain[value] = self._insert(
-                before, lambda b: unpack(b, _tensor(self.packed[value]), axis, shape_of(value))
+                before, lambda b: unpack(b, tensor_of(self.packed[value]), axis, shape_of(value))
             )
         return self.plain[value]
 
@@ -111,7 +112,7 @@ class _Packer:
             axis = packed_axis(value)
             if axis is None:
                 raise CompilerBug("a value that cannot be packed")
-            self.packed[value] = self._insert(before, lambda b: pack(b, _tensor(value), axis))
+            self.packed[value] = self._insert(before, lambda b: pack(b, tensor_of(value), axis))
             self.plain[value] = value
         return self.packed[value]
 
@@ -127,7 +128,7 @@ class _Packer:
     # --- views ------------------------------------------------------------------------------
 
     def _view(self, op: Operation) -> SSAValue:
-        operands = [_tensor(self._as_packed(value, op)) for value in op.operands]
+        operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
         return self._insert(op, lambda b: _packed_view(b, op, operands))
 
     # --- computations -----------------------------------------------------------------------
@@ -331,10 +332,6 @@ def weights_of(value: SSAValue) -> Weights:
     if not isinstance(owner, ConstantOp):
         raise CompilerBug("no constant")
     return Weights(shape_of(value), owner.value.data.source)
-
-
-def _tensor(value: SSAValue) -> Tensor:
-    return Tensor(value, shape_of(value))
 
 
 def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tensor:

@@ -45,18 +45,22 @@ _NOTHING = DictionaryAttr({})
 
 @dataclass(frozen=True)
 class Argument:
-    """Memory of a kernel: a memref that starts `offset` bytes into one of the run's buffers."""
+    """Memory of a kernel: a memref that starts `offset` bytes into one of the run's buffers.
+
+    `reach` is how many bytes of it the kernel touches.
+    """
 
     buffer: int
     offset: int
     type: MemRefType[Attribute]
+    reach: int
 
     def meets(self, other: Argument) -> bool:
         """Whether the two have bytes in common."""
         return (
             self.buffer == other.buffer
-            and self.offset < other.offset + _bytes(other.type)
-            and other.offset < self.offset + _bytes(self.type)
+            and self.offset < other.offset + other.reach
+            and other.offset < self.offset + self.reach
         )
 
 
@@ -89,7 +93,8 @@ class Stamps:
     threads: int
 
 
-def _bytes(type: MemRefType[Attribute]) -> int:
+def bytes_of(type: MemRefType[Attribute]) -> int:
+    """The size of a memref."""
     element = type.element_type
     if isinstance(element, FixedBitwidthType):
         size = element.size

@@ -36,6 +36,15 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
     return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
 
 
+def outermost_is_free(kernel: Kernel, schedule: Schedule) -> bool:
+    """Whether the code is the same for any extent of the outermost loop: it only counts chunks."""
+    if not schedule.order or not schedule.chunks or kernel.matrix is not None:
+        return False
+    outermost = schedule.order[0]
+    tails = {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    return outermost not in tails and outermost != schedule.lane and schedule.points(outermost) == 1
+
+
 class Nest(PointWriter):
     """The writer of one kernel."""
 

@@ -26,6 +26,7 @@ from ncc.compiler.loops.entry import (
     Launch,
     Script,
     Stamps,
+    bytes_of,
     declarations,
     promise_separate,
     separate_arguments,
@@ -33,6 +34,7 @@ from ncc.compiler.loops.entry import (
 )
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
 from ncc.compiler.loops.point import kernel_types
+from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
@@ -46,7 +48,8 @@ ARENA_BUFFER, CONSTANT_BUFFER, FIRST_BUFFER = 1, 2, 3
 class Unit:
     """One kernel: `text` says all that its loops depend on, `make` writes them.
 
-    `separate` tells for each memref whether it never shares memory with another one.
+    `separate` tells for each memref whether it never shares memory with another one, `reach` how
+    much of it is touched where a kernel for more chunks is used for fewer.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Unit:
     chunks: int
     make: Callable[[], func.FuncOp]
     separate: tuple[bool, ...] = ()
+    reach: tuple[MemRefType[Attribute], ...] = ()
 
     def key(self) -> str:
         """Equal for units whose modules are equal."""
@@ -140,6 +144,7 @@ class _NetworkWriter:
         self.target = target
         self.inputs = inputs
         self.units: dict[str, Unit] = {}
+        self.tallest: dict[str, tuple[int, Unit]] = {}
         self.script: list[Launch | Barrier] = []
         self.pending = _Pending()
         self.steps: list[Step] = []
@@ -153,8 +158,12 @@ class _NetworkWriter:
                 self._call(step)
         script = tuple(self.script)
         separate = separate_arguments(script)
-        units = (replace(unit, separate=separate[unit.name]) for unit in self.units.values())
-        return Loops(tuple(units), script, tuple(self.steps))
+        units = {unit.name: unit for unit in self.units.values()}.values()
+        return Loops(
+            tuple(replace(unit, separate=separate[unit.name]) for unit in units),
+            script,
+            tuple(self.steps),
+        )
 
     def _call(self, call: Call) -> None:
         if code.is_code(call.function):
@@ -181,17 +190,36 @@ class _NetworkWriter:
         self._launch(self.units[signature], places, layers, kernel)
 
     def _unit(self, kernel: Kernel, signature: str) -> Unit:
-        target = self.target
-        schedule = choose(kernel, target)
-        text = f"{signature} {stable_text(schedule)}"
+        """A kernel, or one that does the same for more chunks, of which fewer are handed out."""
+        schedule = choose(kernel, self.target)
+        chunks, types = nest.chunk_count(kernel, schedule), tuple(kernel_types(kernel))
+        outermost = schedule.order[0] if nest.outermost_is_free(kernel, schedule) else None
+        if outermost is None:
+            return self._new_unit(kernel, schedule, f"{signature} {stable_text(schedule)}", types)
+        height = kernel.extents[outermost]
+        extents = (*kernel.extents[:outermost], 1, *kernel.extents[outermost + 1 :])
+        alike = stable_text((replace(kernel, extents=extents).signature(), schedule))
+        tallest, unit = self.tallest.get(alike, (0, None))
+        if unit is None or tallest < height:
+            text = f"{signature} {stable_text(schedule)}"
+            unit = self._new_unit(kernel, schedule, text, types)
+            self.tallest[alike] = (height, unit)
+        return replace(unit, chunks=chunks, reach=types)
+
+    def _new_unit(
+        self,
+        kernel: Kernel,
+        schedule: Schedule,
+        text: str,
+        types: tuple[MemRefType[Attribute], ...],
+    ) -> Unit:
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
         def make() -> func.FuncOp:
             writer = nest.write if kernel.matrix is None else transform.write
             return writer(kernel, schedule, name)
 
-        chunks = nest.chunk_count(kernel, schedule)
-        return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
+        return Unit(name, text, types, nest.chunk_count(kernel, schedule), make)
 
     def _launch(
         self,
@@ -200,13 +228,15 @@ class _NetworkWriter:
         layers: tuple[str, ...],
         computation: Kernel | None,
     ) -> None:
-        arguments = tuple(map(self._argument, places, unit.types))
-        if len(arguments) != len(places):
+        if len(unit.types) != len(places):
             raise CompilerBug(f"{unit.name} called with {len(places)} arguments")
+        arguments = tuple(map(self._argument, places, unit.types, unit.reach or unit.types))
         self.script.append(Launch(unit.name, unit.chunks, arguments))
         self.steps.append(Step(unit.name, layers, unit.chunks, tuple(places), computation))
 
-    def _argument(self, place: Place, type: MemRefType[Attribute]) -> Argument:
+    def _argument(
+        self, place: Place, type: MemRefType[Attribute], reach: MemRefType[Attribute]
+    ) -> Argument:
         root = place.root
         number = {
             Kind.ARENA: ARENA_BUFFER,
@@ -214,7 +244,8 @@ class _NetworkWriter:
             Kind.INPUT: FIRST_BUFFER + root.number,
             Kind.OUTPUT: FIRST_BUFFER + self.inputs + root.number,
         }[root.kind]
-        return Argument(number, root.byte_offset + place.offset * root.element_bytes, type)
+        offset = root.byte_offset + place.offset * root.element_bytes
+        return Argument(number, offset, type, bytes_of(reach))
 
     def _frame(self, frame: Frame) -> None:
         """Each border slab in turn: axes before it without their own border, those behind with."""

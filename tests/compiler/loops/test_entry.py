@@ -11,6 +11,7 @@ from ncc.compiler.loops.entry import (
     Launch,
     Script,
     Stamps,
+    bytes_of,
     declarations,
     promise_separate,
     separate_arguments,
@@ -20,7 +21,7 @@ from ncc.dialects import rt
 
 
 def memory(buffer: int, offset: int, elements: int = 8) -> Argument:
-    return Argument(buffer, offset, MemRefType(f32, [elements]))
+    return Argument(buffer, offset, MemRefType(f32, [elements]), 4 * elements)
 
 
 SCRIPT: Script = (
@@ -50,7 +51,7 @@ def test_neighbours_are_separate() -> None:
 
 def test_indices_have_eight_bytes() -> None:
     """Tables of indices are memory too."""
-    table = Argument(2, 0, MemRefType(IndexType(), [4]))
+    table = Argument(2, 0, MemRefType(IndexType(), [4]), bytes_of(MemRefType(IndexType(), [4])))
     script = (Launch("k", 1, (table, memory(2, 28))), Launch("l", 1, (table, memory(2, 32))))
     assert separate_arguments(script) == {"k": (False, False), "l": (True, True)}
 

@@ -112,6 +112,24 @@ def test_equal_kernels_are_written_once(loops: LoopsOf) -> None:
     assert len(found.steps) == 5 and len(found.units) == 1
 
 
+def test_fewer_rows_are_fewer_chunks_of_one_kernel(loops: LoopsOf) -> None:
+    """A kernel of which only the outermost loop is shorter is no other kernel."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        parts = [b.slice(x, (0, 0), (rows, SHAPE[1])) for rows in (22, 16, 20)]
+        sums = []
+        for part in parts:
+            r, c = b.loops_of(part.shape)
+            sums.append(b.map((r, c), part[r, c] + x[SHAPE[0] - 1, c]))
+        return b.concat(sums, 0)
+
+    found = loops(write)
+    assert len(found.units) == 1
+    assert [step.chunks for step in found.steps] == [22, 16, 20]
+    reach = [step.arguments[-1].reach for step in found.script if isinstance(step, Launch)]
+    assert reach == [4 * SHAPE[1] * rows for rows in (22, 16, 20)]
+
+
 # --- numbers --------------------------------------------------------------------------------
 
 

@@ -1,0 +1,300 @@
+"""Chains of computations in strips of rows, so that what they hand on stays in a cache.
+
+    %e = conv1x1(%x)                       %e0 = conv1x1(rows 0 to 9 of %x)
+    %d = depthwise(pad %e)           ->    %d0 = depthwise(pad %e0)
+    %y = conv1x1(%d)                       %y0 = conv1x1(%d0)
+                                           %n1 = conv1x1(rows 9 to 17 of %x)
+                                           %e1 = concat (the last rows of %e0), %n1
+                                           ...
+                                           %y = concat %y0, %y1, ..
+
+Each row is computed once: rows that the window of the next strip needs again are copied. Strips
+are computations of their own that share kernels, and the memory plan gives them the same memory.
+
+Needs: the structured level before layouts and groups.  Breaks: nothing; results are equal bit by
+bit as long as kernels sum in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import move_before, tensor_of
+from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+
+ROWS = 1
+"""The axis of rows in (channels, height, width)."""
+
+LARGE = 3 << 19
+"""Bytes of a value that is worth keeping in a cache, and that does not stay there by itself."""
+
+STRIP = 3 << 19
+"""Bytes of what one strip hands on, for each thread: they fit a second-level cache."""
+
+MOST_SHARES = 4
+"""Threads for which a strip grows: beyond, they have enough barriers to share the rest."""
+
+WEIGHTS = 1 << 17
+"""Bytes of weights that may be read again for every strip."""
+
+
+@dataclass(frozen=True)
+class ComputeInStrips(ModulePass):
+    """Cut chains with large values between their computations; see the head of this file."""
+
+    name = "compute-in-strips"
+
+    threads: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for chain in chains(network_of(op).body.block):
+            rows = chain.strip_rows(STRIP * min(self.threads, MOST_SHARES))
+            if rows is not None:
+                _Rewrite(chain, rows).run()
+
+
+@dataclass
+class Chain:
+    """Computations that hand rows on, each to one reader; the last one is read by others.
+
+    large: whether a value between them is, and is not just made and stored in one go.
+    """
+
+    computations: list[GenericOp]
+    large: bool = False
+
+    @property
+    def last(self) -> GenericOp:
+        return self.computations[-1]
+
+    def strip_rows(self, room: int) -> int | None:
+        """Rows of the last result in a strip: the most that hand on no more bytes than `room`."""
+        height = shape_of(self.last.results[0])[ROWS]
+        fitting = (n for n in range(height // 2, 1, -1) if height % n == 0)
+        return next((n for n in fitting if self._bytes(self.last, n) <= room), None)
+
+    def _bytes(self, op: GenericOp, rows: int) -> int:
+        """Bytes that are held while `rows` rows of op's result are computed."""
+        total, view = 0, View(op)
+        for access in view.reads:
+            source = _producer(access.value)
+            if source in self.computations and isinstance(source, GenericOp):
+                channels, _, width = shape_of(access.value)
+                first, last = span(access, view, 0, rows)
+                step = span(access, view, 1, 2)[0]
+                again = 1 if last - first <= step * rows else 2
+                if not view.is_pointwise:
+                    total += again * 4 * channels * width * (last - first)
+                total += self._bytes(source, last - first)
+        return total
+
+
+def chains(block: Block) -> Iterator[Chain]:
+    """The chains of a block that hand on a large value inside."""
+    chain_of: dict[Operation, Chain] = {}
+    for op in block.ops:
+        if not isinstance(op, GenericOp) or not _by_rows(op):
+            continue
+        mine = Chain([op])
+        chain_of[op] = mine
+        view = View(op)
+        for access in view.reads:
+            source = _producer(access.value)
+            chain = chain_of.get(source) if source is not None else None
+            if chain is None or chain is mine or not view_moves(access, view):
+                continue
+            kept = 4 * prod(shape_of(access.value)) >= LARGE
+            if view.is_pointwise or (kept and max(_weights(op), _weights(chain.last)) <= WEIGHTS):
+                mine.computations[:0] = chain.computations
+                chain_of.update(dict.fromkeys(chain.computations, mine))
+                mine.large = mine.large or chain.large or (kept and not view.is_pointwise)
+    found = {chain.last: chain for chain in chain_of.values()}
+    yield from (chain for chain in found.values() if chain.large)
+
+
+def span(access: Access, view: View, first: int, last: int) -> tuple[int, int]:
+    """The rows of an operand that rows [first, last) of the result depend on."""
+    loop = _row_loop(view)
+    form = access.index[ROWS]
+    others = sum(f * (view.extents[d] - 1) for d, f in form.terms if d != loop)
+    step = form.coefficient(loop)
+    return step * first, step * (last - 1) + others + form.constant + 1
+
+
+def view_moves(access: Access, view: View) -> bool:
+    """Whether the rows of an operand move with those of the result."""
+    return access.uses(_row_loop(view))
+
+
+def _row_loop(view: View) -> int:
+    loop = view.write.index[ROWS].bare
+    if loop is None:
+        raise CompilerBug("a result whose rows are not a loop")
+    return loop
+
+
+def _by_rows(op: GenericOp) -> bool:
+    """Whether each row of the result depends on a window of rows of the operands."""
+    view = View(op)
+    if len(view.write.index) != 3 or any(form.bare is None for form in view.write.index):
+        return False
+    if view.indexed or view.captured or op.attributes:
+        return False
+    start = op.outputs[0].owner
+    if isinstance(start, GenericOp):
+        if not View(start).is_pointwise or not _by_rows(start):
+            return False
+    elif not isinstance(start, FillOp | tensor.EmptyOp):
+        return False
+    loop = _row_loop(view)
+    return all(_moves_by_rows(access, loop) for access in view.reads if access.uses(loop))
+
+
+def _moves_by_rows(access: Access, loop: int) -> bool:
+    if len(access.index) != 3 or is_constant(access.value):
+        return False
+    if any(form.coefficient(loop) for k, form in enumerate(access.index) if k != ROWS):
+        return False
+    form = access.index[ROWS]
+    return form.constant >= 0 and all(factor > 0 for _, factor in form.terms)
+
+
+def _producer(value: SSAValue) -> Operation | None:
+    """The computation that makes a value for one reader alone, also through a pad of columns."""
+    if len(list(value.uses)) != 1:
+        return None
+    owner = value.owner
+    if isinstance(owner, tensor.PadOp):
+        return _producer(owner.source)
+    return owner if isinstance(owner, Operation) else None
+
+
+def _weights(op: GenericOp) -> int:
+    return sum(4 * prod(shape_of(v)) for v in op.inputs if is_constant(v))
+
+
+@dataclass
+class _Held:
+    """Rows [first, last) of a value that a strip has made."""
+
+    first: int
+    last: int
+    rows: Tensor
+
+
+@dataclass
+class _Rewrite:
+    """The rewriting of one chain into strips of so many rows of its last result."""
+
+    chain: Chain
+    rows: int
+    block: Block = field(default_factory=Block)
+    held: dict[SSAValue, _Held] = field(default_factory=dict)
+
+    def run(self) -> None:
+        last = self.chain.last
+        self.builder = Builder(self.block)
+        result = last.results[0]
+        height = shape_of(result)[ROWS]
+        strips = [
+            self._compute(last, first, first + self.rows) for first in range(0, height, self.rows)
+        ]
+        whole = self.builder.concat(strips, axis=ROWS)
+        whole.value.name_hint = result.name_hint
+        move_before(self.block, last)
+        result.replace_all_uses_with(whole.value)
+        _erase(last)
+
+    def _rows_of(self, value: SSAValue, first: int, last: int) -> Tensor:
+        """Rows [first, last) of an operand."""
+        owner = value.owner
+        source = _producer(value)
+        if source not in self.chain.computations:
+            return self._window(tensor_of(value), first, last)
+        if isinstance(owner, tensor.PadOp):
+            return self._padded(owner, first, last)
+        if not isinstance(owner, GenericOp):
+            raise CompilerBug(f"{owner} is not computed by rows")
+        before = self.held.get(value, _Held(0, 0, tensor_of(value)))
+        new = max(first, before.last)
+        parts = [self._compute(owner, new, last)]
+        if first < new:
+            again = self._window(before.rows, first - before.first, new - before.first)
+            parts.insert(0, again)
+        rows = self.builder.concat(parts, axis=ROWS)
+        self.held[value] = _Held(first, last, rows)
+        return rows
+
+    def _window(self, x: Tensor, first: int, last: int) -> Tensor:
+        return self.builder.slice(x, [0, first, 0], [x.shape[0], last - first, x.shape[2]])
+
+    def _padded(self, pad: tensor.PadOp, first: int, last: int) -> Tensor:
+        low = [int(n) for n in pad.static_low.get_values()]
+        high = [int(n) for n in pad.static_high.get_values()]
+        height, above = shape_of(pad.source)[ROWS], low[ROWS]
+        inner = self._rows_of(pad.source, max(0, first - above), min(height, last - above))
+        low[ROWS], high[ROWS] = max(0, above - first), max(0, last - above - height)
+        return self.builder.pad(inner, low, high, pad_value(pad))
+
+    def _compute(self, op: GenericOp, first: int, last: int) -> Tensor:
+        """Rows [first, last) of a computation, which is the same on fewer rows."""
+        view = View(op)
+        inputs = [
+            self._rows_of(access.value, *span(access, view, first, last)).value
+            if view_moves(access, view)
+            else access.value
+            for access in view.reads
+        ]
+        outs = self._start(op, first, last)
+        new = GenericOp.create(
+            operands=[*inputs, outs.value],
+            result_types=[outs.value.type],
+            properties={
+                "indexing_maps": op.indexing_maps,
+                "iterator_types": op.iterator_types,
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+                **({"doc": op.doc} if op.doc is not None else {}),
+            },
+            regions=[op.body.clone()],
+        )
+        self.block.add_op(new)
+        return Tensor(new.results[0], outs.shape)
+
+    def _start(self, op: GenericOp, first: int, last: int) -> Tensor:
+        """What a computation starts from, on its rows."""
+        start = op.outputs[0].owner
+        shape = list(shape_of(op.results[0]))
+        shape[ROWS] = last - first
+        if isinstance(start, GenericOp):
+            return self._compute(start, first, last)
+        if isinstance(start, FillOp):
+            constant = start.inputs[0].owner.value  # type: ignore[union-attr]
+            if isinstance(constant, FloatAttr):
+                return self.builder.full(shape, constant.value.data)
+        return self.builder.empty(shape)
+
+
+def _erase(op: Operation) -> None:
+    """Erase what nobody reads any more, and what was made for it alone."""
+    if any(result.uses for result in op.results):
+        return
+    sources = [value.owner for value in op.operands]
+    op.detach()
+    op.erase()
+    for source in sources:
+        if isinstance(source, tensor.PadOp | FillOp | tensor.EmptyOp | GenericOp):
+            if source.parent is not None:
+                _erase(source)

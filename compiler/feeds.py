@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.late import require_shapes
+from ncc.dialects.element import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
@@ -17,17 +18,25 @@ Array: TypeAlias = NDArray[Any]
 
 
 def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
-    """An array for every input, uniform in -1..1: the same for the same seed on every machine.
+    """An array for every input: the same for the same seed on every machine.
 
+    Floats are uniform in -1..1, those of bfloat16 as their bits; integers in -127..127.
     Raises InputError for an input whose shape is open.
     """
     generator = np.random.default_rng(seed)
     inputs = list(inputs)
     require_shapes(inputs)
     return {
-        binding.name: generator.uniform(-1, 1, binding.shape).astype(binding.dtype)
+        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype))
         for binding in inputs
     }
+
+
+def _random(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if dtype.kind == "i":
+        return generator.integers(-127, 128, shape).astype(dtype)
+    numbers = generator.uniform(-1, 1, shape)
+    return to_bfloat16(numbers) if dtype == np.uint16 else numbers.astype(dtype)
 
 
 def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]:

@@ -30,7 +30,7 @@ from ncc.compiler.diagnostics import NccError, Unsupported
 
 __all__ = ["Job", "OracleError", "available", "run", "run_all"]
 
-Array: TypeAlias = NDArray[np.float32]
+Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = str | os.PathLike[str]
 
 # A request and its answer, inside a folder that caller and worker share. Arrays go by position,
@@ -68,9 +68,10 @@ def run(
 ) -> dict[str, Array]:
     """The values of `blobs` (all of them when None) that ncnn computes from `inputs`.
 
-    param, bin: a text .param and its weights. inputs: float32 arrays by blob name; shapes here and
-    in the result are numpy's, (w), (h, w), (c, h, w) or (c, d, h, w). A blob of no elements (no
-    object detected) has shape (0,). timeout: in seconds.
+    param, bin: a text .param and its weights. inputs: arrays by blob name; shapes here and in the
+    result are numpy's, (w), (h, w), (c, h, w) or (c, d, h, w). Results are float32, int8 blobs too;
+    those of 16 bits are float16, whatever the bits mean. A blob of no elements (no object detected)
+    has shape (0,). timeout: in seconds.
 
     Raises Unsupported when the wheel is not installed, OracleError when it fails.
     """
@@ -207,7 +208,7 @@ def _answer(request: Mapping[str, Any]) -> None:
         status, mat = extractor.extract(name)
         if status != 0:
             raise _Refused(f"it cannot compute blob {name!r}")
-        outputs.append(np.array(mat, np.float32) if mat.total() else np.zeros(0, np.float32))
+        outputs.append(np.array(mat) if mat.total() else np.zeros(0, np.float32))
     np.savez(folder / OUTPUTS, *outputs)
     # The last of the files, since it says that the answer is whole.
     (folder / NAMES).write_text(json.dumps(names))

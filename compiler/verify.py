@@ -6,6 +6,10 @@ a fusion shows in the first of the two alone.
 
 A detection jumps where two scores are equal but for rounding: its reference is given what compiled
 code gave the layer, its rows are compared as a set, and ncnn is not asked.
+
+A value that is rounded to int8 may be rounded to the number beside it, and all that follows moves:
+from there on every reference is given what compiled code gave the layer, an int8 result may be one
+off, and what ncnn computes is shown but not judged.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.ncnn.quantize import QuantizeOp, RequantizeOp
 from ncc.runtime.session import Model
 
 Array: TypeAlias = NDArray[Any]
@@ -46,7 +51,8 @@ class Row:
     """One blob, and how far compiled code is off, in parts of the blob's largest value.
 
     ncnn: None where ncnn was not run. fused: whether the blob comes from the network as a user gets
-    it, not from the one that hands out every blob.
+    it, not from the one that hands out every blob. rounded: whether it depends on values that were
+    rounded to int8.
     """
 
     layer: str
@@ -56,9 +62,11 @@ class Row:
     reference: float
     ncnn: float | None
     fused: bool = False
+    rounded: bool = False
 
     def differs(self, tolerance: float) -> bool:
-        return not max(self.reference, self.ncnn or 0.0) <= tolerance
+        ncnn = 0.0 if self.rounded else self.ncnn or 0.0
+        return not max(self.reference, ncnn) <= tolerance
 
 
 @dataclass(frozen=True)
@@ -117,21 +125,42 @@ def verify(
 
     stored = None if random_weights is not None else bin or default_bin_path(param)
     wheel, no_ncnn = _ask_ncnn(param, stored, module, inputs)
+    rounded, known = _behind_roundings(layers), {**inputs, **every}
     rows: list[Row] = []
     outputs: list[Row] = []
     for op, values in run_layers(layers, inputs):
         for run, found in ((every, rows), (fused, outputs)):
             jumps = op in detecting and bool(_names(op) & run.keys())
-            wanted = op.reference_all([run[name] for name in _read_by(op)]) if jumps else values
+            wanted = values
+            if jumps:
+                wanted = op.reference_all([run[name] for name in _read_by(op)])
+            elif op in rounded and run is every:
+                wanted = op.reference_all([known[name] for name in _read_by(op)])
+            elif op in rounded:
+                wanted = [every[name] for name in op.blob_names]
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
-                asked = None if wheel is None or jumps else difference(run[blob], wheel[blob])
+                asked = None if wheel is None or jumps else _asked(run[blob], wheel[blob])
                 apart = (rows_apart if jumps else difference)(run[blob], value)
                 shape = tuple(run[blob].shape)
                 kind, name = op.type_name, op.layer_name
-                found.append(Row(name, kind, blob, shape, apart, asked, run is fused))
+                found.append(
+                    Row(name, kind, blob, shape, apart, asked, run is fused, op in rounded)
+                )
     return Report((*rows, *outputs), tolerance, no_ncnn)
+
+
+def _behind_roundings(network: Network) -> set[Layer]:
+    """The layers that round to int8, and those that depend on what they make."""
+    found: set[Layer] = set()
+    for op in network.layers:
+        rounds = isinstance(op, QuantizeOp | RequantizeOp) or any(
+            getattr(op, term, 0) for term in ("int8_scale_term", "quantize_term")
+        )
+        if rounds or any(operand.owner in found for operand in op.operands):
+            found.add(op)
+    return found
 
 
 def _dynamic(model: Model) -> set[str]:
@@ -158,7 +187,7 @@ def computed_blobs(module: ModuleOp) -> list[str]:
 
 
 def difference(found: Array, wanted: Array) -> float:
-    """The largest difference, as a part of the largest wanted value.
+    """The largest difference, as a part of the largest wanted value; int8 may be one off.
 
     Infinite where the shapes differ, or where one of the two is not finite and the other is not the
     same.
@@ -173,7 +202,14 @@ def difference(found: Array, wanted: Array) -> float:
     plain = wanted[~odd].astype(np.float64)
     largest = float(np.abs(plain).max(initial=0.0))
     apart = float(np.abs(found[~odd] - plain).max(initial=0.0))
+    apart = max(apart - 1, 0.0) if found.dtype == wanted.dtype == np.int8 else apart
     return apart / largest if largest else apart
+
+
+def _asked(found: Array, wheel: Array) -> float:
+    """`difference` to what the wheel gave: it takes all 16 bits for float16."""
+    bits = found.dtype == np.uint16 and wheel.dtype == np.float16
+    return difference(found, wheel.view(np.uint16) if bits else wheel)
 
 
 def rows_apart(found: Array, wanted: Array) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ncc.compiler.feeds import random_feeds, read_arrays
+from ncc.dialects.element import from_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
@@ -20,6 +21,19 @@ def test_random_feeds_fit_the_inputs_and_repeat() -> None:
     assert all(x.dtype == np.float32 for x in first.values())
     assert np.array_equal(first["b"], again["b"]) and not np.array_equal(first["b"], other["b"])
     assert -1 <= first["b"].min() < -0.5 < 0.5 < first["b"].max() <= 1
+
+
+def test_random_feeds_of_other_types() -> None:
+    """Integers are whole numbers of int8's range; bfloat16 is the bits of numbers in -1..1."""
+    inputs = [
+        Binding("a", (99,), "int32"),
+        Binding("b", (99,), "int8"),
+        Binding("c", (9,), "uint16"),
+    ]
+    a, b, c = random_feeds(inputs, 1).values()
+    assert [str(x.dtype) for x in (a, b, c)] == ["int32", "int8", "uint16"]
+    assert -127 <= a.min() < -90 < 90 < a.max() <= 127 and b.min() < -90 < 90 < b.max()
+    assert np.abs(from_bfloat16(c)).max() <= 1
 
 
 def test_arrays_come_from_npy_files(tmp_path: Path) -> None:

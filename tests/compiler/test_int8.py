@@ -25,15 +25,28 @@ InnerProduct fc 1 1 drop prob 0=3 1=1 2=288 8=2
 """
 
 
-def weights() -> bytes:
+CHAIN = """7767517
+7 8
+Input data 0 1 data 0=6 1=5 2=4
+Convolution conv1 1 1 data conv1 0=24 1=3 4=1 5=1 6=864 8=102 9=1
+Split split 1 2 conv1 a b
+ConvolutionDepthWise conv2 1 1 a conv2 0=24 1=3 4=1 5=1 6=216 7=24 8=101 9=1
+Concat both 2 1 conv2 b both
+Convolution conv3 1 1 both conv3 0=8 1=1 5=1 6=384 8=2
+InnerProduct fc 1 1 conv3 prob 0=3 1=1 2=720 8=2
+"""
+
+
+def weights(*layers: tuple[int, int, bool]) -> bytes:
+    """int8 weights, biases and scales of layers: (weights, outputs, whether the result is int8)."""
     generator = np.random.default_rng(5)
     out = b""
-    for count, outputs, scales in ((288, 8, 8), (72, 8, 8), (288, 3, 3)):
+    for count, outputs, makes_int8 in layers:
         values = generator.integers(-90, 90, count).astype(np.int8).tobytes()
         out += struct.pack("<I", TAG_INT8) + values + b"\0" * (-count % 4)
         out += generator.standard_normal(outputs).astype("<f4").tobytes()
-        out += np.full(scales, 60.0, "<f4").tobytes()
-        out += np.full(1, 20.0, "<f4").tobytes()
+        out += np.full(outputs, 60.0, "<f4").tobytes()
+        out += np.full(1 + makes_int8, 20.0, "<f4").tobytes()
     return out
 
 
@@ -41,7 +54,16 @@ def weights() -> bytes:
 def network(tmp_path: Path) -> tuple[Path, Path]:
     param, bin = tmp_path / "net.param", tmp_path / "net.bin"
     param.write_text(PARAM)
-    bin.write_bytes(weights())
+    bin.write_bytes(weights((288, 8, False), (72, 8, False), (288, 3, False)))
+    return param, bin
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> tuple[Path, Path]:
+    """int8 blobs from layer to layer, handed on and joined between them."""
+    param, bin = tmp_path / "chain.param", tmp_path / "chain.bin"
+    param.write_text(CHAIN)
+    bin.write_bytes(weights((864, 24, True), (216, 24, True), (384, 8, False), (720, 3, False)))
     return param, bin
 
 
@@ -65,3 +87,16 @@ def test_ncnn_computes_the_same(network: tuple[Path, Path]) -> None:
         report = verify(*network, opt_level=level, target=target)
         assert report.no_ncnn is None
         assert report.first is None, "\n".join(report_lines(report))
+
+
+@pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
+def test_int8_blobs_between_layers(chain: tuple[Path, Path]) -> None:
+    """They stay int8 through layers that only move them; ncnn may round a step another way."""
+    for level, target in [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline")]:
+        report = verify(*chain, opt_level=level, target=target)
+        assert report.first is None, "\n".join(report_lines(report))
+        found = {row.blob: row.ncnn for row in report.rows}
+        assert all(apart is not None and apart < 0.02 for apart in found.values()), found
+    model = ncc.compile(*chain, outputs=["a", "both", "prob"])
+    dtypes = {binding.name: binding.dtype for binding in model.outputs}
+    assert dtypes == {"a": "int8", "both": "int8", "prob": "float32"}

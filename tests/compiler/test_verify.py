@@ -104,6 +104,19 @@ def test_the_table_marks_what_differs() -> None:
 
 
 @needs_ncnn
+def test_blobs_of_16_bits(tmp_path: Path) -> None:
+    """float16 and bfloat16 are held against ncnn's by what they are."""
+    param, bin = tmp_path / "cast.param", tmp_path / "cast.bin"
+    half, brain = "Cast h 1 1 a h 0=1 1=2\nCast f 1 1 h f 0=2 1=1", "Cast b 1 1 c b 0=1 1=4"
+    lines = ["7767517", "5 6", "Input data 0 1 data 0=7", "Split s 1 2 data a c", half, brain, ""]
+    param.write_text("\n".join(lines))
+    bin.write_bytes(b"")
+    report = verify(param, bin)
+    assert report.no_ncnn is None
+    assert report.first is None
+
+
+@needs_ncnn
 def test_ncnn_gives_blobs_by_name() -> None:
     """All of them, or those asked for."""
     feeds = {"data": np.zeros((1, 8, 8), np.float32)}

@@ -72,17 +72,29 @@ def levels(text: str) -> tuple[str, ...]:
     return wanted
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Shows the commands in the order in which they are needed, not in that of their names."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ncc")
 def ncc() -> None:
     """A compiler for ncnn networks.
+
+    \b
+    ncc compile net.param                        net.bin beside it -> net.ncc
+    ncc run net.ncc --input data=@image.npy      what comes out
+    ncc COMMAND -h                               what a command can do
 
     Exit codes: 0 done, 1 the model or an input is wrong, 2 the command line is wrong, 3 not
     supported, 4 a bug of ncc, 5 verify found a difference, 130 interrupted.
     """
 
 
-@ncc.command("compile")
+@ncc.command("compile", short_help="Compile a network into one file.")
 @PARAM
 @BIN
 @COMPILING
@@ -133,7 +145,7 @@ def compile_command(
         click.echo("\n".join(timing_lines(stopwatch.seconds)))
 
 
-@ncc.command("run")
+@ncc.command("run", short_help="Run a network or a compiled file.")
 @PARAM
 @BIN
 @COMPILING
@@ -183,7 +195,7 @@ def run_command(
             write(Path(path), npy(values[name]))
 
 
-@ncc.command("verify")
+@ncc.command("verify", short_help="Compare compiled code with ncnn, blob by blob.")
 @PARAM
 @BIN
 @COMPILING
@@ -220,9 +232,8 @@ def verify_command(
     return DIFFERS
 
 
-ncc.add_command(optimize_command)
-ncc.add_command(explain_command)
-ncc.add_command(bench_command)
+for _command in (bench_command, optimize_command, explain_command):
+    ncc.add_command(_command)
 
 
 def is_compiled(path: str) -> bool:

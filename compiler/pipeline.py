@@ -58,13 +58,14 @@ from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
-from ncc.compiler.read.network import read
+from ncc.compiler.read.network import default_bin_path, read
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
@@ -165,11 +166,13 @@ class _Compilation:
         self.stopwatch = stopwatch or Stopwatch()
         self.timing = self.stopwatch.timing
         self.context = Context()
+        self.read_from: tuple[int, int] | None = None
 
     @cached_property
     def source(self) -> ModuleOp:
         """The network as it stands in its files, which are read once."""
         seed, outputs = self.options.random_weights, self.options.outputs
+        self.read_from = self._weights_state()
         with self.timing("read"):
             return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
 
@@ -183,11 +186,30 @@ class _Compilation:
             for name, shape in known.items()
         ]
 
+    def _weights_state(self) -> tuple[int, int] | None:
+        """What a change of the .bin would change; None where the network has none."""
+        if self.options.random_weights is not None:
+            return None
+        path = default_bin_path(self.param) if self.bin is None else fspath(self.bin)
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
     def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
-        """The same network for other shapes of its inputs; its files are not read again."""
+        """The same network for other shapes of its inputs; its files are not read again.
+
+        Raises InputError where the .bin, from which weights are packed, is not what it was.
+        """
         options = replace(self.options, input_shapes=shapes)
         other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
         other.source = self.source
+        if self._weights_state() != self.read_from:
+            raise InputError(
+                "a new shape needs the weights, whose file has changed since the model was made: "
+                "compile the network again"
+            )
         return other
 
     def network(self) -> ModuleOp:

@@ -69,7 +69,14 @@ COMPILING = all_of(
         show_default=True,
         help="0: no rewrite. 1: same values. 2: fp32 in another order. 3: and matrix units.",
     ),
-    click.option("--threads", "num_threads", type=click.IntRange(1), default=1, show_default=True),
+    click.option(
+        "--threads",
+        "num_threads",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="The most that a run uses.",
+    ),
     click.option(
         "--target", default="host", show_default=True, help="avx512, avx2, baseline or host."
     ),

@@ -23,12 +23,18 @@ WIDTH = 110
 """Of the tables, where there is no terminal that says."""
 
 
-@click.command("bench")
+@click.command("bench", short_help="Measure time and what bounds it, layer by layer.")
 @PARAM
 @BIN
 @COMPILING
 @FEEDING
-@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Turns in which everything is measured once; more are surer.",
+)
 @click.option(
     "--all", "every", is_flag=True, help=f"Show all layers, not the {MOST_LAYERS} longest."
 )
@@ -36,7 +42,7 @@ WIDTH = 110
 @click.option(
     "--onnx",
     type=click.Path(exists=True, dir_okay=False),
-    help="The same network for onnxruntime and OpenVINO; says --peers.",
+    help="The same network for onnxruntime and OpenVINO; implies --peers.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 def bench_command(
@@ -147,9 +153,10 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"{_size(size)} {rate:.0f}" for size, rate in result.ceilings.gigabytes.items()
     )
     console.print(f"  GB/s measured here, by the bytes a thread walks: {rates}")
-    ideal = result.bound_ms / sum(step.ms for step in result.steps)
+    steps = sum(step.ms for step in result.steps)
     console.print(
-        f"  the bounds of its steps add up to {result.bound_ms:.3f} ms: {ideal:.0%} of the time"
+        f"  its steps take {steps:.3f} ms, and their bounds add up to {result.bound_ms:.3f}: "
+        f"{result.bound_ms / steps:.0%}; the rest of a run is the call"
     )
     console.print(layer_table(result, every))
     if beside:
@@ -168,7 +175,8 @@ def layer_table(result: Benchmark, every: bool) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="bold")
     table.add_column("layer", overflow="ellipsis", no_wrap=True, max_width=34)
     table.add_column("kernels", overflow="ellipsis", no_wrap=True, max_width=22)
-    for name in ("ms", "time", "GFLOP/s", "MB", "GB/s", "bound", "of bound"):
+    unit, scale = ("ms", 1.0) if whole >= 1 else ("us", 1e3)
+    for name in (unit, "time", "GFLOP/s", "MB", "GB/s", "bound", "of bound"):
         table.add_column(name, justify="right")
     shown = costs if every else costs[:MOST_LAYERS]
     for cost in shown:
@@ -176,18 +184,21 @@ def layer_table(result: Benchmark, every: bool) -> Table:
         table.add_row(
             "+".join(cost.layers),
             ", ".join(kinds),
-            f"{cost.ms:.3f}",
+            f"{cost.ms * scale:.3f}",
             f"{cost.ms / whole:.1%}",
-            "-" if cost.flops is None else f"{cost.flops / cost.ms * 1e-6:.1f}",
+            _rate(cost.flops, cost.ms),
             f"{cost.bytes * 1e-6:.2f}",
-            f"{cost.bytes / cost.ms * 1e-6:.1f}",
+            _rate(cost.bytes, cost.ms),
             cost.bound,
-            f"{cost.bound_ms / cost.ms:.0%}",
+            f"{cost.bound_ms / cost.ms:.0%}" if cost.ms else "-",
         )
     if len(shown) < len(costs):
         rest = sum(cost.ms for cost in costs[len(shown) :])
         table.add_row(
-            f"{len(costs) - len(shown)} more (--all)", "", f"{rest:.3f}", f"{rest / whole:.1%}"
+            f"{len(costs) - len(shown)} more (--all)",
+            "",
+            f"{rest * scale:.3f}",
+            f"{rest / whole:.1%}",
         )
     return table
 
@@ -208,6 +219,11 @@ def peer_table(beside: Sequence[Peer]) -> Table:
         times = (peer.time.min, peer.time.median, peer.time.p95)
         table.add_row(peer.system, *(f"{ms:.3f}" for ms in times), ratio)
     return table
+
+
+def _rate(count: int | None, ms: float) -> str:
+    """Thousand millions a second; a dash where there is no count, or no time that a clock sees."""
+    return f"{count / ms * 1e-6:.1f}" if count is not None and ms else "-"
 
 
 def _size(bytes: int) -> str:

@@ -7,7 +7,7 @@ import click
 from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, progress
 
 
-@click.command("explain")
+@click.command("explain", short_help="Tell what optimize does to each layer, and why not more.")
 @PARAM
 @click.argument("bin", required=False)
 @click.option("--blob", "blobs", multiple=True, metavar="NAME", help="Tell the way of this blob.")

@@ -22,7 +22,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     context.exit()
 
 
-@click.command("optimize")
+@click.command("optimize", short_help="Make a network smaller and faster, for ncnn to run.")
 @click.argument("in_param", metavar="IN.PARAM")
 @click.argument("in_bin", metavar="IN.BIN")
 @click.argument("out_param", metavar="OUT.PARAM")

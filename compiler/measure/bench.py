@@ -161,7 +161,7 @@ def bench(
     meter = CeilingMeter(options.target, model.num_threads)
 
     samples: list[float] = []
-    steps: list[_StampedRun] = []
+    steps = [_stamped_run(stamped, inputs)]
     for _ in range(rounds):
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
@@ -213,7 +213,9 @@ def _costs(model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings) -> lis
     middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms
     info = model.artifact.info
     everything = sum(one["weight_bytes"] for one in info["work"]) + model.artifact.arena_bytes
-    costs = [StepCost((START,), ("start",), float(middle[0]), 0, 0, 0, 0.0, 0.0)]
+    costs = []
+    if model.num_threads > 1:
+        costs.append(StepCost((START,), ("start",), float(middle[0]), 0, 0, 0, 0.0, 0.0))
     for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle[1:], strict=True):
         weights, data = work["weight_bytes"], work["data_bytes"]
         memory = weights / ceilings.bandwidth(everything) + data / ceilings.bandwidth(data)

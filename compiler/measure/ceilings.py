@@ -79,9 +79,10 @@ class CeilingMeter:
             self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
 
     def ceilings(self) -> Ceilings:
-        """The best so far. Farther memory is not faster, whatever a disturbed burst said."""
-        falling = accumulate(self._gigabytes.values(), min)
-        return Ceilings(self.threads, self._gigaflops, dict(zip(BLOCKS, falling, strict=True)))
+        """The best so far. Nearer memory is as fast as farther, whatever a disturbed burst said."""
+        rising = accumulate(reversed(self._gigabytes.values()), max)
+        rates = dict(zip(reversed(BLOCKS), rising, strict=True))
+        return Ceilings(self.threads, self._gigaflops, {size: rates[size] for size in BLOCKS})
 
 
 class _Kernel:

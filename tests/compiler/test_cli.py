@@ -258,3 +258,13 @@ def test_compile_tells_where_its_time_went(ncc: Run, tmp_path: Path) -> None:
     told = ncc("compile", DIGITS, "-o", tmp_path / "net.ncc", "--timing")
     assert told.code == cli.OK
     assert [line for line in told.out.splitlines() if line.endswith(" ms  read")]
+
+
+def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
+    """Commands in the order of use, each told in one whole sentence."""
+    lines = ncc("--help").out.partition("Commands:")[2].splitlines()
+    told = [line.split(maxsplit=1) for line in lines if line.strip()]
+    assert [name for name, _ in told] == [
+        "compile", "run", "verify", "bench", "optimize", "explain",
+    ]  # fmt: skip
+    assert all(text.endswith(".") and not text.endswith("...") for _, text in told)

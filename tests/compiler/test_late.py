@@ -236,6 +236,23 @@ def test_files_are_read_once(branches: Path) -> None:
     assert model(image(3, 8, 8)).shape == (8, 8, 8)
 
 
+def test_weights_that_changed_are_not_mixed_with_old_ones(branches: Path) -> None:
+    """Weights are packed for each shape; one from another file would belong to another network."""
+    weights = np.full(1 + 216 + 8, 0.5, np.float32)
+    weights[0] = 0.0  # the tag of fp32
+    path = branches.with_suffix(".bin")
+    path.write_bytes(weights.tobytes())
+    model = ncc.compile(branches)
+    before = model(image(3, 8, 8))
+    path.write_bytes((weights * 2).tobytes() + bytes(4))
+    assert np.array_equal(model(image(3, 8, 8)), before)
+    with pytest.raises(ncc.InputError, match="file has changed .* compile the network again"):
+        model(image(3, 4, 4))
+    path.unlink()
+    with pytest.raises(ncc.InputError, match="file has changed"):
+        model(image(3, 4, 4))
+
+
 def test_equal_weights_are_in_memory_once(model: LateModel) -> None:
     """Shapes whose weights are packed alike share them."""
     one, other = (model.compiled({"data": (3, n, n)}) for n in (8, 64))

@@ -73,12 +73,23 @@ class Place:
 
 @dataclass(frozen=True)
 class Call:
-    """A kernel on the places of its operands, then of its results."""
+    """A kernel on the places of its operands, then of its results.
+
+    `scratch`: where memory of its own is, in order; None is the stack, and so is all of it where
+    nothing is said.
+    """
 
     function: func.FuncOp
     operands: tuple[Place, ...]
     results: tuple[Place, ...]
     layers: tuple[str, ...]
+    scratch: tuple[Place | None, ...] = ()
+
+    @property
+    def places(self) -> list[Place]:
+        """What the kernel is called with: operands, results, scratch memory beyond the stack."""
+        kept = [place for place in self.scratch if place is not None]
+        return [*self.operands, *self.results, *kept]
 
 
 @dataclass(frozen=True)
@@ -108,4 +119,5 @@ def touched(step: Call | Frame) -> tuple[list[Root], list[Root]]:
     """The roots that a step reads and those that it writes."""
     if isinstance(step, Frame):
         return [], [step.place.root]
-    return [p.root for p in step.operands], [p.root for p in step.results]
+    reads, places = len(step.operands), [place.root for place in step.places]
+    return places[:reads], places[reads:]

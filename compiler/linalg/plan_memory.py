@@ -1,8 +1,9 @@
 """The static memory plan: steps in order, and an offset in one arena for every root.
 
 A step is a kernel's call or the frame of a padded value: the border cells that its producer does
-not write. A root lives from the first step that writes it to the last that reads it. Offsets are
-given largest root first, at the lowest gap among the roots alive at the same time.
+not write. A root lives from the first step that writes it to the last that reads it; large scratch
+memory of a kernel is a root that lives for one step. Offsets are given largest root first, at the
+lowest gap among the roots alive at the same time.
 
 Needs: an outlined network (`fuse-groups`).
 """
@@ -10,17 +11,22 @@ Needs: an outlined network (`fuse-groups`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.place import Placement, callee_of
+from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
 from ncc.compiler.linalg.view import pad_value, shape_of
-from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
+from ncc.dialects.rt import CodeOp
 
 ALIGNMENT = 64
+
+LARGEST_ON_STACK = 16384
+"""Bytes of one piece of scratch memory."""
 
 
 def plan(module: ModuleOp) -> Plan:
@@ -61,10 +67,29 @@ def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list
         results = tuple(placement.places[value] for value in op.results)
         for result in results:
             steps += frames.pop(result.root, [])
-        steps.append(Call(functions[callee_of(op)], operands, results, _layers(op)))
+        function = functions[callee_of(op)]
+        steps.append(Call(function, operands, results, _layers(op), _scratch(function)))
     if frames:
         raise CompilerBug("a padded value that nobody writes")
     return steps
+
+
+def _scratch(function: func.FuncOp) -> tuple[Place | None, ...]:
+    """Where the scratch memory of a kernel is: on the stack, or in the arena where it is large.
+
+    Turns may run at the same time, so that each has its own on the stack of its thread.
+    """
+    op = next((op for op in function.body.block.ops if isinstance(op, CodeOp)), None)
+    if op is None or op.scratch is None:
+        return ()
+    places: list[Place | None] = []
+    arguments = op.body.block.args[len(op.inputs) + len(op.results) :]
+    for argument, kind in zip(arguments, op.scratch, strict=False):
+        shape = kind.get_shape()
+        root = Root(Kind.ARENA, prod(shape), element_bytes(kind.element_type), 0, argument)
+        is_large = op.turns is None and root.bytes > LARGEST_ON_STACK
+        places.append(Place(root, 0, contiguous(shape)) if is_large else None)
+    return tuple(places)
 
 
 def _layers(call: func.CallOp) -> tuple[str, ...]:

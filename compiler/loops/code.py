@@ -4,12 +4,14 @@
         ->  func.func private @code_7(%x: memref<8xf32>, %y: memref<8xf32>, %first, %last)
 
 Each turn is a chunk, and a code without turns is one. The memrefs have the strides of the places
-where operands and results live, which may be windows of other values.
+where operands and results live, which may be windows of other values. Scratch memory is on the
+stack, but for what the plan keeps in the arena.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
@@ -60,17 +62,21 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     body = region.block
     widen(body, target)
     arguments = list(body.args)
+    turn = None if op.turns is None else arguments.pop()
     results = range(len(positions), len(positions) + len(op.results))
     given = [arguments[taken[position]].type for position in range(len(outer))]
     given += [arguments[k].type for k in results]
-    places = [*call.operands, *call.results]
+    scratch = arguments[len(positions) + len(op.results) :]
+    kept = call.scratch or (None,) * len(scratch)
+    given += [held.type for held, place in zip(scratch, kept, strict=True) if place is not None]
+    places = call.places
     types = [_placed(kind, p.strides) for kind, p in zip(given, places, strict=True)]
     entry = Block(arg_types=[*types, IndexType(), IndexType()])
     values: list[SSAValue] = [entry.args[position] for position in positions]
-    values += entry.args[len(outer) : len(places)]
-    turn = None if op.turns is None else arguments.pop()
-    for scratch in arguments[len(values) :]:
-        values.append(_alloca(entry, scratch.type))
+    inside = iter(entry.args[len(outer) : len(places)])
+    values += islice(inside, len(op.results))
+    for held, place in zip(scratch, kept, strict=True):
+        values.append(_alloca(entry, held.type) if place is None else next(inside))
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
     builder = LoopBuilder(entry)

@@ -181,7 +181,7 @@ class _NetworkWriter:
             self.units[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
-        self._launch(self.units[text], [*call.operands, *call.results], call.layers, None)
+        self._launch(self.units[text], call.places, call.layers, None)
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         signature = stable_text(kernel.signature())

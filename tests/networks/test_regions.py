@@ -106,3 +106,29 @@ def test_other_layers_cannot_read_rows_that_the_run_counts(network: Path) -> Non
     with pytest.raises(Unsupported, match="layer 'sm' on line 16.*only the run knows") as caught:
         ncc.compile(path, random_weights=1)
     assert caught.value.how == "let the network end there: ask for that value as an output"
+
+
+def test_candidates_may_be_more_than_the_stack_holds(tmp_path: Path) -> None:
+    """A map of 135x240 has 291600, which take 10 MB of scratch memory."""
+    path = tmp_path / "net.param"
+    path.write_text(
+        """7767517
+5 5
+Input scores 0 1 scores 0=240 1=135 2=18
+Input moves 0 1 moves 0=240 1=135 2=36
+Input im_info 0 1 im_info 0=3
+Proposal prop 3 1 scores moves im_info rois 2=100 3=10
+ROIAlign align 2 1 scores rois out 0=2 1=2 2=0.0625
+"""
+    )
+    rng = np.random.default_rng(2)
+    inputs = {
+        "scores": rng.random((18, 135, 240), dtype=np.float32),
+        "moves": rng.normal(0, 0.1, (36, 135, 240)).astype(np.float32),
+        "im_info": np.array([2160, 3840, 1], np.float32),
+    }
+    module = read(path).module
+    infer_shapes(module)
+    expected = interpret(module, inputs)["out"]
+    found = ncc.compile(path, num_threads=2).run(inputs)["out"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

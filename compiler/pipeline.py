@@ -56,6 +56,7 @@ from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan, Root
 from ncc.compiler.read.network import default_bin_path, read
@@ -217,6 +218,7 @@ class _Compilation:
         options = self.options
         module = self.source.clone()
         with self.timing("infer shapes"):
+            unroll_batches(module, options.input_shapes)
             infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
             with self.timing("canonicalize"):

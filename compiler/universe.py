@@ -22,6 +22,12 @@ def _rt() -> Dialect:
     return RT
 
 
+def _unroll_batches() -> type[ModulePass]:
+    from ncc.compiler.ncnn.unroll_batches import UnrollBatches
+
+    return UnrollBatches
+
+
 def _infer_shapes() -> type[ModulePass]:
     from ncc.compiler.ncnn.infer_shapes import InferShapes
 
@@ -68,6 +74,7 @@ def _fuse_groups() -> type[ModulePass]:
 UNIVERSE = Universe(
     all_dialects={"ncnn": _ncnn, "rt": _rt},
     all_passes={
+        "unroll-batches": _unroll_batches,
         "infer-shapes": _infer_shapes,
         "canonicalize-ncnn": _canonicalize_ncnn,
         "optimize-ncnn": _optimize_ncnn,

@@ -51,7 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if path := session.config.getoption("--layer-table"):
-        Path(path).write_text(session.config.stash[TABLE].text())
+        table = Path(path)
+        before = table.read_text() if table.exists() else ""
+        table.write_text(session.config.stash[TABLE].text(before))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,13 +1,14 @@
 """A table of all layer types: how the recordings of each fared.
 
-    pytest --layer-table docs/layers.md
+    pytest --layer-table docs/layers.md             runs every recording, and writes the table anew
+    pytest --layer-table docs/layers.md -k Gemm     brings one row up to date
 
-runs every recording through the reference and through compiled code, and writes what came out. A
-recording passed, is marked with the reason why nothing is compared, or failed.
+A recording passed, is marked with the reason why nothing is compared, or failed.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,14 +23,18 @@ Judged = Mapping[str, str]
 
 COLUMNS = ("reference", "-O0", "-O2")
 
-_HEAD = """# Layers
+_HEAD = f"""# Layers
 
 Made by `pytest --layer-table docs/layers.md`. Each recording of ncnn's own tests (../shared/cases)
 is computed by the numpy reference, and by code compiled at -O0 and -O2 from files that the writer
 made of it. Numbers are recordings that gave ncnn's values within ncnn's own tolerance; those that
 were not compared are counted by reason.
 
+| layer | recorded | {" | ".join(COLUMNS)} | not compared |
+|---|---|---|---|---|---|
 """
+
+_ROW = re.compile(r"\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.*?) ?\|")
 
 
 @dataclass
@@ -42,34 +47,27 @@ class LayerTable:
         """Note how the recordings of a layer type fared one way."""
         self.judged.setdefault(type, {})[column] = judged
 
-    def text(self) -> str:
-        """The table in markdown, sums last."""
-        lines = [f"| layer | recorded | {' | '.join(COLUMNS)} | not compared |"]
-        lines.append("|---" * (len(COLUMNS) + 3) + "|")
-        sums = Counter[str]()
-        for type, columns in sorted(self.judged.items()):
-            counts = {key: _passed(judged) for key, judged in columns.items()}
-            counts["recorded"] = max(map(len, columns.values()))
-            sums.update(counts)
-            lines.append(_row(type, counts, _reasons(columns)))
-        lines.append(_row(f"{len(self.judged)} types", sums, ""))
+    def text(self, before: str = "") -> str:
+        """The table in markdown, sums last; what was not judged is as it was `before`."""
+        rows = {row[1]: row.group() for row in _ROW.finditer(before)}
+        for type, columns in self.judged.items():
+            if columns.keys() >= {*COLUMNS}:
+                rows[type] = _row(type, columns)
+        counts = [_ROW.fullmatch(row) for row in rows.values()]
+        sums = [sum(int(row[k]) for row in counts if row is not None) for k in range(2, 6)]
+        lines = [rows[type] for type in sorted(rows)]
+        lines.append(f"| {len(rows)} types | {' | '.join(map(str, sums))} | |")
         return _HEAD + "\n".join(lines) + "\n"
 
 
-def _passed(judged: Judged) -> int:
-    return sum(reason == PASSED for reason in judged.values())
-
-
-def _row(name: str, counts: Mapping[str, int], reasons: str) -> str:
-    numbers = [str(counts.get(key, "")) for key in ("recorded", *COLUMNS)]
-    return f"| {' | '.join([name, *numbers, reasons])} |"
-
-
-def _reasons(columns: Mapping[str, Judged]) -> str:
-    """Each reason with the number of recordings it holds for, in any column."""
+def _row(type: str, columns: Mapping[str, Judged]) -> str:
+    """One line: how many were recorded, how many passed each way, and what the others say."""
+    recorded = max(map(len, columns.values()))
+    passed = [sum(why == PASSED for why in columns[key].values()) for key in COLUMNS]
     found = {(id, why) for judged in columns.values() for id, why in judged.items() if why}
-    counted = Counter(why for _, why in found)
-    return "; ".join(f"{count}: {why}" for why, count in sorted(counted.items()))
+    reasons = Counter(why for _, why in found)
+    told = "; ".join(f"{count}: {why}" for why, count in sorted(reasons.items()))
+    return f"| {' | '.join(map(str, [type, recorded, *passed, told]))} |"
 
 
 TABLE = pytest.StashKey[LayerTable]()

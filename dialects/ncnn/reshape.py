@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -52,6 +53,10 @@ class ReshapeOp(View):
 
     The rank is the run of extents that are not -233, in the order w, h, c, d. A `shape_expr`
     computes them from the shapes of all inputs instead: w; w, h; w, h, c; or w, h, d, c.
+
+    A blob may be a batch: samples of one shape, which every other layer takes one by one. With
+    `batch_from` the samples stand along that axis of the elements that are read, with `batch_to`
+    along that axis of those that are made; see `Batching`.
     """
 
     w = integer(0, ABSENT)
@@ -63,13 +68,13 @@ class ReshapeOp(View):
     batch_to = integer(13, NO_BATCH)
 
     def check(self) -> None:
-        for name in ("batch_from", "batch_to"):
-            if getattr(self, name) != NO_BATCH:
-                raise LayerError("a Reshape from or to a batch is not supported", name)
         if self.shape_expr:
             rank = check_expression(self.shape_expr, len(self.operands), "shape_expr")
-            if rank > MAX_RANK:
-                raise LayerError(f"shape_expr makes {rank} extents; 4 are the most", "shape_expr")
+            most = MAX_RANK + (self.batch_to != NO_BATCH)
+            if rank > most:
+                raise LayerError(
+                    f"shape_expr makes {rank} extents; {most} are the most", "shape_expr"
+                )
             return
         if len(self.operands) != 1:
             raise LayerError(f"a Reshape without shape_expr has 1 input, not {len(self.operands)}")
@@ -83,7 +88,18 @@ class ReshapeOp(View):
             raise LayerError("a Reshape without any extent", "w")
         return {name: given[name] for name in EXTENT_NAMES[rank]}
 
+    @property
+    def has_batch(self) -> bool:
+        """Whether one of the batch axes is said."""
+        return (self.batch_from, self.batch_to) != (NO_BATCH, NO_BATCH)
+
     def infer(self, x: Shape, *others: Shape) -> Shape:
+        if self.has_batch:
+            batching = self.batching(x, 1, *others)
+            sample = batching.sample
+            if batching.samples != 1:
+                raise LayerError(f"its result is a batch of {batching.samples}", "batch_to")
+            return sample
         if self.shape_expr:
             values = evaluate_expression(self.shape_expr, [x, *others], "shape_expr")
             stated = dict(zip(EXTENT_NAMES[len(values)], reversed(values), strict=True))
@@ -91,11 +107,70 @@ class ReshapeOp(View):
         else:
             stated = self._stated()
         own = extents(x)
-        shape = [own[name] if n == 0 else n for name, n in stated.items()]
-        if -1 in shape:
-            known = -prod(shape)
-            shape[shape.index(-1)] = prod(x) // known if known > 0 else 0
-        return _same_count(x, shape)
+        return _completed([own[name] if n == 0 else n for name, n in stated.items()], x)
+
+    def batching(self, x: Shape, samples: int, *others: Shape) -> Batching:
+        """How samples of shape x become the samples of the result; `LayerError` if they do not."""
+        if self.batch_from == NO_BATCH:
+            if samples != 1:
+                raise LayerError(f"a batch of {samples} is read without an axis", "batch_from")
+            read = x
+        else:
+            axis = resolve_axis(self.batch_from, len(x) + 1, "batch_from")
+            read = (*x[:axis], samples, *x[axis:])
+        if self.shape_expr:
+            values = evaluate_expression(self.shape_expr, [x, *others], "shape_expr")
+            stated = tuple(reversed(values))
+        else:
+            stated = tuple(self._stated().values())
+        if any(n == 0 and k >= len(read) for k, n in enumerate(stated)):
+            raise LayerError(f"{read} has no extents for all the 0 of {stated}")
+        made = _completed([read[k] if n == 0 else n for k, n in enumerate(stated)], read)
+        from_axis, to_axis = (
+            None if axis == NO_BATCH else resolve_axis(axis, len(shape), name)
+            for name, axis, shape in (
+                ("batch_from", self.batch_from, read),
+                ("batch_to", self.batch_to, made),
+            )
+        )
+        return Batching(read, from_axis, made, to_axis)
+
+
+@dataclass(frozen=True)
+class Batching:
+    """The extents that a Reshape reads and makes, and which axis of each tells the samples.
+
+    Elements stay in their order over all samples. An extent of 0 is the one that is read at the
+    same place from the outside; None stands for the axis of a single sample.
+    """
+
+    read: Shape
+    read_axis: int | None
+    made: Shape
+    made_axis: int | None
+
+    @property
+    def samples(self) -> int:
+        """How many samples the result has."""
+        return 1 if self.made_axis is None else self.made[self.made_axis]
+
+    @property
+    def sample(self) -> Shape:
+        """The shape of each of them; `LayerError` where no blob has it."""
+        axis = self.made_axis
+        shape = self.made if axis is None else self.made[:axis] + self.made[axis + 1 :]
+        if not 1 <= len(shape) <= MAX_RANK:
+            raise LayerError(f"samples of shape {shape} are no blobs", "batch_to")
+        return shape
+
+
+def _completed(stated: Sequence[int], x: Shape) -> Shape:
+    """The extents, -1 being what remains, if they have as many elements as x."""
+    shape = list(stated)
+    if -1 in shape:
+        known = -prod(shape)
+        shape[shape.index(-1)] = prod(x) // known if known > 0 else 0
+    return _same_count(x, shape)
 
 
 def _check_extents(stated: Mapping[str, int]) -> None:

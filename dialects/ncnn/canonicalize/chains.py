@@ -37,6 +37,8 @@ class FuseViews(LayerPattern):
         return (first, op) if isinstance(first, View) else None
 
     def legal(self, first: View, op: View) -> str | None:
+        if any(isinstance(view, ReshapeOp) and view.has_batch for view in (first, op)):
+            return "one of the two moves a batch axis"
         shape = shape_of(op.results[0])
         if shape is not None and shape_of(op.operands[0]) in (shape, shape_of(first.operands[0])):
             return "one of the two changes no shape"

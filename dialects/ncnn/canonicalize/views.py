@@ -16,7 +16,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling import PoolingOp
-from ncc.dialects.ncnn.reshape import ABSENT, NO_BATCH, FlattenOp, ReshapeOp, View
+from ncc.dialects.ncnn.reshape import ABSENT, FlattenOp, ReshapeOp, View
 
 
 class ViewOfVector(LayerPattern):
@@ -69,7 +69,7 @@ class EliminateReshapeAfterGlobalPooling(ViewOfVector):
         return _global_pooling(op)
 
     def legal(self, pooling: PoolingOp, op: ReshapeOp) -> str | None:
-        if (op.batch_from, op.batch_to) != (NO_BATCH, NO_BATCH):
+        if op.has_batch:
             return "it moves a batch axis"
         if op.shape_expr:
             return "it computes its shape from an expression"

@@ -100,6 +100,21 @@ def test_flatten_from_an_axis(axis: int | None, shape: Shape) -> None:
     assert op.reference(ramp(2, 3, 4, 5)).shape == shape
 
 
+@pytest.mark.parametrize(
+    "params, shape",
+    [
+        ({"w": 4, "h": 3, "c": 1, "batch_to": 0}, (3, 4)),
+        ({"w": 1, "h": 12, "batch_to": -1}, (12,)),
+        ({"w": 0, "h": 0, "batch_from": 2}, (3, 4)),
+        ({"w": -1, "h": 0, "batch_from": 0}, (1, 12)),
+        ({"shape_expr": "0w,1,0h,1,1", "batch_from": 0, "batch_to": 1}, (1, 3, 1, 4)),
+    ],
+)
+def test_a_batch_of_one(params: Any, shape: Shape, check_layer: Check) -> None:
+    """Its axis has an extent of 1 among those that are read, or made; a 0 counts places."""
+    check_layer("Reshape", params, [ramp(3, 4)], expected=[ramp(*shape)])
+
+
 @pytest.mark.parametrize("axis", [5, -5])
 def test_flatten_axis_out_of_range(axis: int) -> None:
     """0 to the rank, or as many from the end."""
@@ -121,7 +136,10 @@ def test_flatten_axis_is_no_param_of_ncnn() -> None:
         ("Reshape", {"w": 3, "h": -2}, (3,), "an extent of -2", "h"),
         ("Reshape", {"w": 5}, (3, 4), r"\(3, 4\) has 12 elements and does not fit \(5,\)", None),
         ("Reshape", {"w": 5, "h": -1}, (3, 4), r"does not fit \(2, 5\)", None),
-        ("Reshape", {"w": 12, "batch_to": 1}, (3, 4), "batch is not supported", "batch_to"),
+        ("Reshape", {"w": 4, "h": 3, "batch_to": 0}, (3, 4), "a batch of 3", "batch_to"),
+        ("Reshape", {"w": 12, "batch_to": 0}, (3, 4), "samples of shape", "batch_to"),
+        ("Reshape", {"w": 12, "batch_to": 1}, (3, 4), "axis 1 is out of range", "batch_to"),
+        ("Reshape", {"w": 12, "batch_from": 3}, (3, 4), "axis 3 is out of range", "batch_from"),
         ("Reshape", {"shape_expr": "1w"}, (3, 4), "no input 1", "shape_expr"),
         ("Reshape", {"shape_expr": "1,1,1,1,12"}, (3, 4), "makes 5 extents", "shape_expr"),
         ("Squeeze", {"axes": (4,)}, (1, 3), "axis 4 is out of range", "axes"),

@@ -7,7 +7,7 @@ signature share one function, whatever their layers are called.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,15 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Linear, Matrix, View, constant_number
 from ncc.compiler.plan import Call
 from ncc.dialects.element import number
+
+LONG = 4096
+"""Steps of a loop that are worth sharing among threads."""
+
+SHARES = 16
+"""How many parts they are cut into, or about."""
+
+WHOLE_VECTORS = 32
+"""Steps that make whole vectors on every target, and whole cache lines."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +324,28 @@ def _normalised(kernel: Kernel) -> Kernel:
         outer, inner = pair
         kept = [d for d in range(len(kernel.extents)) if d != outer]
         kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
-    return kernel
+    return _shared_out(kernel)
+
+
+def _shared_out(kernel: Kernel) -> Kernel:
+    """Where one long parallel loop is all there is: two, the outer one for threads to share."""
+    if len(kernel.parallel) != 1:
+        return kernel
+    (loop,) = kernel.parallel
+    extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
+    fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
+    even = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
+    if extent < LONG or not even or loop in fixed:
+        return kernel
+    parts = min(even, key=lambda n: (n % 2, abs(n - SHARES)))
+
+    def access(a: Access | None) -> Access | None:
+        step = 0 if a is None else a.coefficients[loop] * (extent // parts)
+        return None if a is None else a.with_coefficients([*a.coefficients, step])
+
+    extents = [*kernel.extents, parts]
+    extents[loop] = extent // parts
+    return _with_accesses(replace(kernel, extents=tuple(extents)), access)
 
 
 def _joinable(kernel: Kernel) -> tuple[int, int] | None:
@@ -340,6 +370,22 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
     def access(a: Access | None) -> Access | None:
         return None if a is None else a.with_coefficients([a.coefficients[d] for d in kept])
 
+    return replace(
+        _with_accesses(kernel, access),
+        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
+        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
+        tails=tuple(
+            (number[outer], number[inner], true)
+            for outer, inner, true in kernel.tails
+            if outer in number and inner in number
+        ),
+        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
+    )
+
+
+def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | None]) -> Kernel:
+    """The kernel with every access changed."""
+
     def stage(s: Stage) -> Stage:
         return Stage(s.body, tuple(access(a) for a in s.inputs))
 
@@ -348,18 +394,10 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
         raise CompilerBug("a kernel without a store")
     return replace(
         kernel,
-        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
-        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
-        tails=tuple(
-            (number[outer], number[inner], true)
-            for outer, inner, true in kernel.tails
-            if outer in number and inner in number
-        ),
         anchor=stage(kernel.anchor),
         initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
         epilogue=tuple(stage(s) for s in kernel.epilogue),
         store=store,
-        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
     )
 
 

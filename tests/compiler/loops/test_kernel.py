@@ -107,6 +107,14 @@ def test_loops_merge(kernels: Kernels) -> None:
     assert kernel.extents == (24,) and kernel.store.coefficients == (1,)
 
 
+def test_a_long_loop_can_be_shared(kernels: Kernels) -> None:
+    """What would be one loop is two, the outer one even where it can be; short ones stay one."""
+    extents = [kernels(work, (16, n))[0].extents for n in (5880, 2842, 64, 5881)]
+    assert extents == [(94080 // 14, 14), (45472 // 7, 7), (1024,), (16 * 5881,)]
+    (kernel,) = kernels(work, (16, 5880))
+    assert kernel.store.coefficients == (1, 94080 // 14)
+
+
 def test_a_frame_keeps_rows_apart(kernels: Kernels) -> None:
     """Between the rows inside a frame is border; where the first cell is, the buffer says."""
     (kernel,) = kernels(lambda b, x: b.pad(work(b, x), (0, 1, 1), (0, 1, 1)), (2, 3, 4))

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
-from ncc.dialects.imperative import Code, Memory, Value
+from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.arithmetic import held
 from ncc.dialects.ncnn.int8_product import Factor, FactorArray, product_cell
 from ncc.dialects.ncnn.layer import (
@@ -35,17 +35,14 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.recurrent_steps import Operands, Values, expand_steps
 from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import convert
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
 
-ROWS = 4
-"""Rows of a matrix that one pass over the sums takes in."""
-
 Arrays: TypeAlias = Callable[[int], Array]
-Values: TypeAlias = Callable[[int], Value]
-"""The inputs or the recurrent parts of the gates, or the states, by their number."""
+"""As `Values`, of all places at once."""
 
 
 class Recurrent(Layer):
@@ -200,18 +197,18 @@ class Recurrent(Layer):
     # --- expansion --------------------------------------------------------------------------
 
     def expand(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
-        inputs = self._expand_inputs(b, x)
-        constants = [_columns(b, held(self.weight_hc_data, "weight_hc_data"))]
-        if self.projects:
-            constants.append(_columns(b, held(self.weight_hr_data, "weight_hr_data")))
-        constants.append(b.table(self.biases[1]))
-        if self.int8_scale_term:
-            constants.append(b.table(self._counts()[1].reshape(self.directions, self.gates)))
-        shapes = [(x.shape[0], self.directions * self.num_output), *self.state_shapes]
-        results = [(shape, f32) for shape in shapes]
-        code = Code([inputs, *constants, *states], results, turns=self.directions)
-        _Steps(self, code, len(states)).write()
-        return b.code(code.operation())[: len(self.results)]
+        shape = (self.directions, self.gates)
+        operands = Operands(
+            inputs=self._expand_inputs(b, x),
+            weight=_columns(b, held(self.weight_hc_data, "weight_hc_data")),
+            bias=b.table(self.biases[1]),
+            counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
+            projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
+            states=states,
+        )
+        reverse = self.direction == REVERSE
+        made = expand_steps(b, operands, self.cell, self.hidden, self.STATES, reverse)
+        return made[: len(self.results)]
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""
@@ -225,116 +222,6 @@ class Recurrent(Layer):
         t, o = b.loops_of(sums.shape)
         count = 1.0 / rows.scale[t] * counts[o]
         return b.map((t, o), added[o] + convert(sums[t, o], f32) * count)
-
-
-class _Steps:
-    """The statements of one direction, a turn of the code."""
-
-    def __init__(self, op: Recurrent, code: Code, states: int) -> None:
-        self.op, self.code = op, code
-        turn = code.turn
-        inputs, *rest = code.inputs
-        self.inputs = inputs
-        self.weight = rest.pop(0).part(turn)
-        self.projection = rest.pop(0).part(turn) if op.projects else None
-        self.bias = rest.pop(0).part(turn)
-        self.counts = rest.pop(0).part(turn) if op.int8_scale_term else None
-        self.given = [state.part(turn) for state in rest[len(rest) - states :]]
-        self.rows = code.results[0]
-        self.state = [state.part(turn) for state in code.results[1:]]
-        element = i32 if op.int8_scale_term else f32
-        self.sums = code.scratch((op.gates,), element)
-        self.cell_output = code.scratch((op.hidden,)) if op.projects else self.state[0]
-        self.whole = code.scratch((op.num_output,), element)
-
-    def write(self) -> None:
-        code, steps = self.code, self.rows.shape[0]
-        for k, state in enumerate(self.state):
-            with code.lanes(state.shape[0]) as j:
-                state[j] = self.given[k][j] if self.given else 0.0
-        backwards = code.turn if self.op.direction == BOTH else self.op.direction
-        with code.range(steps) as step:
-            self._step(step + (steps - 1 - step * 2) * backwards)
-
-    def _step(self, t: Value) -> None:
-        op, code = self.op, self.code
-        counts = self._recurrent()
-        at = code.turn * op.gates
-        inputs = self.inputs.part(t)
-        with code.lanes(op.hidden) as j:
-
-            def given(gate: int) -> Value:
-                return inputs[at + gate * op.hidden + j]
-
-            def recurrent(gate: int) -> Value:
-                place = j + gate * op.hidden
-                if self.counts is None or counts is None:
-                    return self.sums[place]
-                sums = code.convert(self.sums[place], f32)
-                return self.bias[place] + sums * (counts * self.counts[place])
-
-            new = op.cell(code, given, recurrent, lambda k: self.state[k][j])
-            for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
-                memory[j] = value
-            if self.projection is None:
-                self.rows[t, code.turn * op.num_output + j] = new[0]
-        if self.projection is not None:
-            _set(code, self.state[0], 0.0)
-            add_product(code, self.state[0], self.cell_output, self.projection)
-            with code.lanes(op.num_output) as j:
-                self.rows[t, code.turn * op.num_output + j] = self.state[0][j]
-
-    def _recurrent(self) -> Value | None:
-        """Put U h into the sums; of int8 weights, returns what 1 of h counts."""
-        code = self.code
-        if self.counts is None:
-            _set(code, self.sums, self.bias)
-            add_product(code, self.sums, self.state[0], self.weight)
-            return None
-        counts = self._quantize(self.state[0])
-        _set(code, self.sums, 0)
-        add_product(code, self.sums, self.whole, self.weight)
-        return counts
-
-    def _quantize(self, x: Memory) -> Value:
-        """Write x into `whole` as int8 has it; returns what 1 counts."""
-        code = self.code
-        largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
-        scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
-        with code.lanes(x.shape[0]) as k:
-            rounded = code.round(x[k] * scale)
-            self.whole[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
-        return 1.0 / scale
-
-
-def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
-    """sums[j] += the sum over k of x[k] * matrix[k, j], the matrix of the same type or int8.
-
-    Some rows of the matrix at a time, so that a sum is not read and written for each of them.
-    """
-    rows, columns = matrix.shape
-    blocks, rest = divmod(rows, ROWS)
-
-    def take_in(first: Value | int, count: int) -> None:
-        factors = [x[first + i] for i in range(count)]
-        with code.lanes(columns) as j:
-            total = sums[j]
-            for i, factor in enumerate(factors):
-                cell = code.convert(matrix[first + i, j], sums.element)
-                floats = sums.element == f32
-                total = code.multiply_add(factor, cell, total) if floats else total + factor * cell
-            sums[j] = total
-
-    if blocks:
-        with code.range(blocks) as block:
-            take_in(block * ROWS, ROWS)
-    if rest:
-        take_in(blocks * ROWS, rest)
-
-
-def _set(code: Code, memory: Memory, value: Memory | float) -> None:
-    with code.lanes(memory.shape[0]) as j:
-        memory[j] = value[j] if isinstance(value, Memory) else value
 
 
 def _columns(b: Builder, weight: WeightAttr) -> Tensor:

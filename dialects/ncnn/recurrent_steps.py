@@ -1,0 +1,182 @@
+"""The steps of a sequence, one after the other, as statements.
+
+The parts of the gates that the input gives are known for all steps. A step adds what the state
+gives, a product of a vector and a matrix whose columns are the lanes, and asks the cell for the
+next state. The working states are the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import f32, i32
+
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code, Memory, Value
+
+Values: TypeAlias = Callable[[int], Value]
+"""The inputs or the recurrent parts of the gates, or the states, by their number."""
+
+Cell: TypeAlias = Callable[[Code, Values, Values, Values], list[Value]]
+"""The next state at one place, of the gates' inputs and recurrent parts and the state; the hidden
+one, or what is projected to it, first."""
+
+ROWS = 4
+"""Rows of a matrix that one pass over the sums takes in."""
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What the steps are computed of.
+
+    inputs      (steps, directions * gates)
+    weight      (directions, outputs, gates); int8 where there are `counts`
+    bias        (directions, gates), of the recurrent parts
+    counts      (directions, gates), what 1 of an int8 weight counts
+    projection  (directions, hidden, outputs), where the hidden state is not what the cell gives
+    states      (directions, outputs), then (directions, hidden); without them all start as zeros
+    """
+
+    inputs: Tensor
+    weight: Tensor
+    bias: Tensor
+    counts: Tensor | None
+    projection: Tensor | None
+    states: Sequence[Tensor]
+
+    def given(self) -> list[Tensor]:
+        """Those that there are."""
+        maybe = [self.inputs, self.weight, self.bias, self.counts, self.projection, *self.states]
+        return [tensor for tensor in maybe if tensor is not None]
+
+
+def expand_steps(
+    b: Builder, operands: Operands, cell: Cell, hidden: int, states: int, reverse: bool
+) -> list[Tensor]:
+    """The rows of all steps, (steps, directions * outputs), and the last of so many states.
+
+    `hidden`: the extent of the cell. `reverse`: the last row comes first; of two directions, that
+    is so in the second.
+    """
+    directions, outputs, _ = operands.weight.shape
+    rows = (operands.inputs.shape[0], directions * outputs)
+    shapes = [rows, *[(directions, extent) for extent in (outputs, hidden)[:states]]]
+    results = [(shape, f32) for shape in shapes]
+    code = Code(operands.given(), results, turns=directions)
+    _Steps(code, operands, cell, hidden, reverse).write()
+    return b.code(code.operation())
+
+
+class _Steps:
+    """The statements of one direction, a turn of the code."""
+
+    def __init__(
+        self, code: Code, operands: Operands, cell: Cell, hidden: int, reverse: bool
+    ) -> None:
+        self.code, self.cell, self.hidden = code, cell, hidden
+        self.directions, self.outputs, self.gates = operands.weight.shape
+        self.backwards: Value | int = code.turn if self.directions == 2 else int(reverse)
+        memories = dict(zip(operands.given(), code.inputs, strict=True))
+
+        def own(tensor: Tensor) -> Memory:
+            return memories[tensor].part(code.turn)
+
+        self.inputs = code.inputs[0]
+        self.weight, self.bias = own(operands.weight), own(operands.bias)
+        self.counts = None if operands.counts is None else own(operands.counts)
+        self.projection = None if operands.projection is None else own(operands.projection)
+        self.first = [own(state) for state in operands.states]
+        self.rows = code.results[0]
+        self.state = [state.part(code.turn) for state in code.results[1:]]
+        element = f32 if self.counts is None else i32
+        self.sums = code.scratch((self.gates,), element)
+        self.whole = code.scratch((self.outputs,), element)
+        projected = self.projection is not None
+        self.cell_output = code.scratch((hidden,)) if projected else self.state[0]
+
+    def write(self) -> None:
+        steps = self.rows.shape[0]
+        for k, state in enumerate(self.state):
+            _set(self.code, state, self.first[k] if self.first else 0.0)
+        with self.code.range(steps) as step:
+            self._step(step + (steps - 1 - step * 2) * self.backwards)
+
+    def _step(self, t: Value) -> None:
+        code = self.code
+        counts = self._recurrent()
+        inputs, row = self.inputs.part(t), self.rows.part(t)
+        with code.lanes(self.hidden) as j:
+
+            def given(gate: int) -> Value:
+                return inputs[code.turn * self.gates + gate * self.hidden + j]
+
+            def recurrent(gate: int) -> Value:
+                place = j + gate * self.hidden
+                if self.counts is None or counts is None:
+                    return self.sums[place]
+                sums = code.convert(self.sums[place], f32)
+                return self.bias[place] + sums * (counts * self.counts[place])
+
+            new = self.cell(code, given, recurrent, lambda k: self.state[k][j])
+            for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
+                memory[j] = value
+            if self.projection is None:
+                row[code.turn * self.outputs + j] = new[0]
+        if self.projection is not None:
+            _set(code, self.state[0], 0.0)
+            add_product(code, self.state[0], self.cell_output, self.projection)
+            with code.lanes(self.outputs) as j:
+                row[code.turn * self.outputs + j] = self.state[0][j]
+
+    def _recurrent(self) -> Value | None:
+        """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts."""
+        if self.counts is None:
+            _set(self.code, self.sums, self.bias)
+            add_product(self.code, self.sums, self.state[0], self.weight)
+            return None
+        counts = self._quantize(self.state[0])
+        _set(self.code, self.sums, 0)
+        add_product(self.code, self.sums, self.whole, self.weight)
+        return counts
+
+    def _quantize(self, x: Memory) -> Value:
+        """Write x into `whole` as int8 has it; returns what 1 counts."""
+        code = self.code
+        largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
+        scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
+        with code.lanes(x.shape[0]) as k:
+            rounded = code.round(x[k] * scale)
+            self.whole[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
+        return 1.0 / scale
+
+
+def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
+    """sums[j] += the sum over k of x[k] * matrix[k, j], the matrix of the same type or int8.
+
+    Some rows of the matrix at a time, so that a sum is not read and written for each of them.
+    """
+    rows, columns = matrix.shape
+    blocks, rest = divmod(rows, ROWS)
+
+    def take_in(first: Value | int, count: int) -> None:
+        factors = [x[first + i] for i in range(count)]
+        with code.lanes(columns) as j:
+            total = sums[j]
+            for i, factor in enumerate(factors):
+                cell = code.convert(matrix[first + i, j], sums.element)
+                floats = sums.element == f32
+                total = code.multiply_add(factor, cell, total) if floats else total + factor * cell
+            sums[j] = total
+
+    if blocks:
+        with code.range(blocks) as block:
+            take_in(block * ROWS, ROWS)
+    if rest:
+        take_in(blocks * ROWS, rest)
+
+
+def _set(code: Code, memory: Memory, value: Memory | float) -> None:
+    with code.lanes(memory.shape[0]) as j:
+        memory[j] = value[j] if isinstance(value, Memory) else value

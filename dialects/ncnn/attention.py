@@ -9,10 +9,10 @@ from math import prod, sqrt
 from typing import Generic, TypeVar
 
 import numpy as np
-from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.growing import Growing
 from ncc.dialects.ncnn.growing_attention import attended_growing, grown
+from ncc.dialects.ncnn.int8_attention import attended_int8, attended_int8_array
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -24,9 +24,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import require_float
-from ncc.dialects.ncnn.reduction import softmax, softmax_array
-from ncc.dialects.scalar import Scalar
+from ncc.dialects.ncnn.scaled_dot_product import Heads, attended, attended_array
 
 T = TypeVar("T")
 
@@ -85,72 +83,6 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
     if cache is None or 0 in cache.shape:
         return rows
     return b.concat([cache, rows], 1)
-
-
-def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    """softmax(scale * q k^T + mask) v of each head, all (heads, rows, features).
-
-    Heads of the query that are a multiple of those of key and value share them in their order.
-    """
-    shared = len(q) // len(k)
-    k, v = np.repeat(k, shared, 0), np.repeat(v, shared, 0)
-    scores = (q @ k.swapaxes(1, 2)) * np.float32(scale)
-    if mask is not None:
-        scores = scores + mask
-    return np.asarray(softmax_array(scores, 2) @ v)
-
-
-@dataclass(frozen=True)
-class Heads:
-    """Rows of features for each head; in memory heads are outside, or rows are."""
-
-    x: Tensor
-    rows_outside: bool = False
-
-    @property
-    def shape(self) -> Shape:
-        """(heads, rows, features)."""
-        outer, inner, features = self.x.shape
-        return (inner, outer, features) if self.rows_outside else (outer, inner, features)
-
-    def outside(self, b: Builder) -> Tensor:
-        """The tensor with heads outside."""
-        h, r, e = b.loops_of(self.shape)
-        return b.map((h, r, e), self.cell(h, r, e)) if self.rows_outside else self.x
-
-    def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
-        """One number."""
-        at = (row, head, feature) if self.rows_outside else (head, row, feature)
-        return self.x[at]
-
-
-def attended(
-    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float = 1.0
-) -> Tensor:
-    """softmax(scale * q k^T + mask) v of each head, with rows outside where q has them."""
-    heads, rows, _ = q.shape
-    groups, keys, features = v.shape
-    if groups != heads:  # the heads of a group are more rows of one head
-        q = Heads(b.reshape(q.x, (groups, heads // groups * rows, q.shape[2])))
-    h, s, t, e = b.loops("h s t e")
-    scores = b.sum((h, s, t), over=(e,), of=q.cell(h, s, e) * k.cell(h, t, e))
-    scores = b.reshape(scores, (heads, rows, keys))
-    if scale != 1.0 or mask is not None:
-        scores = _masked(b, scores, mask, scale)
-    chances = b.reshape(softmax(b, scores, 2), (groups, q.shape[1], keys))
-    h, s, e, t = b.loops("h s e t")
-    to = (s, h, e) if q.rows_outside else (h, s, e)
-    mixed = b.sum(to, over=(t,), of=chances[h, s, t] * v.cell(h, t, e))
-    return mixed if q.rows_outside else b.reshape(mixed, (heads, rows, features))
-
-
-def _masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    h, s, t = b.loops_of(scores.shape)
-    value = scores[h, s, t] if scale == 1.0 else scores[h, s, t] * scale
-    if mask is not None:
-        shown = mask[s, t] if mask.rank == 2 else mask[h if mask.shape[0] > 1 else 0, s, t]
-        value = value + shown
-    return b.map((h, s, t), value)
 
 
 @dataclass(frozen=True)
@@ -282,15 +214,14 @@ class SDPAOp(Attention):
         return [(heads, rows, x.value[2]), *caches[: len(self.results) - 1]]
 
     def reference(self, *inputs: Array) -> list[Array]:
-        require_float(self)
         x = self.given(inputs)
         keys = appended_array(x.past_key, x.key)
         values = appended_array(x.past_value, x.value)
-        mixed = attended_array(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
+        attend = attended_int8_array if self.int8_scale_term else attended_array
+        mixed = attend(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
         return [mixed, keys, values][: len(self.results)]
 
     def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
-        require_float(self)
         x = self.given(inputs)
         scale = self.factor(x.query.shape[2])
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
@@ -298,7 +229,10 @@ class SDPAOp(Attention):
             mixed = attended_growing(b, x.query, past, new, x.mask, scale)
             return [mixed, *map(partial(grown, b), past, new)]
         keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
-        mixed = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
+        if self.int8_scale_term:
+            mixed = attended_int8(b, x.query, keys, values, x.mask, scale)
+        else:
+            mixed = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
         return [mixed, keys, values][: len(self.results)]
 
 

@@ -72,7 +72,7 @@ class Factor:
         row, k = at[::-1] if transposed else at
         largest = b.max((row,), over=(k,), of=absolute(x[at]), init=0.0)
         [row] = b.loops_of(largest.shape)
-        scale = b.map((row,), _scale(largest[row]))
+        scale = b.map((row,), scale_of_largest(largest[row]))
         at = b.loops_of(x.shape)
         return Factor(b.map(at, saturated_int8(x[at] * scale[at[transposed]])), scale)
 
@@ -84,7 +84,7 @@ class Factor:
         at = b.loops_of(x.shape)
         largest = b.max((), over=at, of=absolute(x[at]), init=0.0)
         [one] = b.loops_of((1,))
-        scale = b.map((one,), _scale(largest[one]))
+        scale = b.map((one,), scale_of_largest(largest[one]))
         at = b.loops_of(x.shape)
         return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
 
@@ -99,5 +99,5 @@ def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Sc
     return convert(sum, f32) * (1.0 / (left.scale[row] * right.scale[0]))
 
 
-def _scale(largest: Scalar) -> Scalar:
+def scale_of_largest(largest: Scalar) -> Scalar:
     return select(equal(largest, 0.0), 1.0, 127.0 / largest)

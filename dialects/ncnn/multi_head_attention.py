@@ -12,12 +12,9 @@ import numpy as np
 from ncc.dialects.ncnn.attention import (
     Attention,
     Growth,
-    Heads,
     Operands,
     appended,
     appended_array,
-    attended,
-    attended_array,
     cached_rows,
     check_mask,
 )
@@ -28,6 +25,11 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns_array,
 )
 from ncc.dialects.ncnn.growing_attention import attended_growing, grown
+from ncc.dialects.ncnn.int8_attention import (
+    Int8Affine,
+    attended_int8,
+    attended_int8_array,
+)
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -41,6 +43,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.scaled_dot_product import Heads, attended, attended_array
 from ncc.dialects.ncnn.window import check_positive
 
 
@@ -212,9 +215,13 @@ class MultiHeadAttentionOp(Attention):
         """The features of a head."""
         return self.embed_dim // self.num_heads
 
-    def affine(self, name: str) -> Affine:
+    def affine(self, name: str) -> Affine | Int8Affine:
         """One of the four affine functions: q, k, v or out."""
         weight = getattr(self, f"{name}_weight_data")
+        if self.is_int8:
+            by_output = name != "out"
+            scales = getattr(self, f"{name}_weight_data_int8_scale{'s' if by_output else ''}")
+            return Int8Affine(weight, getattr(self, f"{name}_bias_data"), scales, by_output)
         if self.blocks:
             packed = getattr(self, f"{name}_weight_data_packed")
             scales = getattr(self, f"{name}_weight_data_quantize_scales")
@@ -250,7 +257,6 @@ class MultiHeadAttentionOp(Attention):
         return [x.query, cache, cache][: len(self.results)]
 
     def reference(self, *inputs: Array) -> list[Array]:
-        self._require_float()
         x = self.given(inputs)
 
         def split(rows: Array) -> Array:
@@ -263,32 +269,33 @@ class MultiHeadAttentionOp(Attention):
 
         asked = split(self.affine("q").array(x.query))
         keys, values = kept(x.past_key, "k", x.key), kept(x.past_value, "v", x.value)
-        mixed = attended_array(asked, keys, values, x.mask, self.scale).swapaxes(0, 1)
+        if self.is_int8:
+            asked = asked * np.float32(self.scale)
+            mixed = attended_int8_array(asked, keys, values, x.mask, 1.0).swapaxes(0, 1)
+        else:
+            mixed = attended_array(asked, keys, values, x.mask, self.scale).swapaxes(0, 1)
         y = self.affine("out").array(mixed.reshape(len(x.query), self.embed_dim))
         return [y, keys, values][: len(self.results)]
 
     def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
-        self._require_float()
         x = self.given(inputs)
         asked = self.affine("q").expand(b, x.query)
         at = b.loops_of(asked.shape)
-        asked = b.map(at, asked[at] * self.scale)
+        q = self._split(b, b.map(at, asked[at] * self.scale))
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
             past = (x.past_key, x.past_value)
             new = [self._split(b, self.affine(k).expand(b, x.query)).outside(b) for k in "kv"]
-            q = self._split(b, asked).outside(b)
-            mixed = attended_growing(b, q, past, (new[0], new[1]), x.mask)
-            y = self._joined(b, Heads(mixed))
-            return [y, *map(partial(grown, b), past, new)]
+            mixed = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
+            return [self._joined(b, Heads(mixed)), *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
         values = self._kept(b, x.past_value, "v", x.value)
-        mixed = attended(b, self._split(b, asked), keys, values, x.mask)
-        y = self._joined(b, Heads(mixed, rows_outside=True))
-        return [y, keys.x, values.x][: len(self.results)]
-
-    def _require_float(self) -> None:
         if self.is_int8:
-            raise NotImplementedError(f"int8 arithmetic (quantize_term = {self.quantize_term})")
+            outside = q.outside(b), keys.outside(b), values.outside(b)
+            joined = Heads(attended_int8(b, *outside, x.mask))
+        else:
+            joined = Heads(attended(b, q, keys, values, x.mask), rows_outside=True)
+        y = self._joined(b, joined)
+        return [y, keys.x, values.x][: len(self.results)]
 
     def _kept(self, b: Builder, past: Tensor | None, name: str, rows: Tensor) -> Heads:
         """The keys or values that are asked."""

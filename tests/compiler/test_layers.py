@@ -32,15 +32,9 @@ WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
 
 RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
 
-INT8_MISSING = ("MultiHeadAttention", "SDPA")
-
 MARKED: dict[str, Callable[[Case], bool]] = {
     "is fed, not computed": lambda case: case.type == "Input",
-    "int8 arithmetic": lambda case: (
-        case.type in INT8_MISSING and "int8" in case.tags and "block_quant" not in case.tags
-    ),
     "a result without elements": lambda case: case.type == "Diag" and not case.outputs[0].size,
-    "an input without elements": lambda case: "empty_input" in case.tags,
 }
 """Why a recording is not compared, and which ones are meant."""
 

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("SDPA", "RotaryEmbed", without=["int8"])
+@pytest.mark.layer("SDPA", "RotaryEmbed")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Results are what ncnn recorded.
 

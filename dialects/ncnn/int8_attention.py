@@ -1,0 +1,109 @@
+"""Attention of int8 by int8: an older int8_scale_term of SDPA, and quantize_term of
+MultiHeadAttention.
+
+Both products are those of int8_product.py, head by head: a scale for each row of the query, one
+for all keys; a scale for each row of the chances, one for all values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+
+from ncc.dialects.ncnn.int8_product import (
+    Factor,
+    FactorArray,
+    dequantized_cell,
+    product_cell,
+    scale_of_largest,
+)
+from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
+from ncc.dialects.ncnn.reduction import softmax, softmax_array
+from ncc.dialects.ncnn.scaled_dot_product import masked
+from ncc.dialects.scalar import absolute, convert, saturated_int8
+
+
+def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
+    """As `scaled_dot_product.attended_array`, in int8."""
+    heads: list[Array] = []
+    for head, rows in enumerate(q):
+        group = head // (len(q) // len(k))
+        keys = FactorArray.of_whole(k[group].T)
+        scores = FactorArray.of_rows(rows).times(keys) * np.float32(scale)
+        if mask is not None:
+            scores = scores + (mask if mask.ndim == 2 else mask[head % len(mask)])
+        chances = FactorArray.of_rows(softmax_array(scores, 1))
+        heads.append(chances.times(FactorArray.of_whole(v[group])))
+    return np.stack(heads)
+
+
+def attended_int8(
+    b: Builder, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float = 1.0
+) -> Tensor:
+    """As `scaled_dot_product.attended` with heads outside, in int8."""
+    heads, rows, features = q.shape
+    groups, keys, mixed = v.shape
+    asked = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
+    kept = _quantized(b, k, 1)
+    h, s, t, e = b.loops("h s t e")
+    sums = b.sum((h, s, t), over=(e,), of=product_cell(asked.values[h, s, e], kept.values[h, t, e]))
+    h, s, t = b.loops_of(sums.shape)
+    units = 1.0 / (asked.scale[h, s] * kept.scale[h])
+    scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
+    scores = masked(b, b.reshape(scores, (heads, rows, keys)), mask, scale)
+    chances = _quantized(b, b.reshape(softmax(b, scores, 2), sums.shape), 2)
+    values = _quantized(b, v, 1)
+    h, s, e, t = b.loops("h s e t")
+    cell = product_cell(chances.values[h, s, t], values.values[h, t, e])
+    sums = b.sum((h, s, e), over=(t,), of=cell)
+    h, s, e = b.loops_of(sums.shape)
+    units = 1.0 / (chances.scale[h, s] * values.scale[h])
+    return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, mixed))
+
+
+def _quantized(b: Builder, x: Tensor, kept: int) -> Factor:
+    """int8 values with a scale for each place of the first axes."""
+    at = b.loops_of(x.shape)
+    largest = b.max(at[:kept], over=at[kept:], of=absolute(x[at]), init=0.0)
+    place = b.loops_of(largest.shape)
+    scale = b.map(place, scale_of_largest(largest[place]))
+    at = b.loops_of(x.shape)
+    return Factor(b.map(at, saturated_int8(x[at] * scale[at[:kept]])), scale)
+
+
+@dataclass(frozen=True)
+class Int8Affine:
+    """x -> W x + b of each row x, in int8.
+
+    W (outputs, inputs) has a scale for each output, and x one as a whole; or W has one, and each
+    row of x its own.
+    """
+
+    weight: WeightAttr
+    bias: WeightAttr
+    scales: WeightAttr
+    by_output: bool
+
+    def array(self, x: Array) -> Array:
+        held, scales = self.weight.array(), self.scales.array()
+        if self.by_output:
+            product = FactorArray.of_rows(held, scales).times(FactorArray.of_whole(x.T)).T
+        else:
+            product = FactorArray.of_rows(x).times(FactorArray.of_whole(held.T, scales))
+        return np.asarray(product + self.bias.array())
+
+    def expand(self, b: Builder, x: Tensor) -> Tensor:
+        w, scales, bias = b.weight(self.weight), b.weight(self.scales), b.weight(self.bias)
+        if self.by_output:
+            left, right = Factor.of_rows(b, w, scales), Factor.of_whole(b, x)
+            inputs, weights = right, left
+        else:
+            left, right = Factor.of_rows(b, x), Factor.of_whole(b, w, scales)
+            inputs, weights = left, right
+        r, o, k = b.loops("r o k")
+        sums = b.sum((r, o), over=(k,), of=product_cell(inputs.values[r, k], weights.values[o, k]))
+        r, o = b.loops_of(sums.shape)
+        row = o if self.by_output else r
+        return b.map((r, o), dequantized_cell(sums[r, o], left, row, right) + bias[o])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import index
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
@@ -54,8 +55,7 @@ class Options:
             raise Unsupported(f"precision {self.precision!r}", nearest=", ".join(PRECISIONS))
         for name, shape in self.input_shapes.items():
             if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
-                wanted = "1 to 4 positive extents"
-                raise InputError(f"no shape for input {name!r}", name, wanted, repr(shape))
+                raise _no_shape(name, shape)
         for name, element in self.input_types.items():
             if element not in BLOB_ELEMENTS:
                 wanted = ", ".join(BLOB_ELEMENTS)
@@ -78,7 +78,7 @@ class Options:
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
-        shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+        shapes = {name: _asked(name, shape) for name, shape in (input_shapes or {}).items()}
         names = None if outputs is None else tuple(outputs)
         chosen = Target.of(target)
         return Options(
@@ -92,3 +92,16 @@ class Options:
             random_weights=random_weights,
             stamps=stamps,
         )
+
+
+def _asked(name: str, shape: Iterable[int | None]) -> OpenShape:
+    """A shape as a caller may write it: a tuple, a list, numpy's integers."""
+    try:
+        return tuple(None if extent is None else index(extent) for extent in shape)
+    except TypeError:
+        raise _no_shape(name, shape) from None
+
+
+def _no_shape(name: str, shape: object) -> InputError:
+    wanted = "1 to 4 positive extents"
+    return InputError(f"no shape for input {name!r}", name, wanted, repr(shape))

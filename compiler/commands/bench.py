@@ -182,7 +182,7 @@ def layer_table(result: Benchmark, every: bool) -> Table:
     for cost in shown:
         kinds = dict.fromkeys(kernel.rpartition("_")[0] for kernel in cost.kernels)
         table.add_row(
-            "+".join(cost.layers),
+            "+".join(cost.layers) or cost.kernels[0],
             ", ".join(kinds),
             f"{cost.ms * scale:.3f}",
             f"{cost.ms / whole:.1%}",

@@ -3,7 +3,8 @@
 Arithmetic is counted as the kernel does it: a Winograd convolution by its products, a block that is
 half filled by what is in it. An operation on floats or integers counts as one, a function of
 mathematics too; comparisons, selections, conversions and all that is done on indices are free. Each
-cell that is read or written counts once, however often it is read.
+cell that is read or written counts once, however often it is read. Memory of which only the run
+knows the size is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import IndexType
 
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
-from ncc.compiler.plan import Kind
+from ncc.compiler.plan import MOST_ELEMENTS, Kind
 
 OPERATIONS = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
@@ -41,13 +42,14 @@ def work_of(step: Step) -> Work:
     weights = data = 0
     kernel = step.computation
     for argument, place in enumerate(step.places):
-        cells = place.root.elements if kernel is None else _cells(kernel, argument)
+        root = place.root
+        cells = None if kernel is None else _cells(kernel, argument)
         if cells is None:
-            cells = place.root.elements
-        if place.root.kind is Kind.CONSTANT:
-            weights += cells * place.root.element_bytes
+            cells = root.elements if root.elements < MOST_ELEMENTS else 0
+        if root.kind is Kind.CONSTANT:
+            weights += cells * root.element_bytes
         else:
-            data += cells * place.root.element_bytes
+            data += cells * root.element_bytes
     return Work(None if kernel is None else flops(kernel), weights, data)
 
 

@@ -32,8 +32,9 @@ from ncc.dialects import rt
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.session import Model
 
-BLOCKS = (16 << 10, 256 << 10, 8 << 20, 64 << 20)
-"""Bytes a thread reads again and again: in the first cache, the second, the last, and in none."""
+BLOCKS = (16 << 10, 256 << 10, 768 << 10, 8 << 20, 64 << 20)
+"""Bytes a thread reads again and again: in the first cache, in the second (half and nearly full, as
+they are on most machines), in the last, and in none."""
 
 TURNS = 200_000
 """Of the loop of multiply-adds: a few milliseconds, so that the call counts for nothing."""

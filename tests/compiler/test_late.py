@@ -26,10 +26,11 @@ BinaryOp add 2 1 c0 u out 0=0
 """
 
 EXPRESSIONS = """7767517
-7 7
+8 8
 Input data 0 1 data
 Input like 0 1 like
-Crop crop 2 1 data like cropped
+Interp same 1 1 data same 0=1 9="*(0w,1),+(0h,0)"
+Crop crop 2 1 same like cropped
 Convolution conv 1 1 cropped c 0=4 1=1 6=12
 Reshape flat 1 1 c f 6="*(0w,0h),0c"
 Permute turn 1 1 f t 0=1

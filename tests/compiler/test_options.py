@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ncc.compiler.diagnostics import Unsupported
@@ -58,3 +59,16 @@ def test_values_out_of_range_are_refused(
 def test_every_level_says_what_it_promises() -> None:
     """0 to 3, a sentence each."""
     assert list(OPT_LEVELS) == [0, 1, 2, 3] and all(OPT_LEVELS.values())
+
+
+@pytest.mark.parametrize("shape", [224, None, "3x4", (3, "4"), (1.5,)])
+def test_what_is_no_shape_is_refused_by_name(shape: Any) -> None:
+    """Not by whatever Python would say of it."""
+    with pytest.raises(InputError, match="no shape for input 'data': expected 1 to 4 positive"):
+        Options.of(input_shapes={"data": shape})
+
+
+def test_extents_may_be_left_open() -> None:
+    """None stands for an extent that calls settle; integers of numpy are integers."""
+    options = Options.of(input_shapes={"data": [np.int64(3), None, None]})
+    assert options.input_shapes == {"data": (3, None, None)}

@@ -156,10 +156,10 @@ class _Packer:
         maps = [
             self._weight_map(access, split)
             if is_constant(access.value)
-            else self._map(access, split, mode)
+            else self._map(access, split, packed_axis(access.value) if mode else None)
             for access, mode in zip(view.reads, modes, strict=True)
         ]
-        maps.append(self._map(view.write, split, True))
+        maps.append(self._map(view.write, split, packing.axis))
         return self._make(op, view, split, operands, outs, maps, packing)
 
     def _operand(
@@ -194,17 +194,17 @@ class _Packer:
             self.weights[key] = constant.result
         return self.weights[key]
 
-    def _map(self, access: Access, split: dict[int, int], packed: bool) -> AffineMapAttr:
-        """The access on the split loops: d, .., d' where it is packed, else d * 16 + d'."""
+    def _map(self, access: Access, split: dict[int, int], axis: int | None) -> AffineMapAttr:
+        """The access on the split loops: d, .., d' on the packed axis, else d * 16 + d'."""
         results: list[AffineExpr] = []
         inner: list[int] = []
-        for form in access.index:
+        for k, form in enumerate(access.index):
             loops = form.loops() & set(split)
             terms = dict(form.terms)
-            if packed and loops and form.bare is None:
+            if k == axis and loops and form.bare is None:
                 # g * I + i in blocks of i: g steps over I / 16 of them.
                 terms = {d: c if d in loops else c // BLOCK for d, c in terms.items()}
-            if packed:
+            if k == axis:
                 inner += loops
             else:
                 for loop in loops:

@@ -75,9 +75,15 @@ def default_axis(rank: int) -> int | None:
 
 
 def _lane_axis(view: View) -> int | None:
-    """The output channels of a contraction, else the axis that channels usually are."""
-    if any(form.bare is None for form in view.write.index):
-        return None
+    """The output channels of a contraction, else the axis that channels usually are.
+
+    Other axes of a result may lie at strided places, as those of a transposed convolution do.
+    """
+    axis = _channel_axis(view)
+    return None if axis is None or view.write.index[axis].bare is None else axis
+
+
+def _channel_axis(view: View) -> int | None:
     rank = len(view.write.index)
     if not view.reduced or view.product() is None:
         user = _accumulation(view)
@@ -129,7 +135,11 @@ def packing_of(op: GenericOp) -> Packing | None:
         if how is None:
             return None
         if how is not Read.PLAIN and not access.uses(lane):
-            sums |= access.index[0].loops() & set(view.reduced)
+            inner = access.index[0].loops() & set(view.reduced)
+            if _ragged_beside(view, position, inner):
+                how = Read.PLAIN
+            else:
+                sums |= inner
         reads[access.value] = _stricter(reads.get(access.value), how)
     for value in view.captured:
         kept = _captured_reads(view, value, lane)
@@ -137,6 +147,17 @@ def packing_of(op: GenericOp) -> Packing | None:
         if not kept and (not whole or lane in view.indexed):
             return None
     return Packing(axis, lane, frozenset(sums), reads)
+
+
+def _ragged_beside(view: View, position: int, inner: set[int]) -> bool:
+    """Whether another data operand would be read past its end where these loops are rounded up.
+
+    Weights are rounded up as well; weights that are data are not.
+    """
+    if not any(view.extents[d] % BLOCK for d in inner):
+        return False
+    others = (view.reads[k] for k in view.live if k != position)
+    return any(not is_constant(a.value) and any(map(a.uses, inner)) for a in others)
 
 
 def _stricter(a: Read | None, b: Read) -> Read:

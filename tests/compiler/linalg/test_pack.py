@@ -196,3 +196,54 @@ def test_arguments_and_results_keep_their_shape(make_network: MakeNetwork) -> No
     assert shape_of(block.args[0]) == (32, 8, 8)
     returned = block.last_op
     assert returned is not None and shape_of(returned.operands[0]) == (32, 6, 6)
+
+
+@pytest.mark.parametrize("inputs", [16, 17, 32])
+@pytest.mark.parametrize("outputs", [3, 16, 20])
+def test_weights_that_are_data(make_network: MakeNetwork, inputs: int, outputs: int) -> None:
+    """Filters may be computed, too: packed along the outputs, and along nothing else.
+
+    Where blocks of input channels are not full, the sum runs over the channels as they are.
+    """
+
+    def write(b: Builder, x: Tensor, w: Tensor) -> list[Tensor]:
+        o, y, z, i = b.loops("o y z i")
+        w3 = b.pad(w, (0, 0, 0), (0, 0, 1))
+        term = x[i, y, z] * w3[o, i, 0]
+        first = b.sum((o, y, z), over=(i,), of=term)
+        at = b.loops_of(first.shape)
+        return [b.map(at, maximum(first[at], 0.0))]
+
+    shapes = [(inputs, 5, 6), (outputs, inputs, 1)]
+    generator = np.random.default_rng(1)
+    arrays = [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
+    module = make_network(shapes, write)
+    (expected,) = evaluate(network_of(module), arrays)
+    Pack().apply(Context(), module)
+    module.verify()
+    (found,) = evaluate(network_of(module), arrays)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_result_at_strided_places_is_packed(make_network: MakeNetwork) -> None:
+    """Phases of a transposed convolution, each going on from the one before, in blocks."""
+    w = np.random.default_rng(0).standard_normal((20, 16, 2)).astype(np.float32)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        held = b.weight(WeightAttr.of(w))
+        total = b.full((20, 5, 12), 0.0)
+        for phase in range(2):
+            o, y, z, i = b.loops("o y z i")
+            term = x[i, y, z] * held[o, i, phase]
+            total = b.sum((o, y, z * 2 + phase), over=(i,), of=term, init=total)
+        return [total]
+
+    x = np.random.default_rng(1).standard_normal((16, 5, 6)).astype(np.float32)
+    module = make_network([(16, 5, 6)], write)
+    (expected,) = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    module.verify()
+    (found,) = evaluate(network_of(module), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    sums = [op for op in module.walk() if isinstance(op, GenericOp) and View(op).reduced]
+    assert [shape_of(op.results[0]) for op in sums] == [(2, 5, 12, BLOCK)] * 2

@@ -15,11 +15,11 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns,
     scale_columns_array,
 )
+from ncc.dialects.ncnn.int8 import product
 from ncc.dialects.ncnn.int8_product import (
     Factor,
     FactorArray,
     dequantized_cell,
-    product_cell,
 )
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -266,7 +266,7 @@ class GemmOp(Layer):
         whole = Factor.of_whole(b, right, b_scales)
         m, n, k = b.loops("m n k")
         cells = self._cells(a.values, whole.values, m, n, k)
-        sums = b.sum(self._to(m, n), over=(k,), of=product_cell(*cells))
+        sums = b.sum(self._to(m, n), over=(k,), of=product(*cells))
         at = b.loops_of(sums.shape)
         y = dequantized_cell(sums[at], a, self._to(*at)[0], whole)
         y = y if added is None else y + added[at]

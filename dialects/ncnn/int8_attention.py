@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import f32
 
+from ncc.dialects.ncnn.int8 import product
 from ncc.dialects.ncnn.int8_product import (
     Factor,
     FactorArray,
     dequantized_cell,
-    product_cell,
     scale_of_largest,
 )
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
@@ -48,7 +48,7 @@ def attended_int8(
     asked = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
     kept = _quantized(b, k, 1)
     h, s, t, e = b.loops("h s t e")
-    sums = b.sum((h, s, t), over=(e,), of=product_cell(asked.values[h, s, e], kept.values[h, t, e]))
+    sums = b.sum((h, s, t), over=(e,), of=product(asked.values[h, s, e], kept.values[h, t, e]))
     h, s, t = b.loops_of(sums.shape)
     units = 1.0 / (asked.scale[h, s] * kept.scale[h])
     scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
@@ -56,7 +56,7 @@ def attended_int8(
     chances = _quantized(b, b.reshape(softmax(b, scores, 2), sums.shape), 2)
     values = _quantized(b, v, 1)
     h, s, e, t = b.loops("h s e t")
-    cell = product_cell(chances.values[h, s, t], values.values[h, t, e])
+    cell = product(chances.values[h, s, t], values.values[h, t, e])
     sums = b.sum((h, s, e), over=(t,), of=cell)
     h, s, e = b.loops_of(sums.shape)
     units = 1.0 / (chances.scale[h, s] * values.scale[h])
@@ -103,7 +103,7 @@ class Int8Affine:
             left, right = Factor.of_rows(b, x), Factor.of_whole(b, w, scales)
             inputs, weights = left, right
         r, o, k = b.loops("r o k")
-        sums = b.sum((r, o), over=(k,), of=product_cell(inputs.values[r, k], weights.values[o, k]))
+        sums = b.sum((r, o), over=(k,), of=product(inputs.values[r, k], weights.values[o, k]))
         r, o = b.loops_of(sums.shape)
         row = o if self.by_output else r
         return b.map((r, o), dequantized_cell(sums[r, o], left, row, right) + bias[o])

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import f32, i8
 
 from ncc.dialects.comprehension import Index
+from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor
 from ncc.dialects.scalar import Scalar, absolute, convert, equal, saturated_int8, select
 
@@ -49,9 +50,7 @@ class FactorArray:
 
 def _quantized(x: Array, largest: Array) -> FactorArray:
     scale = np.float32(127) / np.where(largest == 0, np.float32(127), largest)
-    scaled = (x * scale).astype(np.float64)
-    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
-    return FactorArray(np.clip(rounded, -127, 127).astype(np.int8), scale)
+    return FactorArray(quantize_array(x, scale), scale)
 
 
 @dataclass(frozen=True)
@@ -87,11 +86,6 @@ class Factor:
         scale = b.map((one,), scale_of_largest(largest[one]))
         at = b.loops_of(x.shape)
         return Factor(b.map(at, saturated_int8(x[at] * scale[0])), scale)
-
-
-def product_cell(a: Scalar, b: Scalar) -> Scalar:
-    """What the sum of a product adds up: int8 by int8 as int32."""
-    return convert(a, i32) * convert(b, i32)
 
 
 def dequantized_cell(sum: Scalar, left: Factor, row: Index, right: Factor) -> Scalar:

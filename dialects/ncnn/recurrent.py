@@ -20,7 +20,8 @@ from xdsl.ir import Attribute
 
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.arithmetic import held
-from ncc.dialects.ncnn.int8_product import Factor, FactorArray, product_cell
+from ncc.dialects.ncnn.int8 import product
+from ncc.dialects.ncnn.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -217,7 +218,7 @@ class Recurrent(Layer):
             return rows_by_matrix(b, x, weight, WeightAttr.of(bias))
         rows, w = Factor.of_rows(b, x), b.weight(weight)
         t, o, k = b.loops("t o k")
-        sums = b.sum((t, o), over=(k,), of=product_cell(rows.values[t, k], w[o, k]))
+        sums = b.sum((t, o), over=(k,), of=product(rows.values[t, k], w[o, k]))
         added, counts = b.table(bias), b.table(self._counts()[0])
         t, o = b.loops_of(sums.shape)
         count = 1.0 / rows.scale[t] * counts[o]

@@ -1,4 +1,4 @@
-"""Motifs of sequences and signals: recurrent layers, scans, spectra."""
+"""Motifs of sequences and signals: recurrent layers, scans, spectra, attention."""
 
 from __future__ import annotations
 
@@ -55,4 +55,19 @@ def spectrum(net: Growth, x: str) -> str:
     return net.one("InverseSpectrogram", y, **frame, returns=net.number(0, 2))
 
 
-SEQUENCES: list[Motif] = [recurrent, recurrent, scanned, spectrum, spectrum]
+def attention(net: Growth, x: str) -> str:
+    """Heads that ask others of their shape, and maybe are turned before."""
+    if len(net.shape(x)) != 3:
+        raise Rejected
+    heads, rows, features = net.shape(x)
+    if features % 2 == 0 and net.chance(0.5):
+        turns = [net.constant(net.random((rows, features // 2))) for _ in range(2)]
+        x = net.one("RotaryEmbed", x, *turns, interleaved=net.number(0, 1))
+    scale = net.pick([0.0, 0.0, 0.5])
+    if net.chance(0.3):
+        mask = net.constant(net.random(net.pick([(rows, rows), (heads, rows, rows)])))
+        return net.one("SDPA", x, net.like(x), net.like(x), mask, attn_mask=1, scale=scale)
+    return net.one("SDPA", x, net.like(x), net.like(x), scale=scale)
+
+
+SEQUENCES: list[Motif] = [recurrent, recurrent, scanned, spectrum, spectrum, attention]

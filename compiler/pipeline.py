@@ -53,6 +53,7 @@ from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
+from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
@@ -98,7 +99,8 @@ def compile(
 
     bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
     run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
-    the file leaves them open or others are wanted; None in them leaves an extent open. input_types:
+    the file leaves them open or others are wanted; None in them leaves an extent open. A blob that
+    a layer makes is fed instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
     "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
@@ -175,7 +177,9 @@ class _Compilation:
         seed, outputs = self.options.random_weights, self.options.outputs
         self.read_from = self._weights_state()
         with self.timing("read"):
-            return read(self.param, self.bin, random_weights=seed, outputs=outputs).module
+            module = read(self.param, self.bin, random_weights=seed, outputs=outputs).module
+        feed(module, self.options.input_shapes)
+        return module
 
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""

@@ -76,7 +76,7 @@ def _feed(network: Network, kept: set[Layer]) -> None:
     for op in [layer for layer in network.layers if layer in kept]:
         for position, operand in enumerate(op.operands):
             if operand.owner not in kept and operand not in made:
-                made[operand] = _input(operand)
+                made[operand] = input_in_place_of(operand)
                 block.insert_op_before(made[operand], first)
             if operand in made:
                 op.operands[position] = made[operand].results[0]
@@ -85,7 +85,8 @@ def _feed(network: Network, kept: set[Layer]) -> None:
     kept -= {op for op in kept if isinstance(op, InputOp) and not read.intersection(op.results)}
 
 
-def _input(value: SSAValue) -> InputOp:
+def input_in_place_of(value: SSAValue) -> InputOp:
+    """An Input for what a layer makes, under the name of its blob; not inserted yet."""
     owner = value.owner
     if not isinstance(owner, Layer):
         raise CompilerBug("a value of a network that no layer makes", "cut")

@@ -98,6 +98,18 @@ def test_the_stages_can_be_run_apart(network: Path) -> None:
     np.testing.assert_allclose(found["rois"], expected["rois2"], rtol=1e-4, atol=1e-4)
 
 
+def test_every_region_can_be_fed_to_the_second_stage(network: Path) -> None:
+    """The map and one region at a time, as programs do that ncnn runs."""
+    first = ncc.compile(network, random_weights=1, outputs=["c", "rois"]).run(feeds(1))
+    shapes = {"c": (16, 4, 4), "rois": (1, 4)}
+    options: dict[str, Any] = {"random_weights": 1, "outputs": ["prob"]}
+    second = ncc.compile(network, input_shapes=shapes, **options)
+    assert [binding.name for binding in second.inputs] == ["c", "rois"]
+    found = [second.run({"c": first["c"], "rois": rois})["prob"] for rois in first["rois"]]
+    np.testing.assert_allclose(found[0], reference(network, feeds(1))["prob"], atol=1e-5)
+    assert len({tuple(prob.tolist()) for prob in found}) > 1
+
+
 def test_other_layers_cannot_read_rows_that_the_run_counts(network: Path) -> None:
     """It is said which layer, and what to ask for instead."""
     text = NETWORK.replace("Softmax sm 1 1 fc prob", "ReLU sm 1 1 rois3 prob")

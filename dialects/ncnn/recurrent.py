@@ -4,9 +4,9 @@ A step takes the gates' inputs W x[t] + b and U h and makes the next state of th
 layer says how. The inputs of all steps are one product of matrices. What is left is sequential,
 but for the two directions, which know nothing of each other.
 
-A state is (directions, extent): the hidden one has the extent of a result's row, the cell state of
-an LSTM that of the cell. In reverse the last row comes first, in the input as in the result. Both
-directions stand side by side in a row of the result.
+A state is (directions, extent), or (extent) where there is one direction: the hidden one has the
+extent of a result's row, the cell state of an LSTM that of the cell. In reverse the last row comes
+first, in the input as in the result. Both directions stand side by side in a row of the result.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ class Recurrent(Layer):
         if len(x) != 2 or x[1] != self.size:
             raise LayerError(f"input {x} is not a matrix with rows of {self.size}")
         for state, wanted in zip(states, self.state_shapes, strict=False):
-            if state != wanted:
+            if state != wanted and (1, *state) != wanted:
                 raise LayerError(f"a state has shape {state}, not {wanted}")
-        shapes = [(x[0], self.directions * self.num_output), *self.state_shapes]
+        shapes = [(x[0], self.directions * self.num_output), *(states or self.state_shapes)]
         return shapes[: len(self.results)]
 
     # --- meaning ----------------------------------------------------------------------------
@@ -153,11 +153,16 @@ class Recurrent(Layer):
         raise NotImplementedError(f"{self.name} has no cell")
 
     def reference(self, x: Array, *states: Array) -> list[Array]:
-        given = states or [np.zeros(shape, np.float32) for shape in self.state_shapes]
+        shapes = self.infer(x.shape, *(state.shape for state in states))
+        given = [
+            states[k].reshape(shape) if states else np.zeros(shape, np.float32)
+            for k, shape in enumerate(self.state_shapes)
+        ]
         runs = [self._run(x, d, [state[d] for state in given]) for d in range(self.directions)]
         y = np.concatenate([rows for rows, _ in runs], axis=1)
         finals = [np.stack(final) for final in zip(*(state for _, state in runs), strict=True)]
-        return [y, *finals][: len(self.results)]
+        made = zip([y, *finals], shapes, strict=False)
+        return [array.reshape(shape) for array, shape in made]
 
     def _run(self, x: Array, d: int, state: list[Array]) -> tuple[Array, list[Array]]:
         """One direction: the rows of its result, and its last state."""
@@ -205,11 +210,12 @@ class Recurrent(Layer):
             bias=b.table(self.biases[1]),
             counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
             projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
-            states=states,
+            states=[b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)],
         )
         reverse = self.direction == REVERSE
         made = expand_steps(b, operands, self.cell, self.hidden, self.STATES, reverse)
-        return made[: len(self.results)]
+        shapes = self.infer(x.shape, *(state.shape for state in states))
+        return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""

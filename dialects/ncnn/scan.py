@@ -11,6 +11,9 @@ from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.axes import resolve_axis
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
 
+ROWS = 8
+"""Rows that one turn sums side by side."""
+
 PIECE = 1024
 """Neighbours that one turn sums where there is nothing else to share among threads."""
 
@@ -36,15 +39,36 @@ class CumulativeSumOp(Layer):
         axis = self.along(x.rank)
         outer, extent, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
         folded = b.reshape(x, (outer, extent, inner))
-        pieces = -(-inner // PIECE) if outer == 1 else 1
-        code = Code([folded], [(folded.shape, f32)], turns=outer * pieces)
-        place = code.turn if outer > 1 else 0
-        start = code.turn * PIECE if pieces > 1 else 0
-        stop = code.minimum(start + PIECE, inner) if pieces > 1 else inner
-        source, sums = code.inputs[0], code.results[0]
-        with code.lanes(stop, start) as k:
-            sums[place, 0, k] = source[place, 0, k]
-        with code.range(extent, 1) as i, code.lanes(stop, start) as k:
-            sums[place, i, k] = sums[place, i - 1, k] + source[place, i, k]
+        code = _rows(folded) if inner == 1 else _planes(folded)
         (y,) = b.code(code.operation())
         return b.reshape(y, x.shape)
+
+
+def _rows(x: Tensor) -> Code:
+    """Sums along the last axis: some rows side by side, since each waits for its last sum."""
+    rows, extent, _ = x.shape
+    code = Code([x], [(x.shape, f32)], turns=-(-rows // ROWS))
+    source, sums = code.inputs[0], code.results[0]
+    own = [code.minimum(code.turn * ROWS + k, rows - 1) for k in range(min(ROWS, rows))]
+    for row in own:
+        sums[row, 0, 0] = source[row, 0, 0]
+    with code.range(extent, 1) as i:
+        for row in own:
+            sums[row, i, 0] = sums[row, i - 1, 0] + source[row, i, 0]
+    return code
+
+
+def _planes(x: Tensor) -> Code:
+    """Sums of neighbours at once; threads share the outer axes, or else pieces of the inner one."""
+    outer, extent, inner = x.shape
+    pieces = -(-inner // PIECE) if outer == 1 else 1
+    code = Code([x], [(x.shape, f32)], turns=outer * pieces)
+    place = code.turn if outer > 1 else 0
+    start = code.turn * PIECE if pieces > 1 else 0
+    stop = code.minimum(start + PIECE, inner) if pieces > 1 else inner
+    source, sums = code.inputs[0].part(place), code.results[0].part(place)
+    with code.lanes(stop, start) as k:
+        sums[0, k] = source[0, k]
+    with code.range(extent, 1) as i, code.lanes(stop, start) as k:
+        sums[i, k] = sums[i - 1, k] + source[i, k]
+    return code

@@ -147,6 +147,24 @@ def test_both_directions_stand_side_by_side(type: str, check_layer: Check) -> No
             np.testing.assert_allclose(state[d : d + 1], wanted, rtol=1e-6)
 
 
+@TYPES
+def test_a_state_of_one_direction_may_be_a_vector(type: str, check_layer: Check) -> None:
+    """It comes out as it went in."""
+    params = params_of(type, 4, 3)
+    weights, x = weights_of(type, params), sequence(6, 4)
+    states = [random_state(3) for _ in range(2 if type == "LSTM" else 1)]
+    flat = reference(check_layer, type, params, [x, *states], weights)
+    rows = reference(check_layer, type, params, [x, *(state[None] for state in states)], weights)
+    np.testing.assert_array_equal(flat[0], rows[0])
+    for a, b in zip(flat[1:], rows[1:], strict=True):
+        assert a.shape == (3,)
+        np.testing.assert_array_equal(a, b[0])
+
+
+def random_state(extent: int) -> Array:
+    return np.random.default_rng(5).uniform(-1, 1, extent).astype(np.float32)
+
+
 # --- int8 -----------------------------------------------------------------------------------------
 
 
@@ -178,7 +196,7 @@ def test_int8_by_hand(check_layer: Check) -> None:
         ("LSTM", {}, [(2, 3), (1, 2), (1, 3)], r"a state has shape \(1, 3\), not \(1, 2\)"),
         ("RNN", {}, [(2, 4)], r"input \(2, 4\) is not a matrix with rows of 3"),
         ("RNN", {}, [(3,)], r"input \(3,\) is not a matrix"),
-        ("RNN", {}, [(2, 3), (2,)], r"a state has shape \(2,\), not \(1, 2\)"),
+        ("RNN", {}, [(2, 3), (3,)], r"a state has shape \(3,\), not \(1, 2\)"),
     ],
 )
 def test_refused(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.scan import PIECE
+from ncc.dialects.ncnn.scan import PIECE, ROWS
 from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
@@ -44,6 +44,13 @@ def test_every_axis(axis: int, check_layer: Check, scan: Scan) -> None:
     expected = np.add.accumulate(x, axis)
     check_layer("CumulativeSum", {"axis": axis}, [x], expected=[expected])
     np.testing.assert_array_equal(scan({"axis": axis}, x), expected)
+
+
+@pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, 2 * ROWS + 3])
+def test_rows_side_by_side(rows: int, scan: Scan) -> None:
+    """Rows that are left over are summed once, not twice."""
+    x = np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)
+    np.testing.assert_array_equal(scan({"axis": 1}, x), np.add.accumulate(x, 1))
 
 
 @pytest.mark.parametrize("columns", [PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 5])

@@ -36,13 +36,17 @@ def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
     return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
 
 
-def outermost_is_free(kernel: Kernel, schedule: Schedule) -> bool:
-    """Whether the code is the same for any extent of the outermost loop: it only counts chunks."""
-    if not schedule.order or not schedule.chunks or kernel.matrix is not None:
-        return False
+def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
+    """The outermost loop, where the code is the same for any extent of it and only counts chunks.
+
+    None where that loop is tiled, vectorised, clipped or not handed out.
+    """
+    if not schedule.order or not schedule.chunks:
+        return None
     outermost = schedule.order[0]
     tails = {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
-    return outermost not in tails and outermost != schedule.lane and schedule.points(outermost) == 1
+    whole = outermost != schedule.lane and schedule.points(outermost) == 1
+    return outermost if whole and outermost not in tails else None
 
 
 class Nest(PointWriter):

@@ -9,8 +9,9 @@ or writes what it read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -48,8 +49,7 @@ ARENA_BUFFER, CONSTANT_BUFFER, FIRST_BUFFER = 1, 2, 3
 class Unit:
     """One kernel: `text` says all that its loops depend on, `make` writes them.
 
-    `separate` tells for each memref whether it never shares memory with another one, `reach` how
-    much of it is touched where a kernel for more chunks is used for fewer.
+    `separate` tells for each memref whether it never shares memory with another one.
     """
 
     name: str
@@ -58,7 +58,6 @@ class Unit:
     chunks: int
     make: Callable[[], func.FuncOp]
     separate: tuple[bool, ...] = ()
-    reach: tuple[MemRefType[Attribute], ...] = ()
 
     def key(self) -> str:
         """Equal for units whose modules are equal."""
@@ -138,16 +137,61 @@ class _Pending:
     writes: list[Interval] = field(default_factory=list)
 
 
+@dataclass
+class _Family:
+    """Kernels that differ only in the extent of their outermost loop: one for all of them.
+
+    It is the one for the largest extent, and the others hand out fewer of its chunks, which are
+    as small as any of them wants.
+    """
+
+    kernel: Kernel
+    schedule: Schedule
+    outermost: int | None
+
+    def add(self, kernel: Kernel, schedule: Schedule) -> None:
+        """Take in one more kernel."""
+        chunks = max(self.schedule.chunks, schedule.chunks)
+        if self.outermost is not None:
+            if kernel.extents[self.outermost] > self.kernel.extents[self.outermost]:
+                self.kernel = kernel
+        self.schedule = replace(self.schedule, chunks=chunks)
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The kernel for all of them, once all have been taken in."""
+        kernel, schedule = self.kernel, self.schedule
+        text = f"{stable_text(kernel.signature())} {stable_text(schedule)}"
+        name = f"{_kind(kernel)}_{digest(text)[:12]}"
+
+        def make() -> func.FuncOp:
+            writer = nest.write if kernel.matrix is None else transform.write
+            return writer(kernel, schedule, name)
+
+        chunks = nest.chunk_count(kernel, schedule)
+        return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A step whose unit is known once all steps are."""
+
+    made_by: Unit | _Family
+    places: tuple[Place, ...]
+    layers: tuple[str, ...]
+    computation: Kernel | None = None
+
+
 class _NetworkWriter:
     def __init__(self, plan: Plan, target: Target, inputs: int) -> None:
         self.plan = plan
         self.target = target
         self.inputs = inputs
-        self.units: dict[str, Unit] = {}
-        self.tallest: dict[str, tuple[int, Unit]] = {}
-        self.script: list[Launch | Barrier] = []
+        self.codes: dict[str, Unit] = {}
+        self.families: dict[str, _Family] = {}
+        self.family_of: dict[str, _Family] = {}
+        self.due: list[_Due | Barrier] = []
         self.pending = _Pending()
-        self.steps: list[Step] = []
 
     def write(self) -> Loops:
         for step in self.plan.steps:
@@ -156,13 +200,23 @@ class _NetworkWriter:
                 self._frame(step)
             else:
                 self._call(step)
-        script = tuple(self.script)
-        separate = separate_arguments(script)
-        units = {unit.name: unit for unit in self.units.values()}.values()
+        units: dict[str, Unit] = {}
+        script: list[Launch | Barrier] = []
+        steps: list[Step] = []
+        for due in self.due:
+            if isinstance(due, Barrier):
+                script.append(due)
+                continue
+            unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
+            units[unit.name] = unit
+            launch, launched = self._launch(due, unit)
+            script.append(launch)
+            steps.append(launched)
+        separate = separate_arguments(tuple(script))
         return Loops(
-            tuple(replace(unit, separate=separate[unit.name]) for unit in units),
-            script,
-            tuple(self.steps),
+            tuple(replace(unit, separate=separate[unit.name]) for unit in units.values()),
+            tuple(script),
+            tuple(steps),
         )
 
     def _call(self, call: Call) -> None:
@@ -174,65 +228,43 @@ class _NetworkWriter:
     def _code(self, call: Call) -> None:
         function = code.outlined(call, "code", self.target)
         text = str(function)
-        if text not in self.units:
+        if text not in self.codes:
             name = f"code_{digest(text)[:12]}"
             types = tuple(code.memrefs(function))
             target, chunks = self.target, code.chunks(call)
-            self.units[text] = Unit(
+            self.codes[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
-        self._launch(self.units[text], call.places, call.layers, None)
+        self.due.append(_Due(self.codes[text], tuple(call.places), call.layers))
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         signature = stable_text(kernel.signature())
-        if signature not in self.units:
-            self.units[signature] = self._unit(kernel, signature)
-        self._launch(self.units[signature], places, layers, kernel)
+        if signature not in self.family_of:
+            self.family_of[signature] = self._family(kernel)
+        self.due.append(_Due(self.family_of[signature], tuple(places), layers, kernel))
 
-    def _unit(self, kernel: Kernel, signature: str) -> Unit:
-        """A kernel, or one that does the same for more chunks, of which fewer are handed out."""
+    def _family(self, kernel: Kernel) -> _Family:
         schedule = choose(kernel, self.target)
-        chunks, types = nest.chunk_count(kernel, schedule), tuple(kernel_types(kernel))
-        outermost = schedule.order[0] if nest.outermost_is_free(kernel, schedule) else None
-        if outermost is None:
-            return self._new_unit(kernel, schedule, f"{signature} {stable_text(schedule)}", types)
-        height = kernel.extents[outermost]
-        extents = (*kernel.extents[:outermost], 1, *kernel.extents[outermost + 1 :])
-        alike = stable_text((replace(kernel, extents=extents).signature(), schedule))
-        tallest, unit = self.tallest.get(alike, (0, None))
-        if unit is None or tallest < height:
-            text = f"{signature} {stable_text(schedule)}"
-            unit = self._new_unit(kernel, schedule, text, types)
-            self.tallest[alike] = (height, unit)
-        return replace(unit, chunks=chunks, reach=types)
+        outermost = nest.free_outermost(kernel, schedule)
+        extents = list(kernel.extents)
+        if outermost is not None:
+            extents[outermost] = 1
+        alike = replace(kernel, extents=tuple(extents)).signature()
+        text = stable_text((alike, replace(schedule, chunks=0)))
+        family = self.families.setdefault(text, _Family(kernel, schedule, outermost))
+        family.add(kernel, schedule)
+        return family
 
-    def _new_unit(
-        self,
-        kernel: Kernel,
-        schedule: Schedule,
-        text: str,
-        types: tuple[MemRefType[Attribute], ...],
-    ) -> Unit:
-        name = f"{_kind(kernel)}_{digest(text)[:12]}"
-
-        def make() -> func.FuncOp:
-            writer = nest.write if kernel.matrix is None else transform.write
-            return writer(kernel, schedule, name)
-
-        return Unit(name, text, types, nest.chunk_count(kernel, schedule), make)
-
-    def _launch(
-        self,
-        unit: Unit,
-        places: Sequence[Place],
-        layers: tuple[str, ...],
-        computation: Kernel | None,
-    ) -> None:
-        if len(unit.types) != len(places):
-            raise CompilerBug(f"{unit.name} called with {len(places)} arguments")
-        arguments = tuple(map(self._argument, places, unit.types, unit.reach or unit.types))
-        self.script.append(Launch(unit.name, unit.chunks, arguments))
-        self.steps.append(Step(unit.name, layers, unit.chunks, tuple(places), computation))
+    def _launch(self, due: _Due, unit: Unit) -> tuple[Launch, Step]:
+        if len(unit.types) != len(due.places):
+            raise CompilerBug(f"{unit.name} called with {len(due.places)} arguments")
+        reach, chunks = unit.types, unit.chunks
+        if due.computation is not None and isinstance(due.made_by, _Family):
+            reach = tuple(kernel_types(due.computation))
+            chunks = nest.chunk_count(due.computation, due.made_by.schedule)
+        arguments = tuple(map(self._argument, due.places, unit.types, reach))
+        step = Step(unit.name, due.layers, chunks, due.places, due.computation)
+        return Launch(unit.name, chunks, arguments), step
 
     def _argument(
         self, place: Place, type: MemRefType[Attribute], reach: MemRefType[Attribute]
@@ -278,7 +310,7 @@ class _NetworkWriter:
             or any(_overlap(w, v) and w[0] is not v[0] for w in writes for v in self.pending.writes)
         )
         if conflict:
-            self.script.append(Barrier())
+            self.due.append(Barrier())
             self.pending = _Pending()
         self.pending.reads += reads
         self.pending.writes += writes

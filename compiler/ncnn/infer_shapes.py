@@ -273,6 +273,8 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     given = [tuple(DYNAMIC if n == DYNAMIC_INDEX else n for n in shape) for shape in shapes]
     try:
         inferred = op.infer_all(given)
+    except NotImplementedError as error:
+        raise LayerError(str(error)) from error
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise CompilerBug(
             f"the shape rule of {describe(op)} fails on {', '.join(map(_shown, shapes))}: {error}",

@@ -17,7 +17,17 @@ from ncc.compiler.explain import fates
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize_network
 from ncc.compiler.read.network import read
-from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.layer import LAYERS as DECLARED
+from ncc.dialects.ncnn.layer import (
+    Layer,
+    Weight,
+    declare,
+    integer,
+    integers,
+    real,
+    shape_of,
+    string,
+)
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.opaque import OpaqueOp
 
@@ -101,6 +111,30 @@ def test_weights_that_cannot_be_told_apart(tmp_path: Path) -> None:
     assert (problem.line, problem.found) == (5, "2 places that fit")
     assert problem.how is not None and "CONTRIBUTING.md" in problem.how
     assert not path.with_name("out.param").exists()
+
+
+def test_a_class_with_weights_alone_tells_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the error asks for: params and weights; optimizing needs no more of a layer."""
+    layers = LAYERS.format(hints="").replace("Dropout drop", "MyScale more")
+    path = network(tmp_path, content=2 * CONTENT, layers=layers)
+
+    class MyScaleOp(Layer):
+        """y = x * (a value a channel) + offset, times sign."""
+
+        sign, offset, pair = integer(0), real(1), integers(2)
+        label, word, more = string(3), string(4), integers(5)
+
+        factors = Weight(lambda op: (4,))
+
+    declared = declare(MyScaleOp, "MyScale", (1, 1), (1, 1))
+    monkeypatch.setitem(DECLARED, "MyScale", declared)
+    text, weights, report = optimized(path)
+    assert weights == path.with_suffix(".bin").read_bytes()
+    assert 'mine                     1 1 a b 0=1 1=0.5 -23302=2,1,2 3="x y"' in text
+    [warning] = report.warnings
+    assert "layer 'mine' (MyScale): ncnn.MyScale has no shape rule" in warning
 
 
 def test_layers_that_read_nothing_or_make_nothing_stay(tmp_path: Path) -> None:

@@ -6,44 +6,28 @@ read -> infer shapes -> canonicalize -> optimize -> expand -> choose convolution
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     ModuleOp,
-    StringAttr,
-    TensorType,
 )
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.cache import Cache, cache_of, key_of
-from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.artifact import bindings, packed
+from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.late import LateModel, OpenBinding
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.strips import ComputeInStrips
-from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
@@ -58,14 +42,14 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
+from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
-from ncc.compiler.plan import Plan, Root
+from ncc.compiler.plan import Plan
+from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.network import default_bin_path, read
-from ncc.dialects.element import dtype_of, element_of
-from ncc.dialects.growing import GROWING, GrowingAttr
+from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.ncnn.network import Network, growing_inputs
-from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
@@ -74,12 +58,6 @@ AnyPath: TypeAlias = "str | PathLike[str]"
 
 STAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
-
-IN_LLVM = "LLVM, in a thread of its own"
-"""What a stopwatch calls the one stage that runs beside others."""
-
-SWITCH_SECONDS = 0.0002
-"""How long one thread of a compilation keeps the interpreter's lock from the other."""
 
 
 def compile(
@@ -274,61 +252,16 @@ class _Compilation:
         yield "asm", emit_assembly(text, target)
         yield "obj", emit_object(text, target)
 
-    def objects(self, loops: Loops) -> tuple[bytes, ...]:
-        """Machine code: one object a kernel, those of the entry point and of the threads last.
-
-        LLVM works in a thread of its own, without the interpreter's lock, while this one writes
-        the next kernel.
-        """
-        with ThreadPoolExecutor(1) as llvm:
-            made = [
-                self._object(llvm, unit.key(), partial(self._text, unit.module))
-                for unit in loops.units
-            ]
-            made.append(
-                self._object(llvm, loops.entry_key(), partial(self._text, loops.entry_module))
-            )
-            made.append(self._object(llvm, threads_text(), threads_text))
-            with self.timing("wait for LLVM"):
-                objects = tuple(future.result() for future in made)
-        if self.cache is not None:
-            self.cache.trim()
-        return objects
-
-    def _text(self, module: Callable[[], ModuleOp]) -> str:
-        with self.timing("write loops"):
-            written = module()
-        with self.timing("lower to LLVM"):
-            return emit_llvm(lower(written, self.options.target), self.options.target)
-
-    def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
-        """The object for LLVM's text, which is only asked for where the cache has no object."""
-        with self.timing("look into the cache"):
-            name = key_of(key, self.options.target) if self.cache is not None else ""
-            found = self.cache.get(name) if self.cache is not None else None
-        if found is not None:
-            done: Future[bytes] = Future()
-            done.set_result(found)
-            return done
-        return llvm.submit(self._emitted, name, text())
-
-    def _emitted(self, name: str, text: str) -> bytes:
-        with self.timing(IN_LLVM):
-            made = emit_object(text, self.options.target)
-        if self.cache is not None:
-            self.cache.put(name, made)
-        return made
-
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""
-        with _interpreter.tuned():
+        with PYTHON.tuned():
             return self._artifact()
 
     def _artifact(self) -> Artifact:
         module = self.structured(self.network())
         planned = self.plan(module)
         loops = self.loops(module, planned)
-        inputs, outputs = _bindings(module, planned)
+        inputs, outputs = bindings(module, planned)
         options = self.options
         info: dict[str, object] = {
             "model": Path(fspath(self.param)).name,
@@ -339,7 +272,7 @@ class _Compilation:
         if options.stamps:
             outputs += (Binding(STAMPS, (options.num_threads, len(loops.steps) + 1), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
-        objects = self.objects(loops)
+        objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
         with self.timing("pack weights"):
             weights = packed(planned)
         return Artifact(
@@ -353,95 +286,3 @@ class _Compilation:
             info=info,
             threads=options.num_threads,
         )
-
-
-def _bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
-    network = network_of(module)
-    returned = network.body.block.last_op
-    values: Sequence[SSAValue] = returned.operands if returned is not None else ()
-    names = _names(network, "inputs")
-    inputs = tuple(
-        _binding(network, name, value)
-        for name, value in zip(names, network.body.block.args[: len(names)], strict=True)
-    )
-    outputs = tuple(
-        _binding(network, name, value, planned.places[value].root.byte_offset > 0)
-        for name, value in zip(_names(network, "outputs"), values, strict=True)
-    )
-    return inputs, outputs
-
-
-def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False) -> Binding:
-    dtype = str(dtype_of(element_of(value)))
-    growing = network.attributes.get(GROWING)
-    kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
-    if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
-        return Binding(name, shape_of(value), dtype, dynamic)
-    shape = kind.encoding.fill(kind.get_shape())
-    axis = shape.index(kind.encoding.data)
-    return Binding(
-        name, tuple(map(int, shape)), dtype, axis=axis, counter=kind.encoding.data.counter
-    )
-
-
-def _names(network: FuncOp, which: str) -> list[str]:
-    held = network.attributes.get(which)
-    names = held.data if isinstance(held, ArrayAttr) else ()
-    return [name.data for name in names if isinstance(name, StringAttr)]
-
-
-def packed(planned: Plan) -> NDArray[np.uint8]:
-    """All constants in one blob, 64-byte aligned, each at its root's offset."""
-    room = np.zeros(planned.constant_bytes + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    blob = room[start : start + planned.constant_bytes]
-    for root in planned.constants:
-        values = _constant(root)
-        target = blob[root.byte_offset : root.byte_offset + root.bytes]
-        target.view(values.dtype).reshape(values.shape)[...] = values
-    return blob
-
-
-def _constant(root: Root) -> NDArray[np.generic]:
-    op = root.value.owner
-    if isinstance(op, ConstantOp):
-        return op.value.array()
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
-        return np.frombuffer(op.value.data.data, np.int64)
-    raise CompilerBug(f"a constant made by {op}")
-
-
-class _Interpreter:
-    """Python's settings while anything is compiled, by one thread or by several.
-
-    The IR has many objects and no garbage worth looking for: without collection a quarter of the
-    time is saved. LLVM's thread needs the interpreter's lock for a moment between two calls, and
-    waits a whole switch interval for it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._compiling = 0
-        self._before = (True, 0.0)
-
-    @contextmanager
-    def tuned(self) -> Iterator[None]:
-        with self._lock:
-            if not self._compiling:
-                self._before = gc.isenabled(), sys.getswitchinterval()
-                gc.disable()
-                sys.setswitchinterval(SWITCH_SECONDS)
-            self._compiling += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._compiling -= 1
-                if not self._compiling:
-                    enabled, interval = self._before
-                    sys.setswitchinterval(interval)
-                    if enabled:
-                        gc.enable()
-
-
-_interpreter = _Interpreter()

@@ -14,7 +14,7 @@ import pytest
 
 import ncc
 from ncc.compiler import cache as cache_module
-from ncc.compiler import pipeline
+from ncc.compiler import objects
 from ncc.compiler.cache import Cache, cache_of, key_of
 from ncc.compiler.llvm.emit import emit_object
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
@@ -202,7 +202,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(text)
         return emit_object(text, target)
 
-    monkeypatch.setattr(pipeline, "emit_object", emit)
+    monkeypatch.setattr(objects, "emit_object", emit)
     return texts
 
 

@@ -1,0 +1,72 @@
+"""Machine code of a network's kernels: from the cache, or made by LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.cache import Cache, key_of
+from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.loops.network import Loops
+from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.target import Target
+
+IN_LLVM = "LLVM, in a thread of its own"
+"""What a stopwatch calls the one stage that runs beside others."""
+
+
+class Objects:
+    """Object code for one target, looked up in a cache where there is one."""
+
+    def __init__(self, target: Target, cache: Cache | None, stopwatch: Stopwatch) -> None:
+        self.target, self.cache, self.timing = target, cache, stopwatch.timing
+
+    def of(self, loops: Loops) -> tuple[bytes, ...]:
+        """Machine code: one object a kernel, those of the entry point and of the threads last.
+
+        LLVM works in a thread of its own, without the interpreter's lock, while this one writes
+        the next kernel.
+        """
+        with ThreadPoolExecutor(1) as llvm:
+            made = [
+                self._object(llvm, unit.key(), partial(self._text, unit.module))
+                for unit in loops.units
+            ]
+            made.append(
+                self._object(llvm, loops.entry_key(), partial(self._text, loops.entry_module))
+            )
+            made.append(self._object(llvm, threads_text(), threads_text))
+            with self.timing("wait for LLVM"):
+                objects = tuple(future.result() for future in made)
+        if self.cache is not None:
+            self.cache.trim()
+        return objects
+
+    def _text(self, module: Callable[[], ModuleOp]) -> str:
+        with self.timing("write loops"):
+            written = module()
+        with self.timing("lower to LLVM"):
+            return emit_llvm(lower(written, self.target), self.target)
+
+    def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
+        """The object for LLVM's text, which is only asked for where the cache has no object."""
+        with self.timing("look into the cache"):
+            name = key_of(key, self.target) if self.cache is not None else ""
+            found = self.cache.get(name) if self.cache is not None else None
+        if found is not None:
+            done: Future[bytes] = Future()
+            done.set_result(found)
+            return done
+        return llvm.submit(self._emitted, name, text())
+
+    def _emitted(self, name: str, text: str) -> bytes:
+        with self.timing(IN_LLVM):
+            made = emit_object(text, self.target)
+        if self.cache is not None:
+            self.cache.put(name, made)
+        return made

@@ -258,7 +258,7 @@ class Builder:
         """A tensor of one value."""
         constant = _constant(value, into.element_type)
         self.block.add_op(constant)
-        op = FillOp([constant.results[0]], [into.value], [into.value.type])
+        op = _fill(constant.results[0], into)
         return self._add(op, into.shape)
 
     def full(self, shape: Sequence[int], value: float, element_type: Attribute = f32) -> Tensor:
@@ -379,6 +379,17 @@ class Builder:
     def _add(self, op: Operation, shape: Sequence[int]) -> Tensor:
         self.block.add_op(op)
         return Tensor(op.results[0], tuple(shape))
+
+
+def _fill(value: SSAValue, into: Tensor) -> FillOp:
+    """The operation with its body. (Its own constructor would write the body by xDSL's implicit
+    builder, which changes all operations of the process for a moment: no thread may create any.)
+    """
+    body = Block(arg_types=[value.type, into.element_type])
+    body.add_op(LinalgYieldOp(body.args[0]))
+    return FillOp.build(
+        operands=[[value], [into.value]], result_types=[[into.value.type]], regions=[Region(body)]
+    )
 
 
 def _constant(value: float, element_type: Attribute) -> arith.ConstantOp:

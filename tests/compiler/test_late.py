@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,44 @@ def test_two_calls_with_a_new_shape_compile_once(
         thread.join()
     assert sorted(made) == [(3, 4, 4), (3, 8, 8)]
     assert sorted(result.shape for result in results) == [(8, 4, 4), *[(8, 8, 8)] * 3]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_compiling_leaves_other_threads_alone(
+    branches: Path, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """xDSL's implicit builder changes every operation of the process: nothing here may use it."""
+
+    def refuse() -> None:
+        raise AssertionError("the implicit builder is used")
+
+    monkeypatch.setattr("xdsl.builder._override_operation_post_init", refuse)
+    monkeypatch.setenv("NCC_CACHE", "off")
+    model = ncc.compile(branches, random_weights=1, opt_level=level)
+    assert model(image(3, 8, 8)).shape == (8, 8, 8)
+
+
+def test_shapes_compiled_at_once_are_all_right(
+    branches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compilations in several threads do not disturb each other, nor Python's settings."""
+    monkeypatch.setenv("NCC_CACHE", "off")
+    model = ncc.compile(branches, random_weights=1)
+    settings = gc.isenabled(), sys.getswitchinterval()
+    pictures = [image(3, n, n) for n in (4, 6, 8, 10)]
+    results: dict[int, Any] = {}
+    threads = [
+        threading.Thread(target=lambda k=k, x=x: results.update({k: model(x)}))
+        for k, x in enumerate(pictures)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (gc.isenabled(), sys.getswitchinterval()) == settings
+    for k, x in enumerate(pictures):
+        wanted = ncc.compile(branches, random_weights=1, input_shapes={"data": x.shape})
+        assert np.array_equal(results[k], wanted(x))
 
 
 def test_a_failed_shape_fails_again_and_harms_no_other(model: LateModel) -> None:

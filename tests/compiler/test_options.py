@@ -70,5 +70,6 @@ def test_what_is_no_shape_is_refused_by_name(shape: Any) -> None:
 
 def test_extents_may_be_left_open() -> None:
     """None stands for an extent that calls settle; integers of numpy are integers."""
-    options = Options.of(input_shapes={"data": [np.int64(3), None, None]})
+    extents: Any = [np.int64(3), None, None]
+    options = Options.of(input_shapes={"data": extents})
     assert options.input_shapes == {"data": (3, None, None)}

@@ -158,7 +158,8 @@ class Batch:
         lines: list[str] = []
         weights = bytearray()
         for n, case in enumerate(self.cases):
-            blobs = [f"in{n}_{k}" for k in range(len(case.inputs))]
+            # What an Input is fed is its result.
+            blobs = [f"in{n}_{k}" for k in range(len(case.inputs)) if case.type != "Input"]
             lines += [f"Input {blob} 0 1 {blob}" for blob in blobs]
             results = [f"out{n}_{k}" for k in range(len(case.outputs))]
             counts = f"{len(blobs)} {len(results)}"
@@ -168,7 +169,7 @@ class Batch:
                 tag = INT8_TAG if array.dtype == np.int8 else bytes(4)
                 weights += b"" if held["load"] else tag
                 weights += array.tobytes() + bytes(-array.nbytes % 4)
-        count = sum(len(case.inputs) + len(case.outputs) for case in self.cases)
+        count = len({*self.feeds, *self.outputs})
         param, binary = folder / "batch.param", folder / "batch.bin"
         param.write_text("\n".join(["7767517", f"{len(lines)} {count}", *lines, ""]))
         binary.write_bytes(weights)
@@ -178,7 +179,7 @@ class Batch:
     def feeds(self) -> dict[str, Array]:
         """The inputs by blob name."""
         return {
-            f"in{n}_{k}": array
+            f"{'out' if case.type == 'Input' else 'in'}{n}_{k}": array
             for n, case in enumerate(self.cases)
             for k, array in enumerate(case.inputs)
         }

@@ -33,7 +33,6 @@ WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
 RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
 
 MARKED: dict[str, Callable[[Case], bool]] = {
-    "is fed, not computed": lambda case: case.type == "Input",
     "a result without elements": lambda case: case.type == "Diag" and not case.outputs[0].size,
 }
 """Why a recording is not compared, and which ones are meant."""
@@ -171,6 +170,8 @@ def test_all_references(
 
 
 def _by_reference(case: Case, check_layer: Callable[..., object]) -> str:
+    if case.type == "Input":
+        return "is fed, not computed"
     try:
         check_layer(case, expand=False)
     except (AssertionError, LayerError, NotImplementedError) as error:

@@ -160,6 +160,10 @@ class Transformed:
         return made.ravel()[:count]
 
 
+_DEQUANTIZED_AT_ONCE = 1 << 20
+"""Numbers that are unpacked at a time: what lies between takes several times their memory."""
+
+
 @dataclass(frozen=True)
 class Dequantized:
     """Rows of whole numbers of `bits` bits, every `block` of a row divided by a scale of its own.
@@ -174,11 +178,16 @@ class Dequantized:
     block: int
 
     def read(self, count: int) -> Array:
-        columns = count // self.of.shape[0]
-        whole = unpack_integers(self.of.array(), self.bits, columns)
-        inverse = np.float32(1) / self.scales.array()
-        values = whole * np.repeat(inverse, self.block, axis=1)[:, :columns]
-        return np.asarray(values, np.float32).ravel()
+        rows = self.of.shape[0]
+        columns = count // rows
+        packed, inverse = self.of.array(), np.float32(1) / self.scales.array()
+        values = np.empty((rows, columns), np.float32)
+        step = max(1, _DEQUANTIZED_AT_ONCE // columns)
+        for start in range(0, rows, step):
+            part = slice(start, start + step)
+            factors = np.repeat(inverse[part], self.block, axis=1)[:, :columns]
+            values[part] = unpack_integers(packed[part], self.bits, columns) * factors
+        return values.ravel()
 
 
 def unpack_integers(packed: Array, bits: int, columns: int) -> Array:

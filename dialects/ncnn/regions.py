@@ -180,9 +180,8 @@ class ROIPoolingOp(CellPooling):
         largest = code.variable(0.0)
         largest.value = x[channel, rows[0], columns[0]]
         with code.range(rows[1], rows[0]) as y, code.range(columns[1], columns[0]) as z:
-            cell = x[channel, y, z]
-            with code.if_(cell > largest.value):
-                largest.value = cell
+            cell, best = x[channel, y, z], largest.value
+            largest.value = code.select(cell > best, cell, best)
         code.results[0][channel, i, j] = largest.value
 
 

@@ -116,16 +116,18 @@ def verify(
     network = settled(pipeline.compile(param, bin, **options))
     inputs = {**random_feeds(network.inputs, seed), **feeds}
     layers = Network.of(module)
-    detecting = [op for op in layers.layers if _names(op) & _dynamic(network)]
-    if detecting:
-        names = [b.name for b in network.outputs] + [n for op in detecting for n in _read_by(op)]
-        network = pipeline.compile(param, bin, outputs=list(dict.fromkeys(names)), **options)
-    fused = network.run(inputs)
-    every = pipeline.compile(param, bin, outputs=computed_blobs(module), **options).run(inputs)
+    whole = settled(pipeline.compile(param, bin, outputs=computed_blobs(module), **options))
+    detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
+    names = [binding.name for binding in network.outputs]
+    ending = [op for op in detecting if _names(op) & set(names)]
+    if needed := [name for op in ending for name in _read_by(op) if name not in inputs]:
+        names = list(dict.fromkeys([*names, *needed]))
+        network = pipeline.compile(param, bin, outputs=names, **options)
+    fused, every = network.run(inputs), whole.run(inputs)
 
     stored = None if random_weights is not None else bin or default_bin_path(param)
     wheel, no_ncnn = _ask_ncnn(param, stored, module, inputs)
-    rounded, known = _behind_roundings(layers), {**inputs, **every}
+    rounded, known = _behind_jumps(layers, detecting), {**inputs, **every}
     rows: list[Row] = []
     outputs: list[Row] = []
     for op, values in run_layers(layers, inputs):
@@ -133,7 +135,8 @@ def verify(
             jumps = op in detecting and bool(_names(op) & run.keys())
             wanted = values
             if jumps:
-                wanted = op.reference_all([run[name] for name in _read_by(op)])
+                own = {**inputs, **run}
+                wanted = op.reference_all([own[name] for name in _read_by(op)])
             elif op in rounded and run is every:
                 wanted = op.reference_all([known[name] for name in _read_by(op)])
             elif op in rounded:
@@ -151,14 +154,18 @@ def verify(
     return Report((*rows, *outputs), tolerance, no_ncnn)
 
 
-def _behind_roundings(network: Network) -> set[Layer]:
-    """The layers that round to int8, and those that depend on what they make."""
-    found: set[Layer] = set()
+def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:
+    """The layers that round to int8, and those that depend on what they make or what is detected.
+
+    A detecting layer by itself is none: what it finds is compared with what it is given.
+    """
+    jumps, found = set(detecting), set[Layer]()
     for op in network.layers:
         rounds = isinstance(op, QuantizeOp | RequantizeOp) or any(
             getattr(op, term, 0) for term in ("int8_scale_term", "quantize_term")
         )
-        if rounds or any(operand.owner in found for operand in op.operands):
+        if rounds or any(operand.owner in jumps for operand in op.operands):
+            jumps.add(op)
             found.add(op)
     return found
 
@@ -216,7 +223,8 @@ def rows_apart(found: Array, wanted: Array) -> float:
     """`difference` of two sets of rows: the order of equal scores is rounding's choice."""
     if found.shape != wanted.shape or not wanted.size:
         return difference(found, wanted)
-    distances = np.abs(found[:, None, :] - wanted[None, :, :]).max(axis=2)
+    rows, others = (array.reshape(len(array), -1) for array in (found, wanted))
+    distances = np.abs(rows[:, None, :] - others[None, :, :]).max(axis=2)
     nearest = np.maximum(distances.min(axis=0), distances.min(axis=1))
     largest = float(np.abs(wanted).max())
     return float(nearest.max()) / largest if largest else float(nearest.max())

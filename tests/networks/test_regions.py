@@ -15,6 +15,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
+from ncc.compiler.verify import verify
 
 Array = np.ndarray[Any, Any]
 
@@ -87,6 +88,14 @@ def test_ncnn_finds_the_same(network: Path, tmp_path: Path) -> None:
     found = ncc.compile(tmp_path / "net.param", tmp_path / "net.bin").run(inputs)
     for name, array in found.items():
         np.testing.assert_allclose(array, expected[name], rtol=1e-3, atol=1e-3, err_msg=name)
+
+
+def test_it_is_verified_blob_by_blob(network: Path) -> None:
+    """What is found is judged by what it was found in; what is made of it, by what was found."""
+    report = verify(network, random_weights=1, feeds=feeds(1))
+    assert report.first is None
+    proposed = next(row for row in report.rows if row.blob == "rois")
+    assert proposed.shape == (12, 1, 4)
 
 
 def test_the_stages_can_be_run_apart(network: Path) -> None:

@@ -18,6 +18,9 @@ from ncc.dialects.imperative import Code, Memory, Operand, Value
 BLOCK = 64
 """Keys that are asked at a time."""
 
+TOGETHER = 4
+"""Keys whose values are added while the sum is at hand."""
+
 LARGEST = 3.4028234663852886e38
 
 
@@ -152,10 +155,21 @@ class _Attention:
         self.total.value = code.sum(size, lambda j: scores[j], initial=self.total.value * rescale)
         with code.lanes(features) as e:
             mixed[e] = mixed[e] * rescale
-        with code.range(size) as j:
-            at, chance = first + j, scores[j]
-            with code.lanes(features) as e:
-                mixed[e] = code.multiply_add(chance, value(at, e), mixed[e])
+        whole = size // TOGETHER
+        with code.range(whole) as group:
+            self._add(group * TOGETHER, TOGETHER, first, value)
+        with code.range(size, whole * TOGETHER) as j:
+            self._add(j, 1, first, value)
+
+    def _add(self, start: Value, count: int, first: Value, value: Cell) -> None:
+        """Add the values of a few keys of a block that begins at `first`."""
+        code, mixed = self.code, self.mixed
+        chances = [self.scores[start + k] for k in range(count)]
+        with code.lanes(mixed.shape[0]) as e:
+            total = mixed[e]
+            for k, chance in enumerate(chances):
+                total = code.multiply_add(chance, value(first + start + k, e), total)
+            mixed[e] = total
 
 
 def _cell_of_row(x: Memory, first: Value, features: int) -> Cell:

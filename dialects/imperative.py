@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import number
-from ncc.dialects.rt import CodeOp, FoldOp, HandOp, LanesOp, YieldOp
+from ncc.dialects.rt import CodeOp, DotOp, FoldOp, HandOp, LanesOp, YieldOp
 from ncc.dialects.scalar import conversion
 from ncc.dialects.weight import Shape
 
@@ -117,11 +117,11 @@ class Value:
         return self.code.compare("ge", self, other)
 
     def __and__(self, other: Value) -> Value:
-        """Both hold. Both sides are computed."""
+        """Both hold, or the bits that both have. Both sides are computed."""
         return self.code.emit(arith.AndIOp(self.ssa, other.ssa))
 
     def __or__(self, other: Value) -> Value:
-        """One of both holds. Both sides are computed."""
+        """One of both holds, or the bits that one has. Both sides are computed."""
         return self.code.emit(arith.OrIOp(self.ssa, other.ssa))
 
 
@@ -391,6 +391,14 @@ class Code:
     def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once where the target can."""
         return self.apply(math.FmaOp, a, b, c)
+
+    def dot(self, a: Value, b: Value) -> Value:
+        """a and b, i32, hold two int16 each: their products, added."""
+        return self.emit(DotOp(a.ssa, b.ssa))
+
+    def pair(self, low: Value, high: Value) -> Value:
+        """Two i32 that fit int16 in one i32, for `dot`."""
+        return low & self.value(0xFFFF, i32) | high * 0x10000
 
     def sigmoid(self, x: Value) -> Value:
         """1 / (1 + exp(-x))."""

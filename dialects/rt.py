@@ -21,6 +21,7 @@ Between the layers and the loops, a computation that is written as loops from th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -28,16 +29,20 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     TensorType,
+    VectorType,
     i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
+    BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -386,6 +391,28 @@ class HandOp(IRDLOperation):
 
 
 @irdl_op_definition
+class DotOp(IRDLOperation):
+    """Two products of int16, added: of the low halves of two i32, and of their high halves.
+
+    Also of vectors of i32, lane by lane.
+    """
+
+    name = "rt.dot"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | BaseAttr(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$a `,` $b attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue) -> None:
+        super().__init__(operands=[a, b], result_types=[a.type])
+
+
+@irdl_op_definition
 class YieldOp(IRDLOperation):
     """The end of the region of an `rt.code`: the results are in their memrefs."""
 
@@ -398,6 +425,5 @@ class YieldOp(IRDLOperation):
         super().__init__()
 
 
-RT = Dialect(
-    "rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, CodeOp, LanesOp, FoldOp, HandOp, YieldOp]
-)
+_OF_CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
+RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, *_OF_CODE])

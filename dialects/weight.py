@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType, f32, i8
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import (
     IRDLOperation,
@@ -204,7 +204,26 @@ def unpack_integers(packed: Array, bits: int, columns: int) -> Array:
     return np.asarray((fields ^ sign) - sign, np.int8)
 
 
-Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized
+@dataclass(frozen=True)
+class Paired:
+    """The int8 values of another weight, two in an int32, its last two axes turned.
+
+    (..., rows, columns) becomes (..., half, rows) with half the columns, rounded up: low bits are
+    those of column k, high bits those of column half + k, or of a zero where there is none.
+    """
+
+    of: Weights
+
+    def read(self, count: int) -> Array:
+        plain = np.swapaxes(self.of.array(), -1, -2).astype(np.int32)
+        half = -(-plain.shape[-2] // 2)
+        paired = plain[..., :half, :] & 0xFFFF
+        above = plain[..., half:, :]
+        paired[..., : above.shape[-2], :] |= above << 16
+        return paired.ravel()[:count]
+
+
+Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired
 
 
 @dataclass(frozen=True)
@@ -216,12 +235,14 @@ class Weights:
 
     @property
     def element_type(self) -> Attribute:
-        """int8 where that is what is stored, else float32."""
+        """int8 where that is what is stored, int32 of pairs, else float32."""
         match self.source:
             case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
                 return i8
             case Blocked(of=of):
                 return of.element_type
+            case Paired():
+                return i32
         return f32
 
     def array(self) -> Array:
@@ -238,6 +259,11 @@ class Weights:
     def dequantized(self, scales: Weights, bits: int, block: int, columns: int) -> Weights:
         """The rows of `columns` numbers that these bytes hold; see `Dequantized`."""
         return Weights((self.shape[0], columns), Dequantized(self, scales, bits, block))
+
+    def paired(self) -> Weights:
+        """Two int8 values in an int32; see `Paired`."""
+        *outer, rows, columns = self.shape
+        return Weights((*outer, -(-columns // 2), rows), Paired(self))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""
@@ -265,6 +291,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
+    #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
@@ -295,6 +322,9 @@ class WeightAttr(Data[Weights]):
                 axes, block = _parse_integers(parser), parser.parse_integer()
                 parser.parse_keyword("of")
                 return Weights(shape, Blocked(cls.parse_parameter(parser), axes, block))
+            if parser.parse_optional_keyword("paired"):
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).paired()
             if parser.parse_optional_keyword("transformed"):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
@@ -327,6 +357,9 @@ class WeightAttr(Data[Weights]):
                 case Transformed(of, rows):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
                     printer.print_string(f"transformed [{shown}] of ")
+                    WeightAttr(of).print_parameter(printer)
+                case Paired(of):
+                    printer.print_string("paired of ")
                     WeightAttr(of).print_parameter(printer)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    VectorType,
     i16,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -31,6 +32,7 @@ from ncc.compiler.llvm.build import Builder, is_number, with_lanes
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
 from ncc.compiler.llvm.real import Lanes
+from ncc.dialects import rt
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
 
@@ -261,6 +263,32 @@ def lower_index_cast(function: Function, op: arith.IndexCastOp) -> None:
     _converted(llvm.TruncOp if after < before else llvm.SExtOp)(function, op)
 
 
+_PAIRS_OF_PRODUCTS = {
+    4: "llvm.x86.sse2.pmadd.wd",
+    8: "llvm.x86.avx2.pmadd.wd",
+    16: "llvm.x86.avx512.pmaddw.d.512",
+}
+
+
+def lower_dot(function: Function, op: rt.DotOp) -> None:
+    """One instruction for a whole vector register; else halves apart, their signs spread."""
+    builder = function.builder
+    a, b = function.values(op.operands)
+    type, count = a.type, lanes(a.type)
+    if count in _PAIRS_OF_PRODUCTS:
+        halves = VectorType(i16, [2 * count])
+        factors = [builder.convert(llvm.BitcastOp, value, halves) for value in (a, b)]
+        result = builder.intrinsic(_PAIRS_OF_PRODUCTS[count], factors, type)
+        assert result is not None
+        return function.bind(op.result, result)
+    by = builder.constant(16, type)
+    products = []
+    for place in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
+        x, y = (builder.binary(llvm.AShrOp, place(value), by) for value in (a, b))
+        products.append(builder.binary(llvm.MulOp, x, y))
+    function.bind(op.result, builder.binary(llvm.AddOp, *products))
+
+
 # Floats
 
 
@@ -392,6 +420,7 @@ _INTEGERS: dict[type[Operation], Handler] = {
     arith.MinUIOp: _combined(chosen_by("ult")),
     arith.CmpiOp: lower_compare_integers,
     math.AbsIOp: lower_absolute_integer,
+    rt.DotOp: lower_dot,
 }
 
 _FLOATS: dict[type[Operation], Handler] = {

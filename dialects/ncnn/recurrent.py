@@ -36,7 +36,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
-from ncc.dialects.ncnn.recurrent_steps import Operands, Values, expand_steps
+from ncc.dialects.ncnn.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import convert
 
@@ -206,16 +206,24 @@ class Recurrent(Layer):
         shape = (self.directions, self.gates)
         operands = Operands(
             inputs=self._expand_inputs(b, x),
-            weight=_columns(b, held(self.weight_hc_data, "weight_hc_data")),
+            weight=self._expand_weight(b),
             bias=b.table(self.biases[1]),
             counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
             projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
             states=[b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)],
         )
         reverse = self.direction == REVERSE
-        made = expand_steps(b, operands, self.cell, self.hidden, self.STATES, reverse)
+        rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
+        made = expand_steps(b, rule, operands)
         shapes = self.infer(x.shape, *(state.shape for state in states))
         return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
+
+    def _expand_weight(self, b: Builder) -> Tensor:
+        """What the hidden state is multiplied by: its columns in rows, int8 in pairs."""
+        weight = held(self.weight_hc_data, "weight_hc_data")
+        if self.int8_scale_term:
+            return b.weight(WeightAttr(weight.data.paired()))
+        return _columns(b, weight)
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""

@@ -28,11 +28,26 @@ ROWS = 4
 
 
 @dataclass(frozen=True)
+class Rule:
+    """How a step makes the next of so many `states`.
+
+    hidden: the extent of the cell. outputs: that of the hidden state. reverse: the last row comes
+    first; of two directions, that is so in the second.
+    """
+
+    cell: Cell
+    hidden: int
+    outputs: int
+    states: int
+    reverse: bool
+
+
+@dataclass(frozen=True)
 class Operands:
     """What the steps are computed of.
 
     inputs      (steps, directions * gates)
-    weight      (directions, outputs, gates); int8 where there are `counts`
+    weight      (directions, outputs, gates); int8 in pairs where there are `counts`
     bias        (directions, gates), of the recurrent parts
     counts      (directions, gates), what 1 of an int8 weight counts
     projection  (directions, hidden, outputs), where the hidden state is not what the cell gives
@@ -52,32 +67,25 @@ class Operands:
         return [tensor for tensor in maybe if tensor is not None]
 
 
-def expand_steps(
-    b: Builder, operands: Operands, cell: Cell, hidden: int, states: int, reverse: bool
-) -> list[Tensor]:
-    """The rows of all steps, (steps, directions * outputs), and the last of so many states.
-
-    `hidden`: the extent of the cell. `reverse`: the last row comes first; of two directions, that
-    is so in the second.
-    """
-    directions, outputs, _ = operands.weight.shape
-    rows = (operands.inputs.shape[0], directions * outputs)
-    shapes = [rows, *[(directions, extent) for extent in (outputs, hidden)[:states]]]
-    results = [(shape, f32) for shape in shapes]
+def expand_steps(b: Builder, rule: Rule, operands: Operands) -> list[Tensor]:
+    """The rows of all steps, (steps, directions * outputs), and the last states."""
+    directions = operands.weight.shape[0]
+    rows = (operands.inputs.shape[0], directions * rule.outputs)
+    extents = (rule.outputs, rule.hidden)[: rule.states]
+    results = [(shape, f32) for shape in (rows, *((directions, extent) for extent in extents))]
     code = Code(operands.given(), results, turns=directions)
-    _Steps(code, operands, cell, hidden, reverse).write()
+    _Steps(code, rule, operands).write()
     return b.code(code.operation())
 
 
 class _Steps:
     """The statements of one direction, a turn of the code."""
 
-    def __init__(
-        self, code: Code, operands: Operands, cell: Cell, hidden: int, reverse: bool
-    ) -> None:
-        self.code, self.cell, self.hidden = code, cell, hidden
-        self.directions, self.outputs, self.gates = operands.weight.shape
-        self.backwards: Value | int = code.turn if self.directions == 2 else int(reverse)
+    def __init__(self, code: Code, rule: Rule, operands: Operands) -> None:
+        self.code, self.rule = code, rule
+        directions, _, gates = operands.weight.shape
+        self.gates = gates
+        self.backwards: Value | int = code.turn if directions == 2 else int(rule.reverse)
         memories = dict(zip(operands.given(), code.inputs, strict=True))
 
         def own(tensor: Tensor) -> Memory:
@@ -90,45 +98,48 @@ class _Steps:
         self.first = [own(state) for state in operands.states]
         self.rows = code.results[0]
         self.state = [state.part(code.turn) for state in code.results[1:]]
-        element = f32 if self.counts is None else i32
-        self.sums = code.scratch((self.gates,), element)
-        self.whole = code.scratch((self.outputs,), element)
-        projected = self.projection is not None
-        self.cell_output = code.scratch((hidden,)) if projected else self.state[0]
+        self.sums = code.scratch((gates,), f32 if self.counts is None else i32)
+        self.cell_output = self.state[0]
+        if self.projection is not None:
+            self.cell_output = code.scratch((rule.hidden,))
+        self.pairs = code.scratch((self.weight.shape[0],), i32)
+        self.numbers = code.scratch((2 * self.weight.shape[0],), i32)
 
     def write(self) -> None:
         steps = self.rows.shape[0]
         for k, state in enumerate(self.state):
             _set(self.code, state, self.first[k] if self.first else 0.0)
+        if self.counts is not None:
+            _set(self.code, self.numbers, 0)
         with self.code.range(steps) as step:
             self._step(step + (steps - 1 - step * 2) * self.backwards)
 
     def _step(self, t: Value) -> None:
-        code = self.code
+        code, hidden, outputs = self.code, self.rule.hidden, self.rule.outputs
         counts = self._recurrent()
         inputs, row = self.inputs.part(t), self.rows.part(t)
-        with code.lanes(self.hidden) as j:
+        with code.lanes(hidden) as j:
 
             def given(gate: int) -> Value:
-                return inputs[code.turn * self.gates + gate * self.hidden + j]
+                return inputs[code.turn * self.gates + gate * hidden + j]
 
             def recurrent(gate: int) -> Value:
-                place = j + gate * self.hidden
+                place = j + gate * hidden
                 if self.counts is None or counts is None:
                     return self.sums[place]
                 sums = code.convert(self.sums[place], f32)
                 return self.bias[place] + sums * (counts * self.counts[place])
 
-            new = self.cell(code, given, recurrent, lambda k: self.state[k][j])
+            new = self.rule.cell(code, given, recurrent, lambda k: self.state[k][j])
             for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
                 memory[j] = value
             if self.projection is None:
-                row[code.turn * self.outputs + j] = new[0]
+                row[code.turn * outputs + j] = new[0]
         if self.projection is not None:
             _set(code, self.state[0], 0.0)
             add_product(code, self.state[0], self.cell_output, self.projection)
-            with code.lanes(self.outputs) as j:
-                row[code.turn * self.outputs + j] = self.state[0][j]
+            with code.lanes(outputs) as j:
+                row[code.turn * outputs + j] = self.state[0][j]
 
     def _recurrent(self) -> Value | None:
         """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts."""
@@ -138,22 +149,24 @@ class _Steps:
             return None
         counts = self._quantize(self.state[0])
         _set(self.code, self.sums, 0)
-        add_product(self.code, self.sums, self.whole, self.weight)
+        add_product(self.code, self.sums, self.pairs, self.weight)
         return counts
 
     def _quantize(self, x: Memory) -> Value:
-        """Write x into `whole` as int8 has it; returns what 1 counts."""
-        code = self.code
+        """Write x into `pairs` as int8 has it; returns what 1 counts."""
+        code, (half,) = self.code, self.pairs.shape
         largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
         scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
         with code.lanes(x.shape[0]) as k:
             rounded = code.round(x[k] * scale)
-            self.whole[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
+            self.numbers[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
+        with code.lanes(half) as k:
+            self.pairs[k] = code.pair(self.numbers[k], self.numbers[half + k])
         return 1.0 / scale
 
 
 def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
-    """sums[j] += the sum over k of x[k] * matrix[k, j], the matrix of the same type or int8.
+    """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8.
 
     Some rows of the matrix at a time, so that a sum is not read and written for each of them.
     """
@@ -165,9 +178,11 @@ def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
         with code.lanes(columns) as j:
             total = sums[j]
             for i, factor in enumerate(factors):
-                cell = code.convert(matrix[first + i, j], sums.element)
-                floats = sums.element == f32
-                total = code.multiply_add(factor, cell, total) if floats else total + factor * cell
+                cell = matrix[first + i, j]
+                if sums.element == f32:
+                    total = code.multiply_add(factor, cell, total)
+                else:
+                    total = total + code.dot(factor, cell)
             sums[j] = total
 
     if blocks:

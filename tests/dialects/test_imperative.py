@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import TensorType, f32, i64
+from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.comprehension import Tensor
@@ -81,3 +81,14 @@ def test_memory_has_the_axes_of_its_shape() -> None:
     code = Code([vector(8)], [((2, 3), f32)])
     with pytest.raises(IndexError, match="1 indices into memory of shape"):
         code.results[0][0] = 1.0
+
+
+def test_two_products_at_once(run_code: RunCode) -> None:
+    """Pairs hold what int16 does, of either sign."""
+    code = Code([vector(4)], [((1,), f32)])
+    a, c, d, e = (code.convert(code.inputs[0][k], i32) for k in range(4))
+    dot = code.dot(code.pair(a, c), code.pair(d, e))
+    code.results[0][0] = code.convert(dot, f32)
+    op = code.operation()
+    for x in ([-128, 127, 127, -128], [-1, -1, -1, 5], [300, -32768, 100, 2]):
+        assert run_code(op, [np.array(x)])[0].tolist() == [x[0] * x[2] + x[1] * x[3]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.lanes import widen
@@ -76,6 +76,32 @@ def test_bounds_of_the_run(
     j, k = np.indices(x.shape)
     expected = np.where((k < j) & (k >= j - 20), x + 1, 0)
     np.testing.assert_array_equal(model.run({"input0": x})["output0"], expected)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_pairs(
+    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
+) -> None:
+    """Two int16 in an int32, multiplied and added: whole vectors, what is left, and one alone."""
+
+    def write(b: Builder, *xs: Tensor) -> list[Tensor]:
+        results = []
+        for x in xs:
+            _, n = x.shape
+            code = Code([x], [((n,), f32)])
+            with code.lanes(n) as i:
+                a, c, d, e = (code.convert(code.inputs[0][k, i], i32) for k in range(4))
+                product = code.dot(code.pair(a, c), code.pair(d, e))
+                code.results[0][i] = code.convert(product, f32)
+            results += b.code(code.operation())
+        return results
+
+    generator = np.random.default_rng(1)
+    arrays = [generator.integers(-127, 128, (4, n)).astype(np.float32) for n in SIZES]
+    model = make_model(make_network([array.shape for array in arrays], write), target)
+    found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
+    for k, (a, c, d, e) in enumerate(arrays):
+        np.testing.assert_array_equal(found[f"output{k}"], a * d + c * e)
 
 
 def written(body: Callable[[Code, Any], None], extent: int = 24) -> CodeOp:

@@ -13,7 +13,14 @@ from xdsl.ir import Block
 
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn.recurrent_steps import ROWS, Operands, Values, add_product, expand_steps
+from ncc.dialects.ncnn.recurrent_steps import (
+    ROWS,
+    Operands,
+    Rule,
+    Values,
+    add_product,
+    expand_steps,
+)
 from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
@@ -61,7 +68,8 @@ def test_steps(directions: int, reverse: bool, given: bool, run_code: RunCode) -
     tensors = [tensor(*array.shape) for array in arrays]
     operands = Operands(tensors[0], tensors[1], tensors[2], None, tensors[3], tensors[4:])
     block = Block()
-    expand_steps(Builder(block), operands, integrator, hidden, 2, reverse)
+    rule = Rule(integrator, hidden, outputs, 2, reverse)
+    expand_steps(Builder(block), rule, operands)
     (op,) = (op for op in block.ops if isinstance(op, CodeOp))
     rows, last, counted = run_code(op, arrays)
     for d in range(directions):

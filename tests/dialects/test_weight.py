@@ -1,0 +1,42 @@
+"""Weights that are other weights in another order."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import i8, i32
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.weight import WeightAttr
+
+
+@pytest.mark.parametrize("columns", [1, 4, 5])
+def test_paired(columns: int) -> None:
+    """Columns become rows, the halves of which share an int32; zeros where one is missing."""
+    values = np.random.default_rng(0).integers(-128, 128, (2, 3, columns)).astype(np.int8)
+    plain = WeightAttr.of(values).data
+    paired = plain.paired()
+    half = (columns + 1) // 2
+    assert (plain.element_type, paired.element_type) == (i8, i32)
+    assert paired.shape == (2, half, 3)
+    held = paired.array()
+    assert held.dtype == np.int32
+    halves = held.view(np.int16).reshape(2, half, 3, 2)
+    both = np.concatenate([halves[..., 0], halves[..., 1]], axis=1)
+    turned = np.pad(values.swapaxes(1, 2), [(0, 0), (0, 2 * half - columns), (0, 0)])
+    np.testing.assert_array_equal(both, turned)
+
+
+def test_paired_is_text() -> None:
+    """It prints what it parses."""
+    attribute = WeightAttr(WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data.paired())
+    out = StringIO()
+    Printer(out).print_attribute(attribute)
+    context = Context()
+    context.load_dialect(NCNN)
+    assert Parser(context, out.getvalue()).parse_attribute() == attribute

@@ -30,7 +30,9 @@ def named_file(text: str) -> tuple[str, str]:
     """data=@x.npy"""
     name, _, path = text.partition("=@")
     if not name or not path:
-        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy")
+        blob, equals, file = text.partition("=")
+        meant = f"; did you mean {blob}=@{file}?" if blob and equals and file else ""
+        raise click.BadParameter(f"{text!r} is not of the form data=@x.npy{meant}")
     return name, path
 
 

@@ -24,6 +24,9 @@ from ncc.runtime.errors import InputError
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
+COMPILED = b"PK\3\4"
+"""What a .ncc file begins with: it is a zip archive."""
+
 
 @dataclass(frozen=True)
 class ReadResult:
@@ -86,6 +89,10 @@ def read_graph(path: AnyPath) -> Graph:
     except OSError as error:
         reason = error.strerror or str(error)
         raise Source(os.fspath(path)).error(f"the file cannot be read: {reason}") from None
+    if data.startswith(COMPILED):
+        raise Source(os.fspath(path)).error(
+            "this is a compiled model, which `ncc run` and ncc.load read; here the .param is wanted"
+        )
     return read_binary(path, data) if is_binary(data) else read_text(path, data)
 
 

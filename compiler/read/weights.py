@@ -252,7 +252,8 @@ class NoWeights:
             raise self.source.error(
                 f"{record} has the weight {weight.name!r}, but there is no file {self.missing}",
                 record.position,
-                expected="a .bin file beside the .param file, its path, or random weights",
+                expected="a .bin file beside the .param file, its path, or random weights "
+                "(--random-weights 0; in Python, random_weights=0)",
             )
         return {}
 

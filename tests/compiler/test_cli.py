@@ -268,3 +268,14 @@ def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
         "compile", "run", "verify", "bench", "optimize", "explain",
     ]  # fmt: skip
     assert all(text.endswith(".") and not text.endswith("...") for _, text in told)
+
+
+def test_slips_are_met_with_a_hand(ncc: Run, tmp_path: Path) -> None:
+    """A forgotten @, a compiled file where the network is wanted, weights that are not there."""
+    assert "did you mean data=@x.npy?" in ncc("run", DIGITS, "--input", "data=x.npy").err
+    assert ncc("compile", DIGITS, "-o", tmp_path / "net.ncc").code == cli.OK
+    for command in ("compile", "verify", "bench", "explain"):
+        refused = ncc(command, tmp_path / "net.ncc")
+        assert refused.code == cli.WRONG and "this is a compiled model" in refused.err
+    (tmp_path / "net.param").write_bytes(DIGITS.read_bytes())
+    assert "--random-weights 0" in ncc("compile", tmp_path / "net.param").err

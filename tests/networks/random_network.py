@@ -20,10 +20,11 @@ import numpy as np
 from ncc.dialects.ncnn.layer import Array
 from tests.networks.random_growth import MOST_LAYERS, Growth, Line
 from tests.networks.random_motifs import MOTIFS
-from tests.networks.random_pairs import planted
+from tests.networks.random_pairs import PAIRS, planted
 from tests.networks.random_sequences import SEQUENCES
+from tests.networks.random_windows import WINDOWS
 
-KINDS = [*MOTIFS, *SEQUENCES]
+KINDS = [*MOTIFS, *SEQUENCES, *WINDOWS]
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ def random_network(seed: int) -> RandomNetwork:
         net.try_motif(net.pick(KINDS), net.pick(blobs))
         if attempts > 500:
             raise AssertionError(f"network {seed} does not grow")
-    lines = _with_splits(net) if net.chance(0.5) else tuple(net.lines)
+    # At first no Split with a part that nobody reads stands in the way of a pair.
+    split = net.chance(0.5) and seed >= PAIRS
+    lines = _with_splits(net) if split else tuple(net.lines)
     return RandomNetwork(seed, lines, net.feeds)
 
 

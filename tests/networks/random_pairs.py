@@ -73,6 +73,10 @@ TAILS: list[Motif] = [
 ]
 
 
+PAIRS = len(HOSTS) * len(TAILS)
+"""After so many seeds every pair had its turn."""
+
+
 def planted(seed: int) -> tuple[int, Motif]:
     """One host and one tail; every pair has its turn. First the rank of what the host reads."""
     rank, host = HOSTS[seed % len(HOSTS)]

@@ -55,8 +55,8 @@ OUTPUT: Matrix = (
 # 32 MB of L3) for 16 to 512 channels and results of 7x7 to 224x224. All other costs are a byte's.
 NEAR, MIDDLE, FAR = 0.7, 2.0, 3.0
 """A byte of V or M, written and read again, where a chunk of them fits L2, L3, or neither."""
-HELD_NEAR, HELD_MIDDLE = 9 << 18, 16 << 20
-"""Bytes of V and M up to which that holds. Twice L2: what was read of V makes room for M."""
+HELD_NEAR, HELD_MIDDLE = 3 << 19, 16 << 20
+"""Bytes of V and M up to which that holds. More than L2: what was read of V makes room for M."""
 L2, L3 = 1 << 20, 16 << 20
 """Caches, as far as weights find room in them."""
 STREAMED = 1.0

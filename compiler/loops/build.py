@@ -7,6 +7,7 @@ from functools import cache
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -150,6 +151,19 @@ class LoopBuilder:
             vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
         )
         self.blocks[-1].add_op(operation.create(operands=[value, target, at]))
+
+    def element(self, value: SSAValue, lane: int) -> SSAValue:
+        """One lane of a vector."""
+        kind = value.type
+        if not isinstance(kind, VectorType):
+            raise TypeError(f"{kind} is no vector")
+        at: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, [lane])}
+        return self.add(vector.ExtractOp, [value], kind.element_type, at)
+
+    def with_element(self, value: SSAValue, element: SSAValue, lane: int) -> SSAValue:
+        """A vector with one lane replaced."""
+        at: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, [lane])}
+        return self.add(vector.InsertOp, [element, value], value.type, at)
 
     def prefetch(self, source: SSAValue, at: SSAValue) -> None:
         """A hint that the element will be read soon."""

@@ -189,8 +189,15 @@ class Nest(PointWriter):
         lanes = self.state.lanes if self._vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
             value = self.builder.splat(value, lanes)
-        target = self.entry.args[self.kernel.store.argument]
-        self.builder.store(value, target, self._address(self.kernel.store, point))
+        target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
+        if lanes > 1 and self.schedule.lane is not None:
+            lane = self.schedule.lane
+        if lanes == 1 or store.coefficients[lane] == 1:
+            self.builder.store(value, target, self._address(store, point))
+            return
+        for i in range(lanes):  # they do not lie side by side
+            at = self._address(store, {**point, lane: point.get(lane, 0) + i})
+            self.builder.store(self.builder.element(value, i), target, at)
 
     # --- reductions -------------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ class PointWriter:
         """The element or vector of an access at a point, read once a tile step."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
+            if self.schedule.turn is None:
+                return self._read_apart(access, point, lane)
             return self._read_turned(access, point, lane)
         distance, symbols = access.offset, []
         for d, coefficient in enumerate(access.coefficients):
@@ -104,6 +106,19 @@ class PointWriter:
             argument, distance = self.schedule.ahead
             further = replace(access, offset=access.offset + distance)
             self.builder.prefetch(self.entry.args[argument], self._address(further, point))
+
+    def _read_apart(self, access: Access, point: Point, lane: int) -> SSAValue:
+        """A vector of elements that do not lie side by side."""
+        source = self.entry.args[access.argument]
+        first = point.get(lane, 0)
+        elements = [
+            self.builder.load(source, self._address(access, {**point, lane: first + i}), 1)
+            for i in range(self.state.lanes)
+        ]
+        value = self.builder.splat(elements[0], self.state.lanes)
+        for i, element in enumerate(elements[1:], 1):
+            value = self.builder.with_element(value, element, i)
+        return value
 
     def _read_turned(self, access: Access, point: Point, lane: int) -> SSAValue:
         """One column of a square that was read by rows, along the loop that the schedule turns."""

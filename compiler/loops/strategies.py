@@ -9,6 +9,7 @@ schedule; the last always does.
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
     pointwise     the lane is the contiguous loop of the store
     turned        as pointwise, some operands contiguous along another loop
+    apart         the lane is contiguous where a reduction reads; results are stored one by one
     scalar        no lane: always right, slow
 """
 
@@ -28,7 +29,7 @@ MAX_UNROLLED = 9
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    for strategy in (transform, contraction, _window, _rows, _pointwise, _turned):
+    for strategy in (transform, contraction, _window, _rows, _pointwise, _turned, _apart):
         schedule = strategy(kernel, target)
         if schedule is not None:
             return schedule
@@ -132,3 +133,33 @@ def _turned(kernel: Kernel, target: Target) -> Schedule | None:
                 chunks = chunks_of(kernel, order, dict(tile))
                 return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
     return None
+
+
+def _apart(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction like `window` whose results lie apart, as those of a stride's phase do."""
+    if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
+        return None
+    reads = [a for a in kernel.anchor.inputs if a is not None]
+    used = {d for d in kernel.index_of.values() if d is not None}
+    lanes = [
+        d
+        for d in kernel.parallel
+        if d not in used
+        and kernel.extents[d] >= 4
+        and {0, 1} >= {a.coefficients[d] for a in reads} != {0}
+    ]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    reduced = tuple(sorted(kernel.reduced))
+    window = prod(kernel.extents[d] for d in reduced)
+    return Schedule(
+        lane,
+        vector_of(kernel.extents[lane], target),
+        (),
+        order,
+        reduced,
+        kernel.reduced if window <= MAX_UNROLLED else frozenset(),
+        chunks=chunks_of(kernel, order, {}),
+    )

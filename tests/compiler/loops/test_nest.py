@@ -26,7 +26,7 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum
-from ncc.dialects.weight import Array, Shape
+from ncc.dialects.weight import Array, Shape, WeightAttr
 from ncc.runtime import cpu
 
 RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
@@ -239,6 +239,28 @@ def test_chosen_schedule(
 ) -> None:
     """The schedules that the strategies choose are right."""
     networks = random_networks(make_network, 100)
+    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("width", [5, 14, 35])
+def test_results_that_lie_apart(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    width: int,
+) -> None:
+    """Vectors start from elements of every second column and go back there."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(np.arange(12, dtype=np.float32).reshape(3, 2, 2)))
+        to = b.full((3, 8, 2 * width), 0.5)
+        c, p, q, k, m = b.loops(f"c p:4 q:{width} k m")
+        data = x[c, p + k, q + m] * w[c, k, m]
+        return b.sum((c, p * 2, q * 2 + 1), over=(k, m), of=data, init=to)
+
+    x = np.random.default_rng(3).standard_normal((3, 5, width + 1)).astype(np.float32)
+    networks = [(make_network([x.shape], write), [x])]
     check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
 
 

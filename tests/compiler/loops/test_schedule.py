@@ -188,6 +188,26 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     assert strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead is None
 
 
+def phase(b: Builder, x: Tensor) -> Tensor:
+    """Every second row and column of a depthwise deconvolution."""
+    w = b.weight(ones(x.shape[0], 2, 2))
+    to = b.full((x.shape[0], 2 * x.shape[1], 2 * x.shape[2]), 0.5)
+    height, width = x.shape[1] - 1, x.shape[2] - 1
+    c, p, q, k, m = b.loops(f"c p:{height} q:{width} k m")
+    return b.sum((c, p * 2, q * 2 + 1), (k, m), of=x[c, p + k, q + m] * w[c, k, m], init=to)
+
+
+@targets
+def test_results_that_lie_apart_are_vectorised(kernel: KernelOf, target: Target) -> None:
+    """Neighbours share a vector where they read side by side; they are stored one by one."""
+    found = kernel(phase, (5, 9, 14), packed=False)
+    schedule = strategies.choose(found, target)
+    assert schedule.lane is not None
+    assert found.extents[schedule.lane] == 13
+    assert found.store.coefficients[schedule.lane] == 2
+    assert schedule.vector == min(8, target.lanes)
+
+
 @targets
 @pytest.mark.parametrize("axis", [0, 1])
 def test_softmax_is_vectorised(

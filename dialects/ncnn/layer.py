@@ -75,6 +75,7 @@ __all__ = [
     "LAYERS",
     "Array",
     "Builder",
+    "JoiningLayer",
     "Layer",
     "LayerError",
     "MovingLayer",
@@ -451,6 +452,15 @@ class MovingLayer(Layer):
 
     def element_types(self, *operands: Attribute) -> Attribute | Sequence[Attribute]:
         """Every result has the elements of the first operand."""
+        return operands[0]
+
+
+class JoiningLayer(MovingLayer):
+    """A layer that moves elements of all its inputs into one result: they are of one type."""
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        if len(set(operands)) > 1:
+            raise LayerError(f"its inputs are {', '.join(map(name_of, operands))}, not of one type")
         return operands[0]
 
 

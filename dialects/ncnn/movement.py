@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes, resolve_axis
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
+    JoiningLayer,
     LayerError,
     MovingLayer,
     Shape,
@@ -28,7 +28,7 @@ REST = -233
 
 
 @layer("Concat", inputs=(1, None))
-class ConcatOp(MovingLayer):
+class ConcatOp(JoiningLayer):
     """The inputs one behind the other along an axis."""
 
     axis = integer(0)
@@ -40,11 +40,6 @@ class ConcatOp(MovingLayer):
                 f"{', '.join(map(str, xs))} differ in more than the extent of axis {axis}"
             )
         return (*xs[0][:axis], sum(x[axis] for x in xs), *xs[0][axis + 1 :])
-
-    def element_types(self, *operands: Attribute) -> Attribute:
-        if len(set(operands)) > 1:
-            raise LayerError(f"its inputs are {', '.join(map(name_of, operands))}, not of one type")
-        return operands[0]
 
     def reference(self, *xs: Array) -> Array:
         return np.concatenate(xs, axis=self.axis)

@@ -8,8 +8,9 @@ from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
+    JoiningLayer,
     LayerError,
+    MovingLayer,
     Shape,
     Tensor,
     integer,
@@ -22,7 +23,7 @@ WHOLE = -233
 
 
 @layer("CopyTo", inputs=2)
-class CopyToOp(Layer):
+class CopyToOp(JoiningLayer):
     """The first input with the second one laid over a box of it.
 
     The box begins at `starts` of the `axes` listed (all, if none is), negative ones counted from
@@ -105,7 +106,7 @@ def _laid_over(b: Builder, x: Tensor, source: Tensor, begin: Shape, axis: int) -
 
 
 @layer("Diag")
-class DiagOp(Layer):
+class DiagOp(MovingLayer):
     """Of a vector the square matrix with it on a diagonal, of a matrix the diagonal.
 
     `diagonal` tells which: 0 the main one, positive ones right of it, negative ones below. One
@@ -138,6 +139,6 @@ class DiagOp(Layer):
             square = b.slice(x, (row, column), shape * 2)
             return b.map((i,), square[i, i])
         size = shape[0]
-        zeros = b.full((size * size,), 0.0)
+        zeros = b.full((size * size,), 0.0, x.element_type)
         at = i * (size + 1) + (row * size + column)
         return b.reshape(b.map((at,), x[i], into=zeros), shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import element_of
@@ -174,22 +175,34 @@ class DeepCopyOp(MovingLayer):
 
 
 @layer("Packing")
-class PackingOp(Layer):
-    """The input; how many elements lie side by side in memory is no matter of values."""
+class PackingOp(MovingLayer):
+    """The input; how many elements lie side by side in memory is no matter of values.
+
+    With use_padding the outermost axis is filled up with zeros to a multiple of out_elempack.
+    """
 
     out_elempack = integer(0, 1)
     use_padding = integer(1)
     cast_from = integer(2)
     cast_to = integer(3)
 
+    def check(self) -> None:
+        if self.out_elempack < 1:
+            raise LayerError(f"out_elempack is {self.out_elempack}, not positive", "out_elempack")
+
+    def _rest(self, x: Shape) -> int:
+        """How many zeros follow along the outermost axis."""
+        return -x[0] % self.out_elempack if self.use_padding else 0
+
     def infer(self, x: Shape) -> Shape:
-        return x
+        return (x[0] + self._rest(x), *x[1:])
 
     def reference(self, x: Array) -> Array:
-        return x
+        return np.pad(x, [(0, self._rest(x.shape)), *[(0, 0)] * (x.ndim - 1)])
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        return x
+        inner = [0] * (x.rank - 1)
+        return b.pad(x, [0, *inner], [self._rest(x.shape), *inner])
 
 
 @layer("Dropout")

@@ -77,3 +77,13 @@ def test_refused(
     """What would leave the first input, or be empty."""
     with pytest.raises(LayerError, match=message):
         check_layer(type, params, [ramp(*shape) for shape in shapes])
+
+
+def test_elements_of_any_type(check_layer: Check) -> None:
+    """What is moved may be int8; of two types nothing is made."""
+    x, y = np.arange(6, dtype=np.int8).reshape(2, 3), np.full((1, 2), -7, np.int8)
+    check_layer("CopyTo", {"woffset": 1}, [x, y], expected=[np.array([[0, -7, -7], [3, 4, 5]])])
+    check_layer("Diag", {"diagonal": 1}, [x], expected=[np.array([1, 5])])
+    check_layer("Diag", {}, [y[0]], expected=[np.diag(y[0])])
+    with pytest.raises(LayerError, match="its inputs are int8, float32, not of one type"):
+        check_layer("CopyTo", {}, [x, ramp(1, 2)])

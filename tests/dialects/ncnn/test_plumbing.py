@@ -72,6 +72,17 @@ def test_split_and_noop_hand_on(check_layer: Check) -> None:
     check_layer("Noop", {}, [X, X + 1, X + 2], expected=[X, X + 1])
 
 
+@pytest.mark.parametrize("shape", [(5,), (5, 2), (5, 3, 2), (5, 1, 3, 2)])
+def test_packing_fills_up(shape: tuple[int, ...], check_layer: Check) -> None:
+    """With padding to whole packs, as in ncnn 1.0.20261020; else it is the input."""
+    x = np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+    check_layer("Packing", {"out_elempack": 4}, [x], expected=[x])
+    expected = np.concatenate([x, np.zeros((3, *shape[1:]), np.float32)])
+    check_layer("Packing", {"out_elempack": 4, "use_padding": 1}, [x], expected=[expected])
+    with pytest.raises(LayerError, match="out_elempack is 0"):
+        check_layer("Packing", {"out_elempack": 0}, [x])
+
+
 def test_dropout_scales(check_layer: Check) -> None:
     """y = x * scale."""
     check_layer("Dropout", {"scale": 0.5}, [X], expected=[X / 2])

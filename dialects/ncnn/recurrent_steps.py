@@ -102,15 +102,12 @@ class _Steps:
         self.cell_output = self.state[0]
         if self.projection is not None:
             self.cell_output = code.scratch((rule.hidden,))
-        self.pairs = code.scratch((self.weight.shape[0],), i32)
-        self.numbers = code.scratch((2 * self.weight.shape[0],), i32)
+        self.pairs = None if self.counts is None else _Pairs(code, self.weight.shape[0])
 
     def write(self) -> None:
         steps = self.rows.shape[0]
         for k, state in enumerate(self.state):
             _set(self.code, state, self.first[k] if self.first else 0.0)
-        if self.counts is not None:
-            _set(self.code, self.numbers, 0)
         with self.code.range(steps) as step:
             self._step(step + (steps - 1 - step * 2) * self.backwards)
 
@@ -143,25 +140,35 @@ class _Steps:
 
     def _recurrent(self) -> Value | None:
         """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts."""
-        if self.counts is None:
+        if self.pairs is None:
             _set(self.code, self.sums, self.bias)
             add_product(self.code, self.sums, self.state[0], self.weight)
             return None
-        counts = self._quantize(self.state[0])
+        counts = self.pairs.quantize(self.state[0])
         _set(self.code, self.sums, 0)
-        add_product(self.code, self.sums, self.pairs, self.weight)
+        add_product(self.code, self.sums, self.pairs.values, self.weight)
         return counts
 
-    def _quantize(self, x: Memory) -> Value:
-        """Write x into `pairs` as int8 has it; returns what 1 counts."""
-        code, (half,) = self.code, self.pairs.shape
+
+class _Pairs:
+    """A hidden state as int8, the first half of it paired with the second."""
+
+    def __init__(self, code: Code, half: int) -> None:
+        self.code = code
+        self.values = code.scratch((half,), i32)
+        self._numbers = code.scratch((2 * half,), i32)
+        _set(code, self._numbers, 0)
+
+    def quantize(self, x: Memory) -> Value:
+        """Take x; returns what 1 counts."""
+        code, (half,) = self.code, self.values.shape
         largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
         scale = code.select(largest > 0.0, 127.0 / largest, 1.0)
         with code.lanes(x.shape[0]) as k:
             rounded = code.round(x[k] * scale)
-            self.numbers[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
+            self._numbers[k] = code.convert(code.clamp(rounded, -127.0, 127.0), i32)
         with code.lanes(half) as k:
-            self.pairs[k] = code.pair(self.numbers[k], self.numbers[half + k])
+            self.values[k] = code.pair(self._numbers[k], self._numbers[half + k])
         return 1.0 / scale
 
 

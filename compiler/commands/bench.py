@@ -102,11 +102,14 @@ def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
         "multiply_adds": result.multiply_adds,
         "gflops": result.gigaflops,
         "of_peak": result.gigaflops / ceilings.gigaflops,
+        "gbytes": result.gigabytes,
+        "of_bandwidth": result.gigabytes / result.bandwidth,
+        "footprint_bytes": result.footprint,
         "bound_ms": result.bound_ms,
         "peak_gflops": ceilings.gigaflops,
         "gbytes_by_block": {str(size): rate for size, rate in ceilings.gigabytes.items()},
-        "layers": [_cost(cost, result) for cost in result.layers],
-        "steps": [_cost(cost, result) for cost in result.steps],
+        "layers": [_cost(cost) for cost in result.layers],
+        "steps": [_cost(cost) for cost in result.steps],
         "peers": [
             {
                 "system": peer.system,
@@ -118,17 +121,11 @@ def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
     }
 
 
-def _cost(cost: StepCost, result: Benchmark) -> dict[str, Any]:
+def _cost(cost: StepCost) -> dict[str, Any]:
     return {
-        "layers": list(cost.layers),
-        "kernels": list(cost.kernels),
-        "ms": cost.ms,
-        "flops": cost.flops,
-        "weight_bytes": cost.weight_bytes,
-        "data_bytes": cost.data_bytes,
-        "arithmetic_ms": cost.arithmetic_ms,
-        "memory_ms": cost.memory_ms,
+        **vars(cost),
         "bound": cost.bound,
+        "of_bound": cost.bound_ms / cost.ms if cost.ms else None,
     }
 
 
@@ -148,6 +145,10 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"  {result.gigaflops:.1f} GFLOP/s, {result.gigaflops / peak:.0%} of the {peak:.1f} that "
         f"were measured here: {2e-6 * result.multiply_adds:.1f} MFLOP in the file, "
         f"{1e-6 * done:.1f} in its kernels"
+    )
+    console.print(
+        f"  {result.gigabytes:.1f} GB/s, {result.gigabytes / result.bandwidth:.0%} of the "
+        f"{result.bandwidth:.1f} that were measured here for its {_size(result.footprint)}"
     )
     rates = ", ".join(
         f"{_size(size)} {rate:.0f}" for size, rate in result.ceilings.gigabytes.items()

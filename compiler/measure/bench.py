@@ -98,7 +98,8 @@ class Benchmark:
     """One network on one number of threads.
 
     multiply_adds: of the network as it stands in its file, by which networks are compared; Winograd
-    does fewer. feeds: the arrays it ran on. outputs: the names of what it gives.
+    does fewer. footprint: the bytes of all memory that a run touches, those between two readings of
+    a weight. feeds: the arrays it ran on. outputs: the names of what it gives.
     """
 
     model: str
@@ -107,6 +108,7 @@ class Benchmark:
     time: Timing
     multiply_adds: int
     ceilings: Ceilings
+    footprint: int
     steps: tuple[StepCost, ...]
     feeds: Feeds
     outputs: tuple[str, ...]
@@ -115,6 +117,16 @@ class Benchmark:
     def gigaflops(self) -> float:
         """Of the network as it stands, at its least time."""
         return 2e-6 * self.multiply_adds / self.time.min
+
+    @property
+    def gigabytes(self) -> float:
+        """That its steps cannot do without, a second, at its least time."""
+        return 1e-6 * sum(step.bytes for step in self.steps) / self.time.min
+
+    @property
+    def bandwidth(self) -> float:
+        """What this machine reads a second of memory as large as the footprint."""
+        return self.ceilings.bandwidth(self.footprint)
 
     @property
     def bound_ms(self) -> float:
@@ -169,6 +181,8 @@ def bench(
     network = read(param, bin, random_weights=random_weights).module
     infer_shapes(network, options.input_shapes, options.input_types)
     ceilings = meter.ceilings()
+    weights = sum(work["weight_bytes"] for work in stamped.artifact.info["work"])
+    footprint = weights + stamped.artifact.arena_bytes
     return Benchmark(
         os.path.basename(os.fspath(param)),
         options.target.name,
@@ -176,7 +190,8 @@ def bench(
         Timing.of(samples),
         multiply_adds(network),
         ceilings,
-        tuple(_costs(stamped, steps, ceilings)),
+        footprint,
+        tuple(_costs(stamped, steps, ceilings, footprint)),
         inputs,
         tuple(binding.name for binding in model.outputs),
     )
@@ -205,20 +220,21 @@ def _stamped_run(model: Model, inputs: Feeds) -> _StampedRun:
     return _StampedRun(perf_counter(), stamps[: model.num_threads])
 
 
-def _costs(model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings) -> list[StepCost]:
+def _costs(
+    model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings, footprint: int
+) -> list[StepCost]:
     """Each step at the median of its times in the fastest quarter of the runs."""
     first, last = runs[0], runs[-1]
     ticks_per_ms = (last.end - first.end) / (last.over - first.over) * 1e-3
     ticks = sorted((run.ticks() for run in runs), key=lambda steps: int(steps.sum()))
     middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms
     info = model.artifact.info
-    everything = sum(one["weight_bytes"] for one in info["work"]) + model.artifact.arena_bytes
     costs = []
     if model.num_threads > 1:
         costs.append(StepCost((START,), ("start",), float(middle[0]), 0, 0, 0, 0.0, 0.0))
     for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle[1:], strict=True):
         weights, data = work["weight_bytes"], work["data_bytes"]
-        memory = weights / ceilings.bandwidth(everything) + data / ceilings.bandwidth(data)
+        memory = weights / ceilings.bandwidth(footprint) + data / ceilings.bandwidth(data)
         arithmetic = (work["flops"] or 0) / ceilings.gigaflops
         costs.append(
             StepCost(

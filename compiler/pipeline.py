@@ -27,6 +27,7 @@ from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
@@ -218,6 +219,7 @@ class _Compilation:
                 ChooseConvolution(),
                 ComputeInStrips(self.options.num_threads),
                 Pack(),
+                SplitQuads(),
             ]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:

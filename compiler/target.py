@@ -25,6 +25,8 @@ class Target:
     """Number of vector registers."""
     fma: bool
     """Whether there is a fused multiply-add instruction."""
+    dot: bool = False
+    """Whether one instruction adds four products of bytes to each int32 of a register."""
 
     @staticmethod
     def of(name: str) -> Target:

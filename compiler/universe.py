@@ -64,6 +64,12 @@ def _pack_channels() -> type[ModulePass]:
     return Pack
 
 
+def _split_quads() -> type[ModulePass]:
+    from ncc.compiler.linalg.quads import SplitQuads
+
+    return SplitQuads
+
+
 def _fuse_groups() -> type[ModulePass]:
     from ncc.compiler.linalg.fuse import Fuse
 
@@ -81,6 +87,7 @@ UNIVERSE = Universe(
         "expand-layers": _expand_layers,
         "choose-convolution": _choose_convolution,
         "pack-channels": _pack_channels,
+        "split-quads": _split_quads,
         "fuse-groups": _fuse_groups,
     },
 )

@@ -6,6 +6,10 @@ Between the network's entry point and the runtime:
     %first, %last = rt.share 56 of %tid, %threads
     rt.barrier %buffers, %threads
 
+In a kernel, what other dialects have no operation for:
+
+    %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
+
 Between the layers and the loops, a computation that is written as loops from the start:
 
     %y = rt.code(%x) {
@@ -43,6 +47,7 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -172,6 +177,37 @@ class PrefetchOp(IRDLOperation):
     index = operand_def(IndexType())
 
     assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref)"
+
+
+@irdl_op_definition
+class DotBytesOp(IRDLOperation):
+    """Each lane of int32, and four products of bytes: unsigned ones by signed ones, exactly.
+
+        %r[l] = %sum[l] + the sum over q < 4 of unsigned(%x[4 l + q]) * signed(%w[4 l + q])
+
+    Where the exact sum leaves int32 it wraps around.
+    """
+
+    name = "rt.dot_bytes"
+
+    SUMS: ClassVar = VarConstraint("SUMS", base(VectorType))
+    BYTES: ClassVar = VarConstraint("BYTES", base(VectorType))
+
+    sum = operand_def(SUMS)
+    x = operand_def(BYTES)
+    w = operand_def(BYTES)
+    result = result_def(SUMS)
+
+    traits = traits_def(Pure())
+    assembly_format = "$sum `,` $x `,` $w attr-dict `:` type($x) `into` type($sum)"
+
+    def __init__(self, sum: SSAValue, x: SSAValue, w: SSAValue) -> None:
+        super().__init__(operands=[sum, x, w], result_types=[sum.type])
+
+    def verify_(self) -> None:
+        sums, bytes = (v.type.get_shape() for v in (self.sum, self.x))  # type: ignore[attr-defined]
+        if len(sums) != 1 or bytes != (4 * sums[0],):
+            raise VerifyException(f"{self.x.type} does not fall into fours for {self.sum.type}")
 
 
 @irdl_op_definition
@@ -426,4 +462,4 @@ class YieldOp(IRDLOperation):
 
 
 _OF_CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
-RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, *_OF_CODE])
+RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, DotBytesOp, *_OF_CODE])

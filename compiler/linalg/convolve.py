@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     ModuleOp,
+    f32,
     i32,
 )
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -42,6 +43,7 @@ from ncc.compiler.linalg.packing import is_constant
 from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
 from ncc.compiler.linalg.winograd import TILE, WINDOW, Constants, Tiling, tiled
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.element import element_of
 
 FEWEST_CHANNELS = 16
 
@@ -78,6 +80,8 @@ def match(op: GenericOp) -> Convolution | str:
     if pair is None or len(view.parallel) != 3 or len(view.reduced) != 3:
         return "it is no convolution over two axes"
     x, w = (view.reads[i] for i in pair)
+    if {element_of(x.value), element_of(w.value)} != {f32}:
+        return "it is not of float32"
     axes = [form.bare for form in view.write.index]
     if not is_constant(w.value) or len(w.index) != 4 or None in axes:
         return "its weights are computed, or its result is strided"

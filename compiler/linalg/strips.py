@@ -23,7 +23,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i32
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,8 +32,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
-from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
+from ncc.compiler.linalg.view import Access, View, constant_number, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
 
 ROWS = 1
 """The axis of rows in (channels, height, width)."""
@@ -280,11 +281,12 @@ class _Rewrite:
         shape[ROWS] = last - first
         if isinstance(start, GenericOp):
             return self._compute(start, first, last)
+        element = element_of(op.results[0])
         if isinstance(start, FillOp):
-            constant = start.inputs[0].owner.value  # type: ignore[union-attr]
-            if isinstance(constant, FloatAttr):
-                return self.builder.full(shape, constant.value.data)
-        return self.builder.empty(shape)
+            number = constant_number(start.inputs[0])
+            if number is not None:
+                return self.builder.full(shape, number, element)
+        return self.builder.empty(shape, element)
 
 
 def _erase(op: Operation) -> None:

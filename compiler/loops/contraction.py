@@ -51,7 +51,8 @@ class _Operands:
     """One choice of the lane: the operand that moves along it, the one that does not.
 
     `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
-    besides the lane.
+    besides the lane. `quad` is the loop of the four products of a dot product, if that is what a
+    multiply-add is here.
     """
 
     kernel: Kernel
@@ -61,10 +62,18 @@ class _Operands:
     still: Access
     points: tuple[int, ...]
     vectors: tuple[int, ...]
+    quad: int | None = None
 
     @property
     def steps(self) -> int:
-        return prod(self.kernel.extents[d] for d in self.kernel.reduced)
+        return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
+
+    def registers(self, p: int, q: int) -> int:
+        """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
+
+        Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
+        """
+        return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3
 
 
 def contraction(kernel: Kernel, target: Target) -> Schedule | None:
@@ -83,8 +92,20 @@ def contraction(kernel: Kernel, target: Target) -> Schedule | None:
     return best[1] if best is not None else None
 
 
+def tiled(
+    kernel: Kernel, target: Target, lane: int, stream: Access, still: Access, quad: int
+) -> Schedule:
+    """The schedule of dot products over the loop `quad`."""
+    return _scheduled(_operands(kernel, target, lane, stream, still, quad), target)[1]
+
+
 def _operands(
-    kernel: Kernel, target: Target, lane: int, stream: Access, still: Access
+    kernel: Kernel,
+    target: Target,
+    lane: int,
+    stream: Access,
+    still: Access,
+    quad: int | None = None,
 ) -> _Operands:
     def alone(a: Access, b: Access) -> tuple[int, ...]:
         own = [d for d in kernel.parallel if a.coefficients[d] and not b.coefficients[d]]
@@ -92,7 +113,7 @@ def _operands(
 
     vectors = tuple(d for d in alone(stream, still) if d != lane)
     vector = vector_of(kernel.extents[lane], target)
-    return _Operands(kernel, lane, vector, stream, still, alone(still, stream), vectors)
+    return _Operands(kernel, lane, vector, stream, still, alone(still, stream), vectors, quad)
 
 
 def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
@@ -105,7 +126,7 @@ def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
     sizes = dict(best[1])
     order = _order(operands, sizes)
     reduced = sorted(
-        kernel.reduced,
+        (d for d in kernel.reduced if d != operands.quad),
         key=lambda d: (-abs(operands.stream.coefficients[d]), -abs(operands.still.coefficients[d])),
     )
     chunks = chunks_of(kernel, order, sizes)
@@ -116,7 +137,8 @@ def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
         order,
         tuple(reduced),
         chunks=chunks,
-        ahead=_ahead(operands, sizes, order),
+        ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
+        quad=operands.quad,
     )
     return best[0], schedule
 
@@ -130,7 +152,7 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
     others = range(1, min(extents[vectors[0]], 8) + 1) if vectors else range(1, 2)
     for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
         p, q = row * column, other * lane
-        if lane > in_lane or p * q + min(p, q) + 1 > target.registers:
+        if lane > in_lane or operands.registers(p, q) > target.registers:
             continue
         if row > 1 and column < extents[points[0]]:
             continue  # rows join a tile only when it spans the whole row

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops import code, nest, transform
+from ncc.compiler.loops import code, dot, nest, transform
 from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
@@ -166,6 +166,7 @@ class _Family:
 
         def make() -> func.FuncOp:
             writer = nest.write if kernel.matrix is None else transform.write
+            writer = writer if schedule.quad is None else dot.write
             return writer(kernel, schedule, name)
 
         chunks = nest.chunk_count(kernel, schedule)

@@ -26,6 +26,7 @@ class Schedule:
     turn     a loop along which operands lie whose lane does not: squares of lane x turn are read
              along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
+    quad     the reduced loop of the four products that a lane of a dot product takes in
     ahead    (argument, distance): vectors read of that argument are followed by a hint that those
              `distance` elements further on come next
     """
@@ -39,6 +40,7 @@ class Schedule:
     turn: int | None = None
     chunks: int = 1
     ahead: tuple[int, int] | None = None
+    quad: int | None = None
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

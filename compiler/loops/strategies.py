@@ -4,6 +4,7 @@ A strategy looks at the kernel's coefficients only. The first whose condition ho
 schedule; the last always does.
 
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
+    dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
     window        the lane is a batch loop (depthwise, pooling); a tile along the image
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
@@ -18,6 +19,7 @@ from __future__ import annotations
 from math import prod
 
 from ncc.compiler.loops.contraction import contraction
+from ncc.compiler.loops.dot import dot
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.loops.transform import transform
@@ -29,7 +31,7 @@ MAX_UNROLLED = 9
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    for strategy in (transform, contraction, _window, _rows, _pointwise, _turned, _apart):
+    for strategy in (transform, dot, contraction, _window, _rows, _pointwise, _turned, _apart):
         schedule = strategy(kernel, target)
         if schedule is not None:
             return schedule

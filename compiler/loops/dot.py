@@ -1,0 +1,152 @@
+"""int8 contractions by dot products: each lane takes four products a step (`rt.dot_bytes`).
+
+    x, the operand that stands still along the lane: four bytes, in every lane
+    w, the one that moves: four bytes a lane, lanes one behind the other
+
+The operation wants x unsigned. x + 128 is, and 128 times the sum of w is taken off at the end:
+
+    sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
+
+where the second sum is one accumulator a vector of w, whatever the number of points.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, func, vector
+from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import vector_type
+from ncc.compiler.loops.contraction import product_of, tiled
+from ncc.compiler.loops.kernel import Access, Kernel
+from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.target import Target
+from ncc.dialects import rt
+
+QUAD = 4
+_SIGNS = -0x7F7F7F80
+"""128 in each byte: x ^ 128 is x + 128 without a sign."""
+
+
+def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
+    """The loop of the four, the lane, what stands still and what moves along it; or None."""
+    pair = product_of(kernel)
+    if pair is None or any(kernel.element_types[a.argument] != i8 for a in pair):
+        return None
+    for loop in kernel.reduced:
+        if kernel.extents[loop] != QUAD or any(a.coefficients[loop] != 1 for a in pair):
+            continue
+        for lane in kernel.parallel:
+            for still, stream in (pair, pair[::-1]):
+                if (still.coefficients[lane], stream.coefficients[lane]) == (0, QUAD):
+                    return loop, lane, still, stream
+    return None
+
+
+def dot(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
+    found = quads_of(kernel)
+    if found is None or kernel.tails or kernel.captured:
+        return None
+    loop, lane, still, stream = found
+    others = [a for a in kernel.accesses() if a not in (still, stream)]
+    if any(a.coefficients[lane] not in (0, 1) for a in others):
+        return None
+    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
+        return None
+    return tiled(kernel, target, lane, stream, still, quad=loop)
+
+
+def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
+    """The kernel as a private function."""
+    return DotNest(kernel, schedule).write(name)
+
+
+class DotNest(Nest):
+    """The writer of one kernel with a schedule of `dot`."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        found = quads_of(kernel)
+        if found is None:
+            raise CompilerBug("a dot product of what lies in no fours")
+        _, _, self.still, self.stream = found
+
+    def _accumulate(self, points: list[Point]) -> list[SSAValue]:
+        initial = [self._vector(self._initial(point)) for point in points]
+        self.cache = {}
+        rows = list(dict.fromkeys(map(self._row, points)))
+        zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
+        values = self._reduce(list(self.schedule.reduced), points, [*initial, *[zero] * len(rows)])
+        surplus = dict(zip(rows, values[len(points) :], strict=True))
+        lanes = vector_type(i32, self.state.lanes)
+        flags = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+        return [
+            self.builder.add(arith.SubiOp, [value, surplus[self._row(point)]], lanes, dict(flags))
+            for point, value in zip(points, values, strict=False)
+        ]
+
+    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
+        """What points have in common that read the same weights."""
+        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
+
+    def _reduce(
+        self, loops: list[int], points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        if loops:
+            return super()._reduce(loops, points, values)
+        rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
+        sums = [
+            self._dot(
+                value, self._bytes(point), rows.setdefault(self._row(point), self._fours(point))
+            )
+            for point, value in zip(points, values, strict=False)
+        ]
+        biased = self._bias()
+        surplus = zip(values[len(points) :], rows.values(), strict=True)
+        return [*sums, *(self._dot(value, biased, w) for value, w in surplus)]
+
+    def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return self.builder.add(rt.DotBytesOp, [total, x, w], total.type)
+
+    def _fours(self, point: Point) -> SSAValue:
+        """Four bytes of the weights in each lane."""
+        key = ("fours", self._row(point))
+        if key not in self.cache:
+            source = self.entry.args[self.stream.argument]
+            at = self._address(self.stream, point)
+            self.cache[key] = self.builder.load(source, at, QUAD * self.state.lanes)
+        return self.cache[key]
+
+    def _bytes(self, point: Point) -> SSAValue:
+        """Four bytes of the data, unsigned, in every lane."""
+        own = tuple((d, n) for d, n in sorted(point.items()) if self.still.coefficients[d])
+        key = ("bytes", own)
+        if key not in self.cache:
+            source = self.entry.args[self.still.argument]
+            four = self.builder.load(source, self._address(self.still, point), QUAD)
+            one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
+            word = self._first(one)
+            signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
+            spread = self.builder.splat(word, self.state.lanes)
+            unsigned = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
+            self.cache[key] = self._as_bytes(unsigned)
+        return self.cache[key]
+
+    def _bias(self) -> SSAValue:
+        """128 in every byte."""
+        key = ("bias", self.state.lanes)
+        if key not in self.cache:
+            signs = self.builder.constant(_SIGNS, i32)
+            self.cache[key] = self._as_bytes(self.builder.splat(signs, self.state.lanes))
+        return self.cache[key]
+
+    def _as_bytes(self, words: SSAValue) -> SSAValue:
+        return self.builder.add(vector.BitcastOp, [words], vector_type(i8, QUAD * self.state.lanes))
+
+    def _first(self, one: SSAValue) -> SSAValue:
+        properties = {"static_position": DenseArrayBase.from_list(i64, [0])}
+        return self.builder.add(vector.ExtractOp, [one], i32, dict(properties))

@@ -1,0 +1,97 @@
+"""Dot products: what takes them, and that kernels of them are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i32
+
+import ncc
+from ncc.compiler.interpret import interpret
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.quads import SplitQuads
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.strategies import choose
+from ncc.compiler.read.network import read
+from ncc.compiler.target import TARGETS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import convert, saturated_int8
+from ncc.dialects.weight import WeightAttr
+from ncc.runtime import cpu
+
+RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+
+# kernel, outputs, inputs of the convolutions of one network; blocks that are full and that are not.
+LAYERS = [(1, 16, 16), (3, 40, 20), (3, 17, 32), (2, 64, 8), (1, 8, 36)]
+
+
+ONES = WeightAttr.of(np.ones((32, 32), np.float32))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_packed_convolutions_take_them(
+    target: Target,
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[[ModuleOp], list[Kernel]],
+) -> None:
+    """The tile fits the registers, beside what corrects the sign; the four are no loop."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        o, y, z, i = b.loops("o y z i")
+        x = b.sum((o, y, z), over=(i,), of=x[i, y, z] * b.weight(ONES)[o, i])
+        at = b.loops_of(x.shape)
+        x = b.map(at, saturated_int8(x[at]))
+        w = b.weight(WeightAttr.of(np.ones((64, 32, 3, 3), np.int8)))
+        o, y, z, i, k, m = b.loops("o y:8 z:8 i k m")
+        term = convert(x[i, y + k, z + m], i32) * convert(w[o, i, k, m], i32)
+        return b.sum((o, y, z), over=(i, k, m), of=term)
+
+    module = make_network([(32, 10, 10)], write)
+    Pack().apply(Context(), module)
+    SplitQuads().apply(Context(), module)
+    kernel = [kernel for kernel in kernels_of(module) if kernel.reduced][-1]
+    schedule = choose(kernel, target)
+    assert schedule.quad is not None and schedule.vector == target.lanes
+    assert set(schedule.reduced) | {schedule.quad} == kernel.reduced
+    assert np.prod([n for _, n in schedule.tile]) < target.registers - 3
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Convolutions side by side, their weights and scales made up."""
+    generator = np.random.default_rng(9)
+    lines, weights = [], b""
+    for n, (kernel, outputs, inputs) in enumerate(LAYERS):
+        size = outputs * inputs * kernel**2
+        lines.append(f"Input in{n} 0 1 in{n} 0=9 1=7 2={inputs}")
+        params = f"0={outputs} 1={kernel} 4={kernel // 2} 5=1 6={size} 8=1"
+        lines.append(f"Convolution c{n} 1 1 in{n} out{n} {params}")
+        values = generator.integers(-128, 128, size).astype(np.int8).tobytes()
+        weights += bytes([0x38, 0x4B, 0x0D, 0]) + values + bytes(-size % 4)
+        weights += generator.standard_normal(outputs).astype("<f4").tobytes()
+        weights += generator.uniform(50, 90, outputs + 1).astype("<f4").tobytes()
+    folder = tmp_path_factory.mktemp("dots")
+    param, binary = folder / "net.param", folder / "net.bin"
+    count = len(lines)
+    param.write_text("\n".join(["7767517", f"{count} {count}", *lines, ""]))
+    binary.write_bytes(weights)
+    return param, binary
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_kernels_are_exact(network: tuple[Path, Path], target: Target) -> None:
+    """Whatever the channels: sums as the references have them, scaled with at most one rounding."""
+    model = ncc.compile(*network, target=target.name)
+    generator = np.random.default_rng(2)
+    feeds: dict[str, Any] = {
+        binding.name: generator.uniform(-2, 2, binding.shape).astype(np.float32)
+        for binding in model.inputs
+    }
+    expected = interpret(read(*network).module, feeds)
+    for name, found in model.run(feeds).items():
+        np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)

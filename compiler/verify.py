@@ -137,10 +137,8 @@ def verify(
             if jumps:
                 own = {**inputs, **run}
                 wanted = op.reference_all([own[name] for name in _read_by(op)])
-            elif op in rounded and run is every:
-                wanted = op.reference_all([known[name] for name in _read_by(op)])
             elif op in rounded:
-                wanted = [every[name] for name in op.blob_names]
+                wanted = _step(op, known, every, run is every)
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
@@ -152,6 +150,15 @@ def verify(
                     Row(name, kind, blob, shape, apart, asked, run is fused, op in rounded)
                 )
     return Report((*rows, *outputs), tolerance, no_ncnn)
+
+
+def _step(
+    op: Layer, known: Mapping[str, Array], every: Mapping[str, Array], alone: bool
+) -> list[Array]:
+    """What a layer makes of compiled values; in a fused network, what it made by itself."""
+    if not alone:
+        return [every[name] for name in op.blob_names]
+    return op.reference_all([known[name] for name in _read_by(op)])
 
 
 def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:

@@ -83,11 +83,10 @@ class FourierLayer(Layer):
         """How many frequencies say all of the spectrum of a real signal."""
         return self.n_fft // 2 + 1
 
-    @property
-    def roots(self) -> Array:
-        """e^(2 pi i f k / n_fft) for the frequencies f and the places k; (n_fft, n_fft)."""
-        turns = np.outer(np.arange(self.n_fft), np.arange(self.n_fft)) % self.n_fft
-        return np.asarray(np.exp(2j * np.pi / self.n_fft * turns))
+    def roots(self, frequencies: int) -> Array:
+        """e^(2 pi i f k / n_fft) for the places k and the first frequencies f; (places, f)."""
+        once = np.asarray(np.exp(2j * np.pi / self.n_fft * np.arange(self.n_fft)))
+        return once[np.outer(np.arange(self.n_fft), np.arange(frequencies)) % self.n_fft]
 
 
 @layer("Spectrogram")
@@ -145,7 +144,7 @@ class SpectrogramOp(FourierLayer):
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, *parts = self.infer(x.shape)
         with np.errstate(invalid="ignore"):
-            waves = self.roots[:frequencies].conj() * self.window / self.norm
+            waves = self.roots(frequencies).T.conj() * self.window / self.norm
         matrix = b.table(np.concatenate([waves.real, waves.imag]))
         signal = self._expand_padding(b, x)
         t, o, k = b.loops(f"t:{frames} o k")
@@ -237,7 +236,7 @@ class InverseSpectrogramOp(FourierLayer):
         (components, n_fft, frequencies, 2). Frequencies that are not given are the conjugates of
         those that mirror them.
         """
-        waves = self.roots * (self.window * self.norm / self.n_fft)[:, None]
+        waves = self.roots(self.n_fft) * (self.window * self.norm / self.n_fft)[:, None]
         parts = np.stack([waves, 1j * waves], axis=-1)  # of 1 and of i at each frequency
         given = parts[:, :frequencies].copy()
         for f in range(frequencies, self.n_fft):

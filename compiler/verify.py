@@ -118,10 +118,8 @@ def verify(
     layers = Network.of(module)
     whole = settled(pipeline.compile(param, bin, outputs=computed_blobs(module), **options))
     detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
-    names = [binding.name for binding in network.outputs]
-    ending = [op for op in detecting if _names(op) & set(names)]
-    if needed := [name for op in ending for name in _read_by(op) if name not in inputs]:
-        names = list(dict.fromkeys([*names, *needed]))
+    names = _with_what_they_read(network, detecting, inputs)
+    if len(names) > len(network.outputs):
         network = pipeline.compile(param, bin, outputs=names, **options)
     fused, every = network.run(inputs), whole.run(inputs)
 
@@ -159,6 +157,16 @@ def _step(
     if not alone:
         return [every[name] for name in op.blob_names]
     return op.reference_all([known[name] for name in _read_by(op)])
+
+
+def _with_what_they_read(
+    network: Model, detecting: Sequence[Layer], inputs: Mapping[str, Array]
+) -> list[str]:
+    """The names of the outputs, and of what the detecting layers read that make any of them."""
+    names = [binding.name for binding in network.outputs]
+    ending = [op for op in detecting if _names(op) & set(names)]
+    read = [name for op in ending for name in _read_by(op) if name not in inputs]
+    return list(dict.fromkeys([*names, *read]))
 
 
 def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:

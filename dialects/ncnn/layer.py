@@ -496,12 +496,18 @@ Count: TypeAlias = int | tuple[int, int | None]
 def layer(name: str, *, inputs: Count = 1, outputs: Count = 1) -> Callable[[type[L]], type[L]]:
     """Declare a class as the layer `name`, with so many inputs and outputs.
 
-    A count is a number, or a pair (least, most) where None means any number.
+    A count is a number, or a pair (least, most) where None means any number. Raises `ValueError`
+    where another class is that layer.
     """
 
     def register(cls: type[L]) -> type[L]:
-        if name in LAYERS:
-            homes = f"{LAYERS[name].__module__} and {cls.__module__}"
+        known = LAYERS.get(name)
+        # A cell of a notebook may be run again.
+        if known is not None and (known.__module__, known.__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
+            homes = f"{known.__module__} and {cls.__module__}"
             raise ValueError(f"the layer type {name!r} is declared twice, by {homes}")
         LAYERS[name] = declare(cls, name, _range(inputs), _range(outputs))
         return cls

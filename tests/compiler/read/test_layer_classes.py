@@ -71,6 +71,22 @@ def test_a_type_is_declared_once() -> None:
             """Never declared."""
 
 
+def test_a_class_may_be_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a cell of a notebook is, that is run again."""
+    monkeypatch.setattr("ncc.dialects.ncnn.layer.LAYERS", {})
+    for _ in range(2):
+
+        @layer("Doubling")
+        class DoublingOp(Layer):
+            """y = 2 x."""
+
+    with pytest.raises(ValueError, match="'Doubling' is declared twice"):
+
+        @layer("Doubling")
+        class Other(Layer):
+            """y = x + x."""
+
+
 def test_all_unknown_types_are_told_at_once(write: Callable[..., Path]) -> None:
     """Each with its lines and what was probably meant; the last says how to go on."""
     layers = f"""

@@ -12,6 +12,7 @@ from math import prod
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.linalg.fuse import VIEWS
@@ -27,6 +28,9 @@ from ncc.compiler.linalg.view import Role, View, shape_of
 
 BYTES_PER_MULTIPLY_ADD = 0.6
 """Bytes that can be moved in the time of one vectorised multiply-add."""
+
+BYTES_PER_LONE_READ = 32.0
+"""Bytes that can be moved in the time of reading one element, or block, at a computed place."""
 
 NEVER = 1e15
 
@@ -56,6 +60,10 @@ def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
     extent = view.extents[packing.lane]
     waste = -(-extent // BLOCK) * BLOCK / extent - 1
     work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
+    reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
+    if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
+        lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)
+        return lone * (1 + waste) / BLOCK, lone
     if not view.reduced:
         return 4 * prod(shape_of(op.results[0])) * waste, 0.0
     last = view.write.index[-1].bare

@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
 from ncc.dialects.ncnn.block_quantization import (
+    BLOCKS,
     BlockQuantization,
     check_quantize_term,
     scale_columns,
     scale_columns_array,
 )
-from ncc.dialects.ncnn.int8 import product
+from ncc.dialects.ncnn.int8 import product, refuse_int8
 from ncc.dialects.ncnn.int8_product import (
     Factor,
     FactorArray,
@@ -36,6 +39,8 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import Scalar
+
+EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
 
 NO_C, SCALAR, VECTOR_OF_ROWS, COLUMN, FULL, ROW = range(-1, 5)
 """What Gemm adds: nothing, [1], [M], [M, 1], [M, N], [N] or [1, N]."""
@@ -83,12 +88,17 @@ class GemmOp(Layer):
     constant_TILE_N = integer(21)
     constant_TILE_K = integer(22)
 
-    A_data = Weight(lambda op: op.shape_of_a if op.constantA else None, tagged=True)
+    A_data = Weight(
+        lambda op: op.shape_of_a if op.constantA and not op.is_int8 else None, tagged=True
+    )
+    A_data_packed = Weight(
+        lambda op: op.shape_of_a if op.constantA and op.is_int8 else None, packed=True
+    )
     B_data = Weight(
-        lambda op: op.shape_of_b if op.constantB and not op.blocks else None, tagged=True
+        lambda op: op.shape_of_b if op.constantB and not op.quantize_term else None, tagged=True
     )
     B_data_packed = Weight(
-        lambda op: op.blocks.packed_shape(*op.shape_of_b) if op.blocks else None, packed=True
+        lambda op: op.packed_shape_of_b if op.constantB and op.quantize_term else None, packed=True
     )
     C_data = Weight(lambda op: op.shape_of_c if op.constantC else None, tagged=True)
     B_data_quantize_scales = Weight(
@@ -101,11 +111,11 @@ class GemmOp(Layer):
 
     A_data_int8_scales = Weight(
         lambda op: (op.constantM,) if op.is_int8 and op.constantA else None,
-        around=lambda op: 127 * op.constantK**0.5,
+        around=lambda op: EVERY_BYTE.typical_scale(op.constantK),
     )
     B_data_int8_scale = Weight(
         lambda op: (1,) if op.is_int8 and op.constantB else None,
-        around=lambda op: 127 * op.constantK**0.5,
+        around=lambda op: EVERY_BYTE.typical_scale(op.constantK),
     )
 
     @property
@@ -117,6 +127,11 @@ class GemmOp(Layer):
     def shape_of_b(self) -> Shape:
         shape = (self.constantK, self.constantN)
         return shape[::-1] if self.transB else shape
+
+    @property
+    def packed_shape_of_b(self) -> Shape:
+        """The bytes of a quantized B."""
+        return self.blocks.packed_shape(*self.shape_of_b) if self.blocks else self.shape_of_b
 
     @property
     def shape_of_c(self) -> Shape | None:
@@ -137,12 +152,23 @@ class GemmOp(Layer):
         return self.quantize_term != 0 and self.blocks is None
 
     @property
+    def constant_a(self) -> WeightAttr | None:
+        """A constant A, as float32 or as int8."""
+        return self.A_data_packed if self.is_int8 else self.A_data
+
+    @property
     def constant_b(self) -> WeightAttr | None:
-        """The numbers that a constant B means."""
-        if self.blocks is None:
-            return self.B_data
-        packed, scales = self.B_data_packed, self.B_data_quantize_scales
-        return self.blocks.dequantized(packed, scales, self.constantK)
+        """A constant B, as float32 or as int8."""
+        if self.blocks and self.constantB:
+            packed, scales = self.B_data_packed, self.B_data_quantize_scales
+            return self.blocks.dequantized(packed, scales, self.constantK)
+        return self.B_data_packed if self.is_int8 else self.B_data
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        for weight in (self.A_data, self.B_data, self.C_data):
+            if weight is not None:
+                refuse_int8(weight, "quantize_term")
+        return f32
 
     def check(self) -> None:
         check_quantize_term(self.quantize_term)
@@ -205,9 +231,10 @@ class GemmOp(Layer):
     def reference(self, *inputs: Array) -> Array:
         sizes = self.sizes([x.shape for x in inputs])
         given = list(inputs)
-        a = self.A_data.array() if self.A_data else given.pop(0)
-        held = self.constant_b
-        b = held.array() if held else given.pop(0)
+        a, b = (
+            given.pop(0) if held is None else held.array()
+            for held in (self.constant_a, self.constant_b)
+        )
         a, b = a.reshape(_matrix(a.shape)), b.reshape(_matrix(b.shape))
         y = self._product_array(a.T if self.transA else a, b.T if self.transB else b)
         if sizes.c != NO_C:
@@ -229,10 +256,11 @@ class GemmOp(Layer):
         shape = self.infer(*(x.shape for x in inputs))
         sizes = self.sizes([x.shape for x in inputs])
         given = list(inputs)
-        left = b.weight(self.A_data) if self.A_data else given.pop(0)
-        held = self.constant_b
-        right = b.weight(held) if held else given.pop(0)
-        left, right = (b.reshape(x, _matrix(x.shape)) for x in (left, right))
+        factors = [
+            given.pop(0) if held is None else b.weight(held)
+            for held in (self.constant_a, self.constant_b)
+        ]
+        left, right = (b.reshape(x, _matrix(x.shape)) for x in factors)
         added: Tensor | None = None
         if sizes.c != NO_C:
             added = self._expand_c(b, b.weight(self.C_data) if self.C_data else given.pop(0), sizes)

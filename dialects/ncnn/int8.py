@@ -139,14 +139,14 @@ class Int8Layer(Activated):
     def element_types(self, *operands: Attribute) -> Attribute:
         weight = self.properties.get("weight")
         if self.int8 is None and isinstance(weight, WeightAttr):
-            _refuse_int8(weight)
+            refuse_int8(weight, "int8_scale_term")
         return i8 if self.makes_int8 else f32
 
 
-def _refuse_int8(weight: WeightAttr) -> None:
+def refuse_int8(weight: WeightAttr, param: str) -> None:
     """ncnn does not load int8 weights without the scales that give them a meaning."""
     if weight.data.element_type == i8:
-        raise LayerError("its weights are int8, but there are no scales", "int8_scale_term")
+        raise LayerError("its weights are int8, but there are no scales", param)
 
 
 def int8_of(

@@ -8,6 +8,8 @@ from functools import partial
 from math import sqrt
 
 import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
 
 from ncc.dialects.ncnn.attention import (
     Attention,
@@ -25,6 +27,7 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns_array,
 )
 from ncc.dialects.ncnn.growing_attention import attended_growing, grown
+from ncc.dialects.ncnn.int8 import refuse_int8
 from ncc.dialects.ncnn.int8_attention import (
     Int8Affine,
     attended_int8,
@@ -172,6 +175,15 @@ class MultiHeadAttentionOp(Attention):
     def is_int8(self) -> bool:
         """Whether the matrices are int8, and everything is multiplied as int8."""
         return self.quantize_term != 0 and self.blocks is None
+
+    def element_types(self, *operands: Attribute) -> Attribute:
+        held = (
+            self.q_weight_data, self.k_weight_data, self.v_weight_data, self.out_weight_data
+        )  # fmt: skip
+        for weight in held:
+            if weight is not None and not self.is_int8:
+                refuse_int8(weight, "quantize_term")
+        return f32
 
     def check(self) -> None:
         check_quantize_term(self.quantize_term)

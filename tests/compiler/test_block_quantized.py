@@ -71,6 +71,22 @@ def test_packed_numbers_have_the_tag_of_int8(network: tuple[Path, Path]) -> None
         ncc.compile(*network)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Gemm g 1 1 x y 3=1 5=1 6=1 8=4 9=40 10=-1",
+        "MultiHeadAttention g 1 1 x y 0=4 1=2 2=160 3=40 4=40",
+    ],
+)
+def test_int8_without_a_term(line: str, tmp_path: Path) -> None:
+    """Nothing says what one unit of them stands for."""
+    param, binary = tmp_path / "net.param", tmp_path / "net.bin"
+    param.write_text(f"7767517\n2 2\nInput x 0 1 x 0=40 1=3\n{line}\n")
+    binary.write_bytes((struct.pack("<I", TAG_INT8) + bytes(160) + bytes(4 * 40)) * 4)
+    with pytest.raises(ModelError, match="its weights are int8, but there are no scales"):
+        ncc.compile(param, binary)
+
+
 def test_made_up_weights(network: tuple[Path, Path]) -> None:
     """Random weights are packed as well, and keep the size of what they are applied to."""
     x = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)

@@ -17,6 +17,7 @@ from ncc.compiler.explain import fates
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize_network
 from ncc.compiler.read.network import read
+from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.layer import LAYERS as DECLARED
 from ncc.dialects.ncnn.layer import (
     Layer,
@@ -237,3 +238,28 @@ def test_ncnn_runs_the_written_files_with_the_layer_registered(tmp_path: Path) -
         results.append(values)
     np.testing.assert_allclose(results[1], results[0], rtol=1e-5, atol=1e-5)
     assert np.any(results[0])
+
+
+MODELS = Path(__file__).parents[3] / "shared" / "models"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fp16", [False, True])
+@pytest.mark.parametrize("name", ["squeezenet_v1.1", "mobilenet_v2", "resnet18"])
+def test_one_layer_of_a_network_is_handed_on(name: str, fp16: bool, tmp_path: Path) -> None:
+    """Under another name it keeps its weights, wherever it stands: the outputs are the same."""
+    if not (MODELS / f"{name}.param").exists():
+        pytest.skip("there is no ../shared/models beside the checkout")
+    path, bin = tmp_path / "net.param", tmp_path / "net.bin"
+    write(read(MODELS / f"{name}.param", random_weights=3).module, path, bin, fp16=fp16)
+    lines = path.read_text().splitlines()
+    weighted = [k for k, line in enumerate(lines) if line.startswith(("Convolution", "InnerP"))]
+    model = ncc.compile(path, bin, opt_level=1)
+    x = np.random.default_rng(0).standard_normal(model.inputs[0].shape, dtype=np.float32)
+    for k in (weighted[1], weighted[len(weighted) // 2], weighted[-1]):
+        path.write_text("\n".join([*lines[:k], f"My{lines[k]}", *lines[k + 1 :], ""]))
+        text, _, report = optimized(path)
+        assert report.rewrites and "\nMy" in text
+        path.with_name("out.param").write_text(text.replace("\nMy", "\n"))
+        again = ncc.compile(path.with_name("out.param"), opt_level=1)
+        np.testing.assert_allclose(again(x), model(x), rtol=1e-3, atol=1e-4)

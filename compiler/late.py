@@ -154,12 +154,7 @@ class LateModel(Model):
 
     def _made(self, shapes: Shapes, kept: _Kept) -> Model:
         """The model for shapes; weights that are packed as for others are in memory once."""
-        artifact = self._compile(shapes)
-        for other in kept.models():
-            if _same_bytes(other.artifact, artifact):
-                artifact = replace(artifact, weights=other.artifact.weights)
-                break
-        return Model(artifact)
+        return Model(sharing_weights(self._compile(shapes), kept.models()))
 
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""
@@ -252,6 +247,14 @@ def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
     if array.dtype != np.dtype(binding.dtype) or not binding.admits(array.shape):
         raise misfit(binding, array)
     return array
+
+
+def sharing_weights(artifact: Artifact, models: Iterable[Model]) -> Artifact:
+    """The artifact, on the weights of a model that has the same; as it is where there is none."""
+    for model in models:
+        if _same_bytes(model.artifact, artifact):
+            return replace(artifact, weights=model.artifact.weights)
+    return artifact
 
 
 def _same_bytes(one: Artifact, other: Artifact) -> bool:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ncc.compiler import pipeline
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.late import settled
+from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
 from ncc.compiler.measure.timing import Timing, burst
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
@@ -169,6 +169,7 @@ def bench(
     )
     model = settled(pipeline.compile_with(param, bin, options))
     stamped = settled(pipeline.compile_with(param, bin, replace(options, stamps=True)))
+    stamped = Model(sharing_weights(stamped.artifact, [model]))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
     meter = CeilingMeter(options.target, model.num_threads)
 

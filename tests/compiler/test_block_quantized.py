@@ -82,7 +82,7 @@ def test_int8_without_a_term(line: str, tmp_path: Path) -> None:
     """Nothing says what one unit of them stands for."""
     param, binary = tmp_path / "net.param", tmp_path / "net.bin"
     param.write_text(f"7767517\n2 2\nInput x 0 1 x 0=40 1=3\n{line}\n")
-    binary.write_bytes((struct.pack("<I", TAG_INT8) + bytes(160) + bytes(4 * 40)) * 4)
+    binary.write_bytes(struct.pack("<I", TAG_INT8) + bytes(4096))
     with pytest.raises(ModelError, match="its weights are int8, but there are no scales"):
         ncc.compile(param, binary)
 

@@ -7,7 +7,6 @@ module to import. Packages are looked for when a file has a type that no class i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 
 from ncc.compiler.diagnostics import Problem, Unsupported, did_you_mean
 from ncc.compiler.read.layer_types import LAYER_TYPES
@@ -27,6 +26,9 @@ def import_packages() -> None:
 
     Raises Unsupported where one cannot be imported.
     """
+    # Rarely needed, and slow to import.
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=GROUP):
         try:
             entry.load()

@@ -1,8 +1,8 @@
 """The weights of a network -> where each of them is in the .bin file.
 
 A .bin is a plain row of buffers without an index: layer by layer in file order, in each layer the
-weights in the order its schema declares them. Sizes come from the params. See
-`buffers.py` for what a buffer is, and `unclaimed.py` for layers of unknown types.
+weights in the order its schema declares them. Sizes come from the params. What a buffer is tells
+`buffers.py`; which bytes a layer of an unknown type has, `unclaimed.py`.
 
 Only the tags are read here: values stay in the file until somebody asks a `WeightAttr` for them.
 """

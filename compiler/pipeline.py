@@ -82,7 +82,7 @@ def compile(
     a layer makes is fed instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
-    "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
+    "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
@@ -25,6 +25,8 @@ class Target:
     """Number of vector registers."""
     fma: bool
     """Whether there is a fused multiply-add instruction."""
+    instructions: str = ""
+    """What LLVM may use beyond those of `cpu`, in its names."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
 
@@ -45,8 +47,15 @@ class Target:
 
 
 AVX512 = Target("avx512", "x86-64-v4", cpu.TARGETS["avx512"], lanes=16, registers=32, fma=True)
+AVX512_VNNI = replace(
+    AVX512,
+    name="avx512vnni",
+    features=cpu.TARGETS["avx512vnni"],
+    instructions="+avx512vnni",
+    dot=True,
+)
 AVX2 = Target("avx2", "x86-64-v3", cpu.TARGETS["avx2"], lanes=8, registers=16, fma=True)
 BASELINE = Target("baseline", "x86-64", cpu.TARGETS["baseline"], lanes=4, registers=16, fma=False)
 
-TARGETS = (AVX512, AVX2, BASELINE)
+TARGETS = (AVX512_VNNI, AVX512, AVX2, BASELINE)
 """Widest first."""

@@ -68,8 +68,10 @@ _AVX2 = _BASELINE | {
 }  # fmt: skip
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
-# What code for each target may use, widest first: x86-64-v4, x86-64-v3 and x86-64 of the psABI.
+# What code for each target may use, widest first: x86-64-v4 with and without dot products of bytes,
+# x86-64-v3 and x86-64 of the psABI.
 TARGETS: Mapping[str, frozenset[str]] = {
+    "avx512vnni": _AVX512 | {"avx512_vnni"},
     "avx512": _AVX512,
     "avx2": _AVX2,
     "baseline": _BASELINE,

@@ -80,7 +80,10 @@ COMPILING = all_of(
         help="The most that a run uses.",
     ),
     click.option(
-        "--target", default="host", show_default=True, help="avx512, avx2, baseline or host."
+        "--target",
+        default="host",
+        show_default=True,
+        help="avx512vnni, avx512, avx2, baseline or host.",
     ),
     click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
 )

@@ -78,7 +78,12 @@ def _machine(target: Target) -> TargetMachine:
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
     return binding.Target.from_triple(TRIPLE).create_target_machine(
-        cpu=target.cpu, features="", opt=2, reloc="pic", codemodel="small", jit=False
+        cpu=target.cpu,
+        features=target.instructions,
+        opt=2,
+        reloc="pic",
+        codemodel="small",
+        jit=False,
     )
 
 

@@ -34,8 +34,8 @@ from ncc.compiler.late import settled
 from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
-from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.quantize import QuantizeOp, RequantizeOp
 from ncc.runtime.session import Model
 
@@ -140,7 +140,8 @@ def verify(
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
-                asked = None if wheel is None or jumps else _asked(run[blob], wheel[blob])
+                unlike = wheel is None or jumps or op.blob_names.index(blob) in op.OWN_LAYOUT
+                asked = None if wheel is None or unlike else _asked(run[blob], wheel[blob])
                 apart = (rows_apart if jumps else difference)(run[blob], value)
                 shape = tuple(run[blob].shape)
                 kind, name = op.type_name, op.layer_name
@@ -203,8 +204,17 @@ def _read_by(op: Layer) -> list[str]:
 
 
 def computed_blobs(module: ModuleOp) -> list[str]:
-    """The names of everything that a network computes, in order."""
-    computing = (op for op in Network.of(module).layers if not isinstance(op, InputOp))
+    """The names of everything that a network computes, in order; copies of what grows are left out:
+    their shapes would have to be said.
+    """
+    network = Network.of(module)
+    growing = {network.inputs[name] for name in growing_inputs(network)}
+    computing = (
+        op
+        for op in network.layers
+        if not isinstance(op, InputOp)
+        and not (isinstance(op, SplitOp) and op.operands[0] in growing)
+    )
     return [blob for op in computing for blob in op.blob_names]
 
 

@@ -279,6 +279,8 @@ class Builder:
 
     def code(self, op: Operation) -> list[Tensor]:
         """The results of a computation that is written as loops (an `rt.code`)."""
+        if self.doc:
+            op.attributes["doc"] = StringAttr(self.doc)
         self.block.add_op(op)
         return [Tensor(result, _shape(result)) for result in op.results]
 

@@ -35,6 +35,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.trial_inputs import FAILURES, Feeds, cropped, trial_feeds, trial_shapes
+from ncc.dialects.growing import Growing, growing_axis
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
@@ -128,6 +129,8 @@ class _Trial:
         ]
         names = tuple(f"result {k}" for k in range(len(returned)))
         module = _network([*body, ReturnOp(*returned)], names)
+        if any(_grows(result) for op in involved for result in op.results):
+            infer_shapes(module)  # with what the inputs have been given for it
         return _Trial(module, tuple(_layer(copies[op]) for op in layers), names)
 
 
@@ -161,9 +164,20 @@ def _is_constant(op: Operation) -> bool:
 def _input(name: str, value: SSAValue) -> InputOp:
     shape = shape_of(value)
     if shape is not None:
-        shape = tuple(OPEN_EXTENT if extent == DYNAMIC_INDEX else extent for extent in shape)
+        shape = tuple(map(_settled, shape))
     shapes = None if shape is None else [shape]
     return InputOp.make([], {}, name=name, blobs=[name], shapes=shapes)
+
+
+def _settled(extent: int) -> int:
+    """An extent of the trial for one that only the run knows."""
+    if isinstance(extent, Growing):
+        return OPEN_EXTENT + int(extent)
+    return OPEN_EXTENT if extent == DYNAMIC_INDEX else extent
+
+
+def _grows(value: SSAValue) -> bool:
+    return growing_axis(shape_of(value) or ()) is not None
 
 
 def _network(body: Sequence[Operation], names: Sequence[str]) -> ModuleOp:

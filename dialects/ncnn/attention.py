@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod, sqrt
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -163,6 +163,8 @@ class SDPAOp(Attention):
     earlier runs come before those of this one, and all of them are results as well. (What ncnn
     itself hands out as keys is blocked for its own kernels.)
     """
+
+    OWN_LAYOUT: ClassVar[tuple[int, ...]] = (1,)
 
     scale = real(6)
     int8_scale_term = integer(18)

@@ -282,6 +282,9 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
     READS_COUNTED: ClassVar[bool] = False
     """Whether it takes values with rows that only the run counts: shapes with `DYNAMIC` in them."""
 
+    OWN_LAYOUT: ClassVar[tuple[int, ...]] = ()
+    """The results that ncnn hands out in a layout of its own kernels: only it can read them."""
+
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
     outputs = var_result_def(base(TensorType) | base(UnrankedTensorType))
 

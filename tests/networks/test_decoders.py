@@ -13,7 +13,9 @@ import pytest
 import ncc
 from ncc.compiler import oracle
 from ncc.compiler.interpret import interpret
+from ncc.compiler.optimizer import optimize
 from ncc.compiler.read.network import read
+from ncc.compiler.verify import verify
 from ncc.compiler.write.network import write
 from ncc.runtime.session import Model
 
@@ -205,6 +207,31 @@ def test_caches_that_do_not_fit_are_refused() -> None:
         step.run({**feeds, "cache_k0": np.zeros((4, 5, 8), np.float32)})
     with pytest.raises(ncc.InputError, match="'in1' does not fit.*1x\\?\\+1"):
         step.run({**feeds, "in1": np.zeros((1, 0), np.float32)})
+
+
+def test_every_blob_is_verified() -> None:
+    """Against the references and ncnn, which lays out the keys that it keeps in its own way."""
+    decoder = opened(SMALL)
+    report = verify(SMALL, random_weights=SEED, input_shapes=decoder.shapes(3))
+    assert report.first is None, report.first
+    rows = {row.blob: row for row in report.rows}
+    assert rows["out_cache_k0"].ncnn is None
+    if report.no_ncnn is None:
+        assert rows["out_cache_v0"].ncnn is not None and rows["out0"].ncnn is not None
+
+
+def test_rewrites_of_a_decoder_are_tried(tmp_path: Path) -> None:
+    """Also of the copies of a mask that grows: Splits go and come back, nothing is refused."""
+    decoder = opened(SMALL)
+    plain = tmp_path / "plain.param", tmp_path / "plain.bin"
+    write(read(SMALL, None, random_weights=SEED).module, *plain)
+    files = tmp_path / "small.param", tmp_path / "small.bin"
+    report = optimize(*plain, *files, input_shapes=decoder.shapes(3), verify_rewrites=True)
+    assert "refused" not in str(report)
+    found, _ = decoder.decode(*(compiled(decoder, tokens) for tokens in (PROMPT, 1)))
+    written = Decoder(files[0], decoder.hidden, decoder.half)
+    models = [ncc.compile(*files, input_shapes=decoder.shapes(tokens)) for tokens in (PROMPT, 1)]
+    np.testing.assert_allclose(written.decode(models[0], models[1])[0], found, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -140,8 +140,7 @@ def verify(
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
-                unlike = wheel is None or jumps or op.blob_names.index(blob) in op.OWN_LAYOUT
-                asked = None if wheel is None or unlike else _asked(run[blob], wheel[blob])
+                asked = _asked(run[blob], wheel[blob]) if blob in wheel and not jumps else None
                 apart = (rows_apart if jumps else difference)(run[blob], value)
                 shape = tuple(run[blob].shape)
                 kind, name = op.type_name, op.layer_name
@@ -257,18 +256,23 @@ def rows_apart(found: Array, wanted: Array) -> float:
 
 def _ask_ncnn(
     param: PathLike, bin: PathLike | None, module: ModuleOp, inputs: Mapping[str, Array]
-) -> tuple[dict[str, Array] | None, str | None]:
-    """Every blob as ncnn computes it; or None, and why. Weights that have no file get one."""
+) -> tuple[dict[str, Array], str | None]:
+    """The blobs as ncnn computes them, but for those in a layout of its own; or none, and why.
+
+    Weights that have no file get one.
+    """
+    layers = Network.of(module).layers
+    odd = {op.blob_names[k] for op in layers for k in op.OWN_LAYOUT if k < len(op.results)}
     try:
-        if bin is not None:
-            return oracle.run(param, bin, inputs), None
         with tempfile.TemporaryDirectory(prefix="ncc-verify-") as folder:
-            written = Path(folder, "weights.bin")
-            with written.open("wb") as file:
-                write_weights(Network.of(module).layers, file)
-            return oracle.run(param, written, inputs), None
+            stored = bin or Path(folder, "weights.bin")
+            if bin is None:
+                with Path(stored).open("wb") as file:
+                    write_weights(layers, file)
+            found = oracle.run(param, stored, inputs)
     except (Unsupported, oracle.OracleError) as error:
-        return None, str(error)
+        return {}, str(error)
+    return {blob: array for blob, array in found.items() if blob not in odd}, None
 
 
 def report_lines(report: Report) -> Iterable[str]:

@@ -44,7 +44,9 @@ class GridSampleOp(Layer):
 
     The grid (h', w', 2) or (d', h', w', 3) holds coordinates, that along w first; with
     permute_fusion they are the outermost axis. A place outside sees zeros, the cell at the edge, or
-    the image mirrored once: about its edge, with align_corner about the last cell.
+    the image mirrored once: about its edge, with align_corner about the last cell. Where a mirrored
+    place is outside again, the former takes the cell at the edge and the latter sees zeros (but
+    ncnn's x86 code not at all points).
     """
 
     sample_type = integer(0, BILINEAR)

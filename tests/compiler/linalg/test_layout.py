@@ -146,3 +146,15 @@ def test_joints_between_blocks_are_packed(packed: Packed) -> None:
 
     assert packed((32, 12, 12), write(32)) == [True, True, True, True]
     assert packed((32, 12, 12), write(24))[2] is False
+
+
+def test_reads_at_computed_places_are_packed(packed: Packed) -> None:
+    """A block at once pays for conversions there and back; of one channel, there are no blocks."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        rows = b.table(np.array([3, 1, 4, 1, 5, 9, 2, 6]))
+        c, y, z = b.loops_of((x.shape[0], 8, 12))
+        return b.map((c, y, z), x.at(b.index(c), rows[y], b.index(z)))
+
+    assert packed((32, 12, 12), write) == [True]
+    assert packed((1, 12, 12), write) == [False]

@@ -13,6 +13,7 @@ from ncc.dialects.ncnn.window import (
     Window,
     convolution_pads,
     output_sizes,
+    tap_places,
     windows_of,
 )
 
@@ -59,3 +60,11 @@ def test_adaptive_parts_cover_everything() -> None:
     np.testing.assert_allclose(parts.shares().sum(1), 1, rtol=1e-6)
     assert parts.regular is None
     assert Adaptive(6, 3).regular == Window(2, 2)
+
+
+def test_places_of_a_tap() -> None:
+    """The cells that a tap of all windows falls on are those that the windows show there."""
+    x, windows = np.arange(60).reshape(6, 10), [Window(2, 3, 2), Window(3, 2, 1)]
+    view = windows_of(x, windows)
+    for tap in ((0, 0), (1, 2), (0, 1)):
+        np.testing.assert_array_equal(x[tap_places(tap, windows, view.shape[:2])], view[..., *tap])

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.arithmetic import held
+from ncc.dialects.ncnn.gemm import EVERY_BYTE
 from ncc.dialects.ncnn.int8 import product
 from ncc.dialects.ncnn.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.layer import (
@@ -62,14 +63,30 @@ class Recurrent(Layer):
     direction = integer(2)
     int8_scale_term = integer(8)
 
-    weight_xc_data = Weight(lambda op: (op.gate_rows, op.size), tagged=True)
+    weight_xc_data = Weight(
+        lambda op: None if op.int8_scale_term else (op.gate_rows, op.size), tagged=True
+    )
+    weight_xc_data_int8 = Weight(
+        lambda op: (op.gate_rows, op.size) if op.int8_scale_term else None, packed=True
+    )
     bias_c_data = Weight(lambda op: (op.directions, op.BIASES, op.hidden), tagged=True)
-    weight_hc_data = Weight(lambda op: (op.directions, op.gates, op.num_output), tagged=True)
+    weight_hc_data = Weight(
+        lambda op: None if op.int8_scale_term else op.recurrent_shape, tagged=True
+    )
+    weight_hc_data_int8 = Weight(
+        lambda op: op.recurrent_shape if op.int8_scale_term else None, packed=True
+    )
     weight_hr_data = Weight(
         lambda op: (op.directions, op.num_output, op.hidden) if op.projects else None, tagged=True
     )
-    weight_xc_data_int8_scales = Weight(lambda op: (op.gate_rows,) if op.int8_scale_term else None)
-    weight_hc_data_int8_scales = Weight(lambda op: (op.gate_rows,) if op.int8_scale_term else None)
+    weight_xc_data_int8_scales = Weight(
+        lambda op: (op.gate_rows,) if op.int8_scale_term else None,
+        around=lambda op: EVERY_BYTE.typical_scale(op.size),
+    )
+    weight_hc_data_int8_scales = Weight(
+        lambda op: (op.gate_rows,) if op.int8_scale_term else None,
+        around=lambda op: EVERY_BYTE.typical_scale(op.num_output),
+    )
 
     # --- extents ----------------------------------------------------------------------------
 
@@ -97,6 +114,10 @@ class Recurrent(Layer):
         return self.directions * self.gates
 
     @property
+    def recurrent_shape(self) -> Shape:
+        return (self.directions, self.gates, self.num_output)
+
+    @property
     def size(self) -> int:
         """The extent of an input's row."""
         return self.weight_data_size // self.gate_rows
@@ -121,9 +142,8 @@ class Recurrent(Layer):
         return [(self.directions, extent) for extent in extents]
 
     def element_types(self, *operands: Attribute) -> Attribute:
-        for weight in (self.weight_xc_data, self.weight_hc_data):
-            stored = f32 if weight is None else weight.data.element_type
-            if (stored == i8) != bool(self.int8_scale_term):
+        for weight in (self.input_weight, self.recurrent_weight):
+            if (weight.data.element_type == i8) != bool(self.int8_scale_term):
                 raise LayerError("int8 weights and their scales go together", "int8_scale_term")
         return f32
 
@@ -137,6 +157,16 @@ class Recurrent(Layer):
         return shapes[: len(self.results)]
 
     # --- meaning ----------------------------------------------------------------------------
+
+    @property
+    def input_weight(self) -> WeightAttr:
+        """W, of both directions: float32 or int8."""
+        return held(self.weight_xc_data or self.weight_xc_data_int8, "weight_xc_data")
+
+    @property
+    def recurrent_weight(self) -> WeightAttr:
+        """U, (directions, gates, num_output): float32 or int8."""
+        return held(self.weight_hc_data or self.weight_hc_data_int8, "weight_hc_data")
 
     @property
     def biases(self) -> tuple[Array, Array]:
@@ -168,13 +198,11 @@ class Recurrent(Layer):
         """One direction: the rows of its result, and its last state."""
         own = slice(d * self.gates, (d + 1) * self.gates)
         first, added = (bias[d] for bias in self.biases)
-        inputs = first + self._product_array(x, held(self.weight_xc_data, "weight_xc_data"), 0, own)
+        inputs = first + self._product_array(x, self.input_weight, 0, own)
         y = np.empty((len(x), self.num_output), np.float32)
         backwards = self.direction == REVERSE or d == 1
         for t in reversed(range(len(x))) if backwards else range(len(x)):
-            hidden = self._product_array(
-                state[0][None], held(self.weight_hc_data, "weight_hc_data"), 1, own
-            )
+            hidden = self._product_array(state[0][None], self.recurrent_weight, 1, own)
             given_gates, own_gates = (
                 part.reshape(self.GATES, -1).__getitem__ for part in (inputs[t], added + hidden[0])
             )
@@ -220,14 +248,13 @@ class Recurrent(Layer):
 
     def _expand_weight(self, b: Builder) -> Tensor:
         """What the hidden state is multiplied by: its columns in rows, int8 in pairs."""
-        weight = held(self.weight_hc_data, "weight_hc_data")
         if self.int8_scale_term:
-            return b.weight(WeightAttr(weight.data.paired()))
-        return _columns(b, weight)
+            return b.weight(WeightAttr(self.recurrent_weight.data.paired()))
+        return _columns(b, self.recurrent_weight)
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""
-        weight, bias = held(self.weight_xc_data, "weight_xc_data"), self.biases[0].reshape(-1)
+        weight, bias = self.input_weight, self.biases[0].reshape(-1)
         if not self.int8_scale_term:
             return rows_by_matrix(b, x, weight, WeightAttr.of(bias))
         rows, w = Factor.of_rows(b, x), b.weight(weight)
@@ -276,6 +303,16 @@ class GRUOp(Recurrent):
 
     GATES: ClassVar[int] = 3
     BIASES: ClassVar[int] = 4
+
+    @property
+    def input_weight(self) -> WeightAttr:
+        """W, of both directions: float32 or int8."""
+        return held(self.weight_xc_data or self.weight_xc_data_int8, "weight_xc_data")
+
+    @property
+    def recurrent_weight(self) -> WeightAttr:
+        """U, (directions, gates, num_output): float32 or int8."""
+        return held(self.weight_hc_data or self.weight_hc_data_int8, "weight_hc_data")
 
     @property
     def biases(self) -> tuple[Array, Array]:

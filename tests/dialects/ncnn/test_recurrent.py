@@ -91,7 +91,7 @@ def weights_of(type: str, params: dict[str, int]) -> list[Array]:
         values = generator.uniform(-1, 1, shape).astype(np.float32)
         if weight.name.endswith("scales"):
             values = np.abs(values) + 60
-        elif params.get("int8_scale_term") and weight.name in ("weight_xc_data", "weight_hc_data"):
+        elif weight.packed:
             values = (values * 127).astype(np.int8)
         weights.append(values)
     return weights

@@ -54,10 +54,10 @@ class OpenBinding(Binding):
     def of(
         name: str, shape: OpenShape | None, dtype: str = "float32", *, growing: bool = False
     ) -> OpenBinding:
-        """None stands for what is not known. growing: whether an input without a shape grows."""
-        extents = (DYNAMIC if extent is None else extent for extent in shape or ())
-        ranked = shape is not None
-        return OpenBinding(name, tuple(extents), dtype, ranked=ranked, grows=growing and not ranked)
+        """None stands for what is not known. growing: whether an input that is open grows."""
+        extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
+        grows = growing and (shape is None or None in shape)
+        return OpenBinding(name, extents, dtype, ranked=shape is not None, grows=grows)
 
     @property
     def is_open(self) -> bool:

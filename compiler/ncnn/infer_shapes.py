@@ -106,6 +106,12 @@ def infer_shapes(
     problems = _Inference(asked, elements, network.source, growing).run(network)
     if problems:
         raise ModelError(problems)
+    for name, shape in asked.items():
+        found = shape_of(network.inputs[name]) or ()
+        if not _admits(shape, found):
+            raise InputError(
+                f"input {name!r} has another shape", name, _shown(found), _shown(shape)
+            )
 
 
 @dataclass
@@ -217,6 +223,13 @@ class _Inference:
             found="\n    and ".join(chains) or None,
             how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
         )
+
+
+def _admits(asked: OpenShape, found: Shape) -> bool:
+    """Whether a shape is one that was asked for, None being any extent."""
+    return len(asked) == len(found) and all(
+        a in (None, b) for a, b in zip(asked, found, strict=True)
+    )
 
 
 def _settled(name: str, shape: OpenShape) -> Shape:

@@ -175,6 +175,14 @@ def test_without_any_shape() -> None:
     assert {cache.shape for cache in caches.values()} == {(4, PROMPT + MORE, 16)}
 
 
+def test_open_extents_of_caches_are_no_question() -> None:
+    """Who says that a cache grows gets the same model as who says nothing."""
+    decoder = opened(SMALL)
+    shapes = {**decoder.shapes(1), "in1": (1, None), "cache_k0": (4, None, 16)}
+    model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+    assert repr(model) == repr(compiled(decoder, 1))
+
+
 def test_a_saved_step_goes_on(tmp_path: Path) -> None:
     """A file keeps what grows: the loaded model decodes the same."""
     decoder = opened(SMALL)

@@ -73,6 +73,15 @@ def test_a_shape_that_is_asked_for_settles_the_others(net: Net) -> None:
     assert shapes(module)["v1"] == (2, 0, 4)
 
 
+def test_open_shapes_are_held_to_what_is_found(net: Net) -> None:
+    """None stands for the extent that grows; others are what the layers say."""
+    module = net(BLOCKS, shapes=False)
+    infer_shapes(module, {"k0": (2, None, 4), "mask": (3, None)})
+    assert shapes(module)["k0"] == (2, Growing(0), 4)
+    with pytest.raises(InputError, match="'k0' has another shape: expected 2x\\?x4, found 2x\\?x5"):
+        infer_shapes(net(BLOCKS, shapes=False), {"k0": (2, None, 5)})
+
+
 def test_shapes_that_contradict_are_refused(net: Net) -> None:
     """As for layers whose shapes are all known."""
     with pytest.raises(ModelError, match="caches .* differ in their rows"):

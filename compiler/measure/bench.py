@@ -29,6 +29,7 @@ from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
 from ncc.compiler.measure.timing import Timing, burst
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
+from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.options import Options
 from ncc.compiler.read.network import read
 from ncc.runtime.session import Model
@@ -180,6 +181,7 @@ def bench(
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
         steps += [_stamped_run(stamped, inputs) for _ in range(2)]
     network = read(param, bin, random_weights=random_weights).module
+    unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
     ceilings = meter.ceilings()
     weights = sum(work["weight_bytes"] for work in stamped.artifact.info["work"])

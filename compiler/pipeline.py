@@ -1,7 +1,7 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> choose convolution -> pack -> fuse
-     -> plan memory -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> expand -> choose convolution
+     -> compute in strips -> pack -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations

@@ -45,6 +45,9 @@ LARGE = 3 << 19
 STRIP = 3 << 19
 """Bytes of what one strip hands on, for each thread: they fit a second-level cache."""
 
+MOST_STRIPS = 16
+"""Strips of a chain: each is compiled and launched by itself, if by shared kernels."""
+
 MOST_SHARES = 4
 """Threads for which a strip grows: beyond, they have enough barriers to share the rest."""
 
@@ -61,8 +64,9 @@ class ComputeInStrips(ModulePass):
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for chain in chains(network_of(op).body.block):
-            rows = chain.strip_rows(STRIP * min(self.threads, MOST_SHARES))
+        room = STRIP * min(self.threads, MOST_SHARES)
+        for chain in chains(network_of(op).body.block, room):
+            rows = chain.strip_rows(room)
             if rows is not None:
                 _Rewrite(chain, rows).run()
 
@@ -84,7 +88,8 @@ class Chain:
     def strip_rows(self, room: int) -> int | None:
         """Rows of the last result in a strip: the most that hand on no more bytes than `room`."""
         height = shape_of(self.last.results[0])[ROWS]
-        fitting = (n for n in range(height // 2, 1, -1) if height % n == 0)
+        fewest = max(2, -(-height // MOST_STRIPS))
+        fitting = (n for n in range(height // 2, fewest - 1, -1) if height % n == 0)
         return next((n for n in fitting if self._bytes(self.last, n) <= room), None)
 
     def _bytes(self, op: GenericOp, rows: int) -> int:
@@ -103,8 +108,8 @@ class Chain:
         return total
 
 
-def chains(block: Block) -> Iterator[Chain]:
-    """The chains of a block that hand on a large value inside."""
+def chains(block: Block, room: int) -> Iterator[Chain]:
+    """The chains of a block that hand on a large value inside, as long as strips fit the room."""
     chain_of: dict[Operation, Chain] = {}
     for op in block.ops:
         if not isinstance(op, GenericOp) or not _by_rows(op):
@@ -118,8 +123,10 @@ def chains(block: Block) -> Iterator[Chain]:
             if chain is None or chain is mine or not view_moves(access, view):
                 continue
             kept = 4 * prod(shape_of(access.value)) >= LARGE
-            if view.is_pointwise or (kept and max(_weights(op), _weights(chain.last)) <= WEIGHTS):
-                mine.computations[:0] = chain.computations
+            longer = Chain([*chain.computations, *mine.computations])
+            light = max(_weights(op), _weights(chain.last)) <= WEIGHTS
+            if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
+                mine.computations = longer.computations
                 chain_of.update(dict.fromkeys(chain.computations, mine))
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)
     found = {chain.last: chain for chain in chain_of.values()}

@@ -83,7 +83,7 @@ def generics(module: ModuleOp) -> list[GenericOp]:
 
 
 def chains_of(module: ModuleOp) -> list[Chain]:
-    return list(chains(network_of(module).body.block))
+    return list(chains(network_of(module).body.block, strips.STRIP))
 
 
 def check(module: ModuleOp, shape: Sequence[int]) -> None:
@@ -161,11 +161,30 @@ def test_strips_take_less_memory(
 
 
 def test_more_threads_take_higher_strips(make_network: MakeNetwork) -> None:
-    """The most rows that hand on no more than there is room for; not less than two."""
-    (chain,) = chains_of(make_network([(16, 224, 224)], bottleneck(3, 1)))
+    """The most rows that hand on no more than there is room for, in strips that are not many."""
+    (chain,) = chains_of(make_network([(24, 112, 112)], bottleneck(3, 1)))
     rows = [chain.strip_rows(strips.STRIP * threads) for threads in (1, 2, 4)]
-    assert rows == [16, 32, 56]
-    assert chain.strip_rows(10_000) is None
+    assert rows == [16, 28, 56]
+    assert chain.strip_rows(300_000) is None
+
+
+def test_a_chain_that_is_too_long_is_cut(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values between two chains are whole: better so than very many strips."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = depthwise(b, relu(b, x))
+        return x
+
+    monkeypatch.setattr(strips, "LARGE", 1)
+    lengths = []
+    for room in (1 << 20, 40_000, 1_000):
+        monkeypatch.setattr(strips, "STRIP", room)
+        found = chains_of(make_network([(16, 32, 32)], write))
+        lengths.append([len(chain.computations) for chain in found])
+    assert lengths == [[6], [3, 3], []]
 
 
 def test_what_stays_whole(make_network: MakeNetwork) -> None:

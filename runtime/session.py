@@ -156,8 +156,8 @@ class Model:
         table = context.table
         for slot, array in arrays:
             table[slot] = array.__array_interface__["data"][0]
-        told = (ctypes.c_int64 * self._counters)(*map(counted.__getitem__, range(self._counters)))
         if self._counters:
+            told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
             table[_FIRST + len(arrays)] = ctypes.addressof(told)
         results = {}
         for slot, binding, dtype in self._results:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.ncnn.choices import choice
+from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.layer import Array, Layer, LayerError, Shape, WeightAttr
@@ -43,8 +45,13 @@ class FoldConstants(LayerPattern):
         shapes = [_maker(op, k).shape for k in range(len(op.operands))]
         try:
             made = op.infer_all(shapes)
+            elements = op.element_types_all(
+                [_maker(op, k).values.data.element_type for k in range(len(op.operands))]
+            )
         except LayerError as error:
             return error.message
+        if set(elements) != {f32}:
+            return f"a constant of {name_of(elements[0])} cannot be written"
         if any(min(shape) <= 0 for shape in made):
             return "only the run knows how many results there are"
         if sum(map(prod, made)) > sum(map(prod, shapes)) + GROWTH:

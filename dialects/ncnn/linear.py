@@ -38,12 +38,6 @@ def inner_product(b: Builder, x: Tensor, w: Tensor, init: Tensor | float) -> Ten
     return b.sum((o,), over=r, of=product(x[r], w[(o, *r)]), init=init)
 
 
-def require_float(op: Layer) -> None:
-    """Raise NotImplementedError where a layer computes with int8 weights and int8 inputs."""
-    if term := getattr(op, "int8_scale_term", 0):
-        raise NotImplementedError(f"int8 arithmetic (int8_scale_term = {term})")
-
-
 def rows_by_matrix(b: Builder, x: Tensor, weight: WeightAttr, bias: WeightAttr | None) -> Tensor:
     """out[r, o] = bias[o] + the sum over k of x[r, k] * w[o, k]: W applied to each row of x."""
     w = b.weight(weight)

@@ -46,6 +46,19 @@ def test_parts_are_constants_each(net: Any, optimized: Any) -> None:
     assert types == ["Input", "MemoryData", "BinaryOp"]
 
 
+def test_a_constant_of_int8_stays_to_be_made(net: Any, optimized: Any) -> None:
+    """A file holds constants of float32 only: what quantizes one stays a layer."""
+    module = net(
+        """
+        MemoryData k 0 1 k 0=3
+        Quantize q 1 1 k q 0=1
+        """,
+        {"k.data": [1, 2, 3], "q.scale_data": [10]},
+    )
+    assert not optimized(module)
+    assert explain(module, "fold_constants") == [("q", "a constant of int8 cannot be written")]
+
+
 def test_a_file_does_not_grow_much(net: Any, optimized: Any) -> None:
     """A small constant repeated many times stays a layer."""
     module = net("""

@@ -45,7 +45,7 @@ LARGE = 3 << 19
 STRIP = 3 << 19
 """Bytes of what one strip hands on, for each thread: they fit a second-level cache."""
 
-MOST_STRIPS = 16
+MOST_STRIPS = 12
 """Strips of a chain: each is compiled and launched by itself, if by shared kernels."""
 
 MOST_SHARES = 4

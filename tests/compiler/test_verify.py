@@ -166,15 +166,16 @@ def test_a_crash_of_ncnn_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_ncnn
 def test_a_crash_costs_one_job_only(tmp_path: Path) -> None:
     """Jobs before and behind the one that ncnn cannot do are answered, each error in its place."""
-    one_operand = tmp_path / "sum.param"
-    one_operand.write_text("7767517\n2 2\nInput x 0 1 data 0=4\nBinaryOp y 1 1 data y 0=0\n")
+    too_long = tmp_path / "part.param"
+    part = "Slice s 1 2 data y z -23300=2,100000000,-233"
+    too_long.write_text(f"7767517\n2 3\nInput x 0 1 data\n{part}\n")
     weights, feeds = DIGITS / "digits.bin", {"data": np.zeros((1, 8, 8), np.float32)}
     good = oracle.Job(DIGITS / "digits.param", weights, feeds, ["prob"])
     refused = oracle.Job(DIGITS / "digits.param", weights, feeds, ["porb"])
-    crashing = oracle.Job(one_operand, weights, feeds)
+    crashing = oracle.Job(too_long, weights, {"data": np.zeros(4, np.float32)}, ["y"])
     first, second, third, fourth = oracle.run_all([good, crashing, refused, good])
-    # Without its second operand ncnn reads what lies there; mostly it crashes.
-    assert isinstance(second, oracle.OracleError)
+    # ncnn reads 400 MB behind four numbers.
+    assert "crashed" in str(second)
     assert "cannot compute blob 'porb'" in str(third)
     assert isinstance(first, dict) and isinstance(fourth, dict)
     assert np.array_equal(first["prob"], fourth["prob"])

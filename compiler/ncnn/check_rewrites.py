@@ -30,14 +30,17 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.trial_inputs import FAILURES, Feeds, cropped, trial_feeds, trial_shapes
+from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, growing_axis
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of, tensor_type
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
 from ncc.dialects.weight import Random
@@ -165,8 +168,11 @@ def _input(name: str, value: SSAValue) -> InputOp:
     shape = shape_of(value)
     if shape is not None:
         shape = tuple(map(_settled, shape))
-    shapes = None if shape is None else [shape]
-    return InputOp.make([], {}, name=name, blobs=[name], shapes=shapes)
+    op = InputOp.make([], {}, name=name, blobs=[name])
+    if shape is not None:
+        kind = tensor_type(element_of(value), shape)
+        Rewriter.replace_value_with_new_type(op.results[0], kind)
+    return op
 
 
 def _settled(extent: int) -> int:
@@ -231,7 +237,8 @@ def _some_runs(
     whole: Mapping[str, Shape] | None,
     only: str | None = None,
 ) -> Iterator[_Run]:
-    for kind, feeds in trial_feeds(shapes, zlib.crc32(pattern.name.encode())):
+    elements = input_types(trial.module)
+    for kind, feeds in trial_feeds(shapes, elements, zlib.crc32(pattern.name.encode())):
         if kind in pattern.differs_on or only not in (None, kind):
             continue
         try:
@@ -292,4 +299,4 @@ def _told(apart: Array, found: Array, wanted: Array) -> str | None:
 @cache
 def kinds() -> tuple[str, ...]:
     """The names of the kinds of values that a pattern may list in `differs_on`."""
-    return tuple(kind for kind, _ in trial_feeds({}, 0) if kind != "random")
+    return tuple(kind for kind, _ in trial_feeds({}, {}, 0) if kind != "random")

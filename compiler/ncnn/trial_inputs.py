@@ -12,11 +12,13 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.dialects.element import dtype_of, is_integer, to_bfloat16
 from ncc.dialects.ncnn.layer import Array, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.ncnn.reshape import ABSENT, ReshapeOp
@@ -91,8 +93,25 @@ def _accepts(module: ModuleOp, shapes: Mapping[str, Shape]) -> bool:
     return True
 
 
-def trial_feeds(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Feeds]]:
+def trial_feeds(
+    shapes: Mapping[str, Shape], elements: Mapping[str, Attribute], seed: int
+) -> Iterator[tuple[str, Feeds]]:
     """Kinds of values by name; the kinds are those of `LayerPattern.differs_on`."""
+    for kind, feeds in _plain_feeds(shapes, seed):
+        yield kind, {name: _as_elements(array, elements[name]) for name, array in feeds.items()}
+
+
+def _as_elements(array: Array, element: Attribute) -> Array:
+    """Float32 as another type; as integers, sixteenths within the limits of int8."""
+    if element == bf16:
+        return to_bfloat16(array)
+    if is_integer(element):
+        array = np.clip(np.nan_to_num(array * np.float32(16)), -127, 127)
+    with np.errstate(over="ignore"):
+        return array.astype(dtype_of(element), copy=False)
+
+
+def _plain_feeds(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Feeds]]:
     generator = np.random.default_rng(seed)
     normal = {n: generator.standard_normal(s, np.float32) for n, s in shapes.items()}
     yield "random", normal

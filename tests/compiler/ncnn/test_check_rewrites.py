@@ -80,6 +80,19 @@ def legal_rewrites(module: ModuleOp) -> list[tuple[LayerPattern, Match]]:
     ]
 
 
+def test_values_of_any_type_are_tried() -> None:
+    """The operand of a Noop before a Dequantize is int32."""
+    module = network(
+        """%r = ncnn.Noop(%x) ->
+        %y = ncnn.Dequantize(%r) {scale_data = #ncnn.weight<[1] random 1 0 1.0 0.0>} ->""",
+        "y",
+    )
+    [(pattern, match)] = legal_rewrites(module)
+    require_equal_results(pattern, match)
+    reason = refuse_changed_results(Wrong(), (layer(module, "Dequantize"),))
+    assert reason is not None
+
+
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.mlir")), ids=lambda path: path.stem)
 def test_canonicalization_is_right(path: Path) -> None:
     """Every truth that is legal in the golden files passes, with shapes and without."""

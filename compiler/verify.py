@@ -140,7 +140,9 @@ def verify(
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
-                asked = _asked(run[blob], wheel[blob]) if blob in wheel and not jumps else None
+                asked = None
+                if blob in wheel and not jumps:
+                    asked = difference_to_wheel(run[blob], wheel[blob])
                 apart = (rows_apart if jumps else difference)(run[blob], value)
                 shape = tuple(run[blob].shape)
                 kind, name = op.type_name, op.layer_name
@@ -237,10 +239,10 @@ def difference(found: Array, wanted: Array) -> float:
     return apart / largest if largest else apart
 
 
-def _asked(found: Array, wheel: Array) -> float:
-    """`difference` to what the wheel gave: it takes all 16 bits for float16."""
-    bits = found.dtype == np.uint16 and wheel.dtype == np.float16
-    return difference(found, wheel.view(np.uint16) if bits else wheel)
+def difference_to_wheel(found: Array, wheel: Array) -> float:
+    """`difference` to what the wheel gave: it takes 16 bits for float16, 32 for float32."""
+    bits = found.dtype in (np.uint16, np.int32) and found.itemsize == wheel.itemsize
+    return difference(found, wheel.view(found.dtype) if bits else wheel)
 
 
 def rows_apart(found: Array, wanted: Array) -> float:

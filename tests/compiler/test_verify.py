@@ -12,7 +12,14 @@ import pytest
 
 from ncc.compiler import oracle, pipeline
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.verify import Report, Row, difference, report_lines, verify
+from ncc.compiler.verify import (
+    Report,
+    Row,
+    difference,
+    difference_to_wheel,
+    report_lines,
+    verify,
+)
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
@@ -28,6 +35,14 @@ def test_the_difference_is_a_part_of_the_largest_value() -> None:
     assert difference(array(1.5, 4), array(1, 4)) == 0.125
     assert difference(array(), array()) == 0
     assert difference(array(0.25), array(0)) == 0.25
+
+
+def test_the_wheel_takes_all_bits_for_those_of_floats() -> None:
+    """It has no integers but those of 8 bits: what is computed tells how to read them."""
+    words, bits = np.array([3, -1], np.int32), np.array([16256, 49024], np.uint16)
+    assert difference_to_wheel(words, words.view(np.float32)) == 0
+    assert difference_to_wheel(bits, bits.view(np.float16)) == 0
+    assert difference_to_wheel(words.astype(np.int8), words.astype(np.float32)) == 0
 
 
 def test_what_is_not_finite_must_be_the_same() -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.test import TestOp
 
 from ncc.compiler.diagnostics import NccError
+from ncc.dialects.element import element_of_dtype, from_bfloat16
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.layer import LAYERS, Array, LayerError, Param, ParamValue, WeightAttr
 
@@ -28,6 +29,7 @@ SMALLEST_MAXIMUM = 1e-2
 
 MOST_ELEMENTS = 6000
 MOST_LAYERS = 25
+MOST_ATTEMPTS = 500
 
 
 class Rejected(Exception):
@@ -100,8 +102,12 @@ class Growth:
             3: (outer, self.number(1, 9), self.number(1, 9)),
             4: (outer, self.number(2, 4), self.number(2, 6), self.number(2, 6)),
         }[rank]
-        [name] = self.add("Input", (), extents(shape), value=self.random(shape))
-        self.feeds[name] = self.values[name]
+        return self.fed(self.random(shape))
+
+    def fed(self, array: Array) -> str:
+        """An input that holds these values."""
+        [name] = self.add("Input", (), extents(array.shape), value=array)
+        self.feeds[name] = array
         return name
 
     def take_back(self, name: str) -> None:
@@ -135,7 +141,9 @@ class Growth:
         arrays = [self.values[blob] for blob in inputs]
         if type == "Pooling" and arrays[0].ndim < 3:
             raise Rejected  # ncnn pools vectors and matrices in blocks of channels, and wrongly
-        sources = TestOp(result_types=[TensorType(f32, array.shape) for array in arrays])
+        elements = [element_of_dtype(array.dtype) for array in arrays]
+        kinds = [TensorType(e, a.shape) for e, a in zip(elements, arrays, strict=True)]
+        sources = TestOp(result_types=kinds)
         names = (name,) if outputs == 1 else tuple(f"{name}_{k}" for k in range(outputs))
         op = cls.make(sources.results, params, name=name, blobs=names)
         stored = b""
@@ -149,6 +157,7 @@ class Growth:
                 stored += bytes(4) * weight.tagged + array.tobytes()
             op.verify()
             if value is None:
+                op.element_types_all(elements)
                 shapes = op.infer_all([array.shape for array in arrays])
                 with np.errstate(all="ignore"):
                     results = op.reference_all(arrays)
@@ -168,17 +177,34 @@ class Growth:
         return self.random(shape) / np.float32(max(1, int(np.prod(shape[1:]))) ** 0.5)
 
     def try_motif(self, motif: Motif, blob: str) -> bool:
-        """Let a motif grow, or nothing of it; whether it did."""
-        before = len(self.lines), dict(self.values)
+        """Let a motif grow, or nothing of it; whether it did.
+
+        Only float32 is left for others to read: few take anything else.
+        """
+        before = len(self.lines), dict(self.values), dict(self.feeds)
         try:
             motif(self, blob)
             if len(self.lines) > MOST_LAYERS:
                 raise Rejected
         except Rejected:
             del self.lines[before[0] :]
-            self.values = before[1]
+            _, self.values, self.feeds = before
             return False
+        plain = {k: array for k, array in self.values.items() if array.dtype == np.float32}
+        self.values = plain
         return True
+
+    def plant(self, motif: Motif, rank: int | None = None) -> None:
+        """Let a motif grow behind any blob, or else behind an input of its own, of this rank."""
+        for blob in self.rng.permutation(list(self.values)) if rank is None else []:
+            if self.try_motif(motif, str(blob)):
+                return
+        for _ in range(MOST_ATTEMPTS):
+            first = self.input(rank or self.pick([1, 2, 3, 3, 3, 3, 4]))
+            if self.try_motif(motif, first):
+                return
+            self.take_back(first)
+        raise AssertionError(f"{motif} does not grow")
 
 
 Motif: TypeAlias = Callable[[Growth, str], str]
@@ -187,6 +213,7 @@ Motif: TypeAlias = Callable[[Growth, str], str]
 def _sane(array: Array) -> bool:
     if not 0 < array.size <= MOST_ELEMENTS:
         return False
+    array = from_bfloat16(array) if array.dtype == np.uint16 else array
     return bool(SMALLEST_MAXIMUM <= np.abs(array).max() <= LARGEST_VALUE)
 
 

@@ -5,8 +5,9 @@
     network.feeds, network.outputs
 
 A network of 3 to 25 layers starts with a layer with weights and one that may vanish in it, so that
-every pair occurs. It grows by motifs: single layers, and the chains that rewrites look for with
-everything that may stand in their way. The same seed gives the same network.
+every pair occurs, and a motif, so that each has its turn. It grows by motifs: single layers, and
+the chains that rewrites look for with everything that may stand in their way. The same seed gives
+the same network.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from ncc.dialects.ncnn.layer import Array
-from tests.networks.random_growth import MOST_LAYERS, Growth, Line
-from tests.networks.random_motifs import MOTIFS
-from tests.networks.random_pairs import PAIRS, planted
+from tests.networks.random_growth import MOST_ATTEMPTS, MOST_LAYERS, Growth, Line
+from tests.networks.random_motifs import MOTIFS, POINTWISE
+from tests.networks.random_pairs import PAIRS, lone, planted
+from tests.networks.random_places import PLACES
+from tests.networks.random_regions import REGIONS
 from tests.networks.random_sequences import SEQUENCES
+from tests.networks.random_types import TYPES
 from tests.networks.random_windows import WINDOWS
 
-KINDS = [*MOTIFS, *SEQUENCES, *WINDOWS]
+KINDS = [*MOTIFS, *SEQUENCES, *WINDOWS, *TYPES, *REGIONS, *PLACES]
+
+TURNS = [*dict.fromkeys(KINDS), *(lone(type, **params) for type, params in POINTWISE)]
+"""What is planted in turn, so that luck leaves nothing out: every motif and every single layer."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,8 @@ def random_network(seed: int) -> RandomNetwork:
     net = Growth(np.random.default_rng([seed, 7767517]))
     wanted = int(net.rng.integers(3, MOST_LAYERS - 4))
     rank, motif = planted(seed)
-    first = net.input(rank)
-    while not net.try_motif(motif, first):
-        net.take_back(first)
-        first = net.input(rank)
+    net.plant(motif, rank)
+    net.plant(TURNS[seed % len(TURNS)])
     for _ in range(int(net.rng.integers(0, 2))):
         net.input(int(net.rng.choice([1, 2, 3, 3, 3, 3, 4])))
     attempts = 0
@@ -75,7 +80,7 @@ def random_network(seed: int) -> RandomNetwork:
         recent = [b for line in net.lines[-2:] for b in line.outputs if b in net.values]
         blobs = unused or (recent if net.chance(0.75) else list(net.values))
         net.try_motif(net.pick(KINDS), net.pick(blobs))
-        if attempts > 500:
+        if attempts > MOST_ATTEMPTS:
             raise AssertionError(f"network {seed} does not grow")
     # At first no Split with a part that nobody reads stands in the way of a pair.
     split = net.chance(0.5) and seed >= PAIRS

@@ -43,7 +43,9 @@ def _with_constant(op_type: int) -> Motif:
     return layer
 
 
-def _layer(type: str, **params: ParamValue) -> Motif:
+def lone(type: str, **params: ParamValue) -> Motif:
+    """A layer by itself."""
+
     def layer(net: Growth, x: str) -> str:
         return net.one(type, x, **params)
 
@@ -66,10 +68,10 @@ TAILS: list[Motif] = [
     _per_channel("Bias", "bias_data_size"),
     _with_constant(2),
     _with_constant(0),
-    _layer("Dropout", scale=0.5),
-    _layer("Power", scale=0.5, shift=0.25),
-    _layer("ReLU"),
-    _layer("Clip", min=-0.5, max=0.75),
+    lone("Dropout", scale=0.5),
+    lone("Power", scale=0.5, shift=0.25),
+    lone("ReLU"),
+    lone("Clip", min=-0.5, max=0.75),
 ]
 
 

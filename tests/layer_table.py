@@ -1,7 +1,7 @@
 """A table of all layer types: how the recordings of each fared.
 
-    pytest --layer-table docs/layers.md             runs every recording, and writes the table anew
-    pytest --layer-table docs/layers.md -k Gemm     brings one row up to date
+    pytest --layer-table=docs/layers.md             runs every recording, and writes the table anew
+    pytest --layer-table=docs/layers.md -k Gemm     brings one row up to date
 
 A recording passed, is marked with the reason why nothing is compared, or failed.
 """
@@ -25,7 +25,7 @@ COLUMNS = ("reference", "-O0", "-O2")
 
 _HEAD = f"""# Layers
 
-Made by `pytest --layer-table docs/layers.md`. Each recording of ncnn's own tests (../shared/cases)
+Made by `pytest --layer-table=docs/layers.md`. Each recording of ncnn's own tests (../shared/cases)
 is computed by the numpy reference, and by code compiled at -O0 and -O2 from files that the writer
 made of it. Numbers are recordings that gave ncnn's values within ncnn's own tolerance; those that
 were not compared are counted by reason.

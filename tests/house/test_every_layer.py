@@ -60,5 +60,5 @@ def test_it_has_a_test(name: str, layer: type[Layer]) -> None:
 def test_its_recordings_are_computed(name: str, layer: type[Layer], root: Path) -> None:
     """The table of layers was made since it is there, and nothing had failed."""
     rows = re.findall(rf"^\| {name} \|.*$", (root / "docs" / "layers.md").read_text(), re.M)
-    assert len(rows) == 1, f"run pytest --layer-table docs/layers.md -k {name}"
+    assert len(rows) == 1, f"run pytest --layer-table=docs/layers.md -k {name}"
     assert "failed" not in rows[0]

@@ -59,7 +59,6 @@ LOADED_BY_NCNN = {
     "not_text",  # a name is any bytes
     "pixelshuffle_indivisible",  # fails when run
     "read_before_made",  # as the cycle
-    "reduction_axis_beyond_the_rank",  # nothing is reduced
     "reshape_to_another_size",  # has the extents, without the values
     "reshape_two_unknowns",  # extents of -32 and -1
     "shufflechannel_indivisible",  # fails when run

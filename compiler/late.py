@@ -138,7 +138,8 @@ class LateModel(Model):
         self.compiled(input_shapes).save(path)
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        arrays = {binding.name: _fed(feeds, binding) for binding in self._open}
+        asked = [b for b in self._open if b.name in feeds or not b.grows]
+        arrays = {binding.name: _fed(feeds, binding) for binding in asked}
         return self._model({name: array.shape for name, array in arrays.items()})._run(arrays)
 
     def _model(self, shapes: Shapes) -> Model:

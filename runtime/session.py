@@ -268,11 +268,13 @@ def _checked(
 ) -> Array:
     """The array for an input, contiguous, or the InputError that says what is wrong with it.
 
-    What an input that grows has grown by goes into `counted`; another one may have told before.
+    What an input that grows has grown by goes into `counted`; another one may have told before. A
+    cache that is not fed is empty.
     """
-    if binding.name not in feeds:
+    starts_empty = binding.axis >= 0 and binding.shape[binding.axis] == 0
+    if binding.name not in feeds and not starts_empty:
         raise misfit(binding, None)
-    array = as_array(feeds[binding.name], binding)
+    array = as_array(feeds.get(binding.name, np.empty(0, dtype)), binding)
     shape = binding.shape
     if binding.axis >= 0:
         # An array without elements is an empty cache, whatever its shape.

@@ -45,8 +45,7 @@ class Decoder:
         vocabulary = extent(projection.read_text(), "Gemm", id=8)
         generator = np.random.default_rng(3)
         self.embedding = generator.standard_normal((vocabulary, self.hidden), np.float32)
-        names = [binding.name for binding in self.model.inputs]
-        self.caches = {name: np.zeros(0, np.float32) for name in names if name.startswith("cache")}
+        self.caches: dict[str, NDArray[Any]] = {}  # what is not fed is empty
         self.past = 0
 
     def next(self, tokens: list[int]) -> int:
@@ -62,7 +61,11 @@ class Decoder:
             "in3": sines,
         }
         results = self.model.run({**feeds, **self.caches})
-        self.caches = {name: results[f"out_{name}"] for name in self.caches}
+        self.caches = {
+            name.removeprefix("out_"): rows
+            for name, rows in results.items()
+            if name.startswith("out_cache")
+        }
         self.past += count
         return int(np.argmax(self.project(results["out0"][-1:])))
 

@@ -217,6 +217,20 @@ def test_caches_that_do_not_fit_are_refused() -> None:
         step.run({**feeds, "in1": np.zeros((1, 0), np.float32)})
 
 
+def test_a_cache_that_is_not_fed_is_empty() -> None:
+    """As in ncnn, for a prompt; behind it the mask tells of what was forgotten."""
+    decoder = opened(SMALL)
+    prompt, late = compiled(decoder, PROMPT), ncc.compile(SMALL, random_weights=SEED)
+    feeds = decoder.feeds(0, PROMPT)
+    expected = prompt.run({**feeds, **empty(prompt)})
+    for model in (prompt, late):
+        found = model.run(feeds)
+        assert all(np.array_equal(found[name], array) for name, array in expected.items())
+    for model in (compiled(decoder, 1), late):
+        with pytest.raises(ncc.InputError, match="does not fit those before it"):
+            model.run(decoder.feeds(PROMPT, PROMPT + 1))
+
+
 def test_every_blob_is_verified() -> None:
     """Against the references and ncnn, which lays out the keys that it keeps in its own way."""
     decoder = opened(SMALL)

@@ -266,9 +266,10 @@ def test_two_blocks_of_a_large_decoder(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-def test_a_whole_large_decoder(tmp_path: Path) -> None:
-    """All 24 blocks of qwen2.5_0.5b, 1.4 GB of weights."""
-    path = LARGE / "qwen2.5_0.5b_decoder.ncnn.param"
+@pytest.mark.parametrize("name", NAMES)
+def test_a_whole_large_decoder(name: str, tmp_path: Path) -> None:
+    """All of its blocks: 1.4 to 8 GB of weights."""
+    path = LARGE / f"{name}_decoder.ncnn.param"
     if not path.is_file():
         pytest.skip("there is no ../shared/models beside the checkout")
     check_against_ncnn(opened(path), tmp_path)

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects import math as math_dialect
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.axes import along_axis, resolve_axis
+from ncc.dialects.ncnn.axes import along_axis, only_axis
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -333,7 +333,7 @@ class GLUOp(Layer):
 
     def along(self, rank: int) -> int:
         """The axis, whatever is said of a vector."""
-        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+        return only_axis(self.axis, rank)
 
     def infer(self, x: Shape) -> Shape:
         axis = self.along(len(x))

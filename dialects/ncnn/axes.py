@@ -17,6 +17,11 @@ def resolve_axis(axis: int, rank: int, param: str | None = "axis") -> int:
     return axis % rank
 
 
+def only_axis(axis: int, rank: int) -> int:
+    """The axis that a param means where a vector has only one, whatever is said of it."""
+    return 0 if rank == 1 else resolve_axis(axis, rank)
+
+
 def resolve_axes(axes: Sequence[int], rank: int, param: str | None = "axes") -> tuple[int, ...]:
     """Each axis of a list resolved, in the list's order; an axis may not stand there twice."""
     resolved = tuple(resolve_axis(axis, rank, param) for axis in axes)

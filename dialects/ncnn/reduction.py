@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Indices
-from ncc.dialects.ncnn.axes import resolve_axis
+from ncc.dialects.ncnn.axes import only_axis
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -181,7 +181,7 @@ class SoftmaxOp(Layer):
 
     def along(self, rank: int) -> int:
         """The axis; a vector has only one."""
-        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+        return only_axis(self.axis, rank)
 
     def infer(self, x: Shape) -> Shape:
         self.along(len(x))

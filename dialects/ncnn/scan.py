@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from ncc.dialects.imperative import Code
-from ncc.dialects.ncnn.axes import resolve_axis
+from ncc.dialects.ncnn.axes import only_axis
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
 
 ROWS = 8
@@ -26,7 +26,7 @@ class CumulativeSumOp(Layer):
 
     def along(self, rank: int) -> int:
         """The axis, whatever is said of a vector."""
-        return 0 if rank == 1 else resolve_axis(self.axis, rank)
+        return only_axis(self.axis, rank)
 
     def infer(self, x: Shape) -> Shape:
         self.along(len(x))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncc.dialects.ncnn.axes import along_axis, extents, resolve_axes, resolve_axis
+from ncc.dialects.ncnn.axes import along_axis, extents, only_axis, resolve_axes, resolve_axis
 from ncc.dialects.ncnn.layer import LayerError
 
 
@@ -20,6 +20,14 @@ def test_axis_out_of_range(axis: int) -> None:
     with pytest.raises(LayerError, match=f"axis {axis} is out of range for a blob of rank 3") as e:
         resolve_axis(axis, 3, "dim")
     assert e.value.param == "dim"
+
+
+def test_the_only_axis() -> None:
+    """A vector has one, whatever is said; a blob of more axes is asked for the one that is."""
+    assert [only_axis(axis, 1) for axis in (0, 1, -7)] == [0, 0, 0]
+    assert only_axis(-1, 3) == 2
+    with pytest.raises(LayerError, match="out of range"):
+        only_axis(3, 3)
 
 
 def test_an_axis_twice() -> None:

@@ -15,7 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, WeightAttr
+from ncc.dialects.ncnn.layer import (
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    WeightAttr,
+    integer,
+)
 
 BITS = (4, 6, 8)
 BLOCKS = (32, 64, 128)
@@ -60,6 +69,22 @@ class BlockQuantization:
         if packed is None or scales is None:
             raise LayerError("a quantized weight without its bytes or its scales")
         return WeightAttr(packed.data.dequantized(scales.data, self.bits, self.block, columns))
+
+
+class Quantizable(Layer):
+    """A layer whose weights may be in blocks, or which multiplies int8 by int8."""
+
+    quantize_term = integer(18)
+
+    @property
+    def blocks(self) -> BlockQuantization | None:
+        """How weights are packed; None where they are not."""
+        return BlockQuantization.of(self.quantize_term)
+
+    @property
+    def is_int8(self) -> bool:
+        """Whether weights are int8, and everything is multiplied as int8."""
+        return self.quantize_term != 0 and self.blocks is None
 
 
 def check_quantize_term(term: int) -> None:

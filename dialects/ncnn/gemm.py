@@ -14,6 +14,7 @@ from ncc.dialects.comprehension import Index
 from ncc.dialects.ncnn.block_quantization import (
     BLOCKS,
     BlockQuantization,
+    Quantizable,
     check_quantize_term,
     scale_columns,
     scale_columns_array,
@@ -27,7 +28,6 @@ from ncc.dialects.ncnn.int8_product import (
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
     Shape,
     Tensor,
@@ -57,7 +57,7 @@ class Sizes:
 
 
 @layer("Gemm", inputs=(0, 3))
-class GemmOp(Layer):
+class GemmOp(Quantizable):
     """alpha * (A B + beta * C), each of A, B, C an input or a constant, A and B transposed or not.
 
     A is (M, K), or (K, M) with transA; B is (K, N), or (N, K) with transB; (M, 1, K) does as well.
@@ -83,7 +83,6 @@ class GemmOp(Layer):
     output_elempack = integer(12)
     output_elemtype = integer(13)
     output_transpose = integer(14)
-    quantize_term = integer(18)
     constant_TILE_M = integer(20)
     constant_TILE_N = integer(21)
     constant_TILE_K = integer(22)
@@ -140,16 +139,6 @@ class GemmOp(Layer):
         shapes: tuple[Shape, ...] = ((1,), (m,), (m, 1), (m, n), (n,))
         kind = self.constant_broadcast_type_C
         return None if kind == NO_C else shapes[kind]
-
-    @property
-    def blocks(self) -> BlockQuantization | None:
-        """How B is quantized; None where it is not."""
-        return BlockQuantization.of(self.quantize_term)
-
-    @property
-    def is_int8(self) -> bool:
-        """Whether both factors are quantized."""
-        return self.quantize_term != 0 and self.blocks is None
 
     @property
     def constant_a(self) -> WeightAttr | None:

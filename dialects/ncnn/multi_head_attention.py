@@ -21,7 +21,7 @@ from ncc.dialects.ncnn.attention import (
     check_mask,
 )
 from ncc.dialects.ncnn.block_quantization import (
-    BlockQuantization,
+    Quantizable,
     check_quantize_term,
     scale_columns,
     scale_columns_array,
@@ -111,7 +111,7 @@ def _vector(
 
 
 @layer("MultiHeadAttention", inputs=(1, 6), outputs=(1, 3))
-class MultiHeadAttentionOp(Attention):
+class MultiHeadAttentionOp(Quantizable, Attention):
     """out(concat over heads of softmax(scale * Q K^T + mask) V), Q, K and V affine in the inputs.
 
     Inputs are (rows, features): q is k is v; or q, and k is v; or q, k and v. With attn_mask a mask
@@ -129,7 +129,6 @@ class MultiHeadAttentionOp(Attention):
     kdim = integer(3, "embed_dim")
     vdim = integer(4, "embed_dim")
     scale = real(6, "usual_scale")
-    quantize_term = integer(18)
 
     q_weight_data = _matrix("embed_dim", "qdim")
     q_weight_data_packed = _packed("embed_dim", "qdim")
@@ -165,16 +164,6 @@ class MultiHeadAttentionOp(Attention):
     def qdim(self) -> int:
         """The features of the query and of the result."""
         return self.weight_data_size // self.embed_dim
-
-    @property
-    def blocks(self) -> BlockQuantization | None:
-        """How the matrices are packed; None where they are not."""
-        return BlockQuantization.of(self.quantize_term)
-
-    @property
-    def is_int8(self) -> bool:
-        """Whether the matrices are int8, and everything is multiplied as int8."""
-        return self.quantize_term != 0 and self.blocks is None
 
     def element_types(self, *operands: Attribute) -> Attribute:
         held = (

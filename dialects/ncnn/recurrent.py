@@ -305,16 +305,6 @@ class GRUOp(Recurrent):
     BIASES: ClassVar[int] = 4
 
     @property
-    def input_weight(self) -> WeightAttr:
-        """W, of both directions: float32 or int8."""
-        return held(self.weight_xc_data or self.weight_xc_data_int8, "weight_xc_data")
-
-    @property
-    def recurrent_weight(self) -> WeightAttr:
-        """U, (directions, gates, num_output): float32 or int8."""
-        return held(self.weight_hc_data or self.weight_hc_data_int8, "weight_hc_data")
-
-    @property
     def biases(self) -> tuple[Array, Array]:
         bias = held(self.bias_c_data, "bias_c_data").array()
         recurrent = np.zeros_like(bias[:, :3])

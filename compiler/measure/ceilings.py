@@ -30,6 +30,7 @@ from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.memory import Memory
 from ncc.runtime.session import Model
 
 BLOCKS = (16 << 10, 256 << 10, 768 << 10, 8 << 20, 64 << 20)
@@ -91,7 +92,10 @@ class _Kernel:
 
     def __init__(self, artifact: Artifact, data: NDArray[np.float32], work: int) -> None:
         self.model = Model(artifact, artifact.threads)
-        self.feeds = {artifact.inputs[0].name: data}
+        # No vector straddles two lines of a cache.
+        aligned = np.frombuffer(Memory(data.nbytes).bytes, np.float32, data.size)
+        aligned[:] = data
+        self.feeds = {artifact.inputs[0].name: aligned}
         self.work = work
         self.rate()  # the first one pays for pages and threads
 

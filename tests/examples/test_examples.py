@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import re
 import shutil
@@ -9,9 +11,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+from ncc.compiler.measure import ceilings
+from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.read.network import read
+from ncc.dialects.ncnn.network import Network
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -63,6 +71,43 @@ def test_a_decoder_generates(tmp_path: Path) -> None:
 def test_the_digits_files_are_small() -> None:
     """The committed network and its data together stay under 1 MB."""
     assert sum(file.stat().st_size for file in (EXAMPLES / "digits").iterdir()) < 1_000_000
+
+
+def test_kernels_are_measured_and_held_to_an_earlier_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One family, one round: its shares in JSON, and a failure where it once was much faster."""
+    monkeypatch.setattr(ceilings, "READ_BYTES", 64 << 10)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    kernels: Any = importlib.import_module("kernels")
+    before = tmp_path / "before.json"
+    arguments = ["kernels.py", "GELU", "--rounds", "1", "--threads", "2"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--json"])
+    assert kernels.main() == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["name"].startswith("GELU") and found["bound"] in ("compute", "memory")
+    assert 0 < found["of_peak"] <= found["of_bound"] and 0 < found["of_bandwidth"]
+    before.write_text(json.dumps([found | {"turns": found["turns"] / 1000}]))
+    monkeypatch.setattr(sys, "argv", [*arguments, "--against", str(before)])
+    assert kernels.main() == 1
+    printed = capsys.readouterr()
+    assert "slower than before: GELU" in printed.err and "against before" in printed.out
+
+
+def test_all_kernels_that_are_measured_are_networks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their shapes fit; their names differ, since results are compared by name."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    kernels: Any = importlib.import_module("kernels")
+    cases = kernels.cases()
+    assert len({case.name for case in cases}) == len(cases) > 30
+    for case in cases:
+        path = tmp_path / "kernel.param"
+        path.write_text(case.text())
+        module = read(path, random_weights=1).module
+        infer_shapes(module)
+        assert list(Network.of(module).outputs) == ["out"]
 
 
 SNAKE = EXAMPLES / "snake"

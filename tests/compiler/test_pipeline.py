@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +18,7 @@ from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import STAMPS, compile_with, stages
 from ncc.dialects.weight import Array
+from ncc.runtime import cpu
 from ncc.runtime.session import Model
 
 SMALL = """7767517
@@ -66,12 +69,30 @@ def test_saved_and_loaded(small: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_threads_change_no_bit(small: Path, level: int) -> None:
-    """Two threads and more give the bits of one, run after run."""
+    """Two threads and more give the bits of one, run after run; also without a core for each."""
     one = compiled(small, opt_level=level).run({"data": image()})
-    for threads in (2, 3):
-        model = compiled(small, opt_level=level, num_threads=threads)
+    for threads in (2, 3, 16):
+        model = Model(compiled(small, opt_level=level, num_threads=threads).artifact, threads)
         for _ in range(20):
             assert same_bits(model.run({"data": image()}), one)
+
+
+def test_busy_neighbours_change_no_bit(small: Path) -> None:
+    """Every core has somebody else's work to do, and all runs end, on as many threads as cores or
+    more."""
+    one = compiled(small).run({"data": image()})
+    artifact = compiled(small, num_threads=16).artifact
+    forever = [sys.executable, "-c", "while True: pass"]
+    neighbours = [subprocess.Popen(forever) for _ in range(cpu.cores())]
+    try:
+        for threads in (2, 16):
+            model = Model(artifact, threads)
+            for _ in range(5):
+                assert same_bits(model.run({"data": image()}), one)
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
 
 
 def test_concurrent_calls(small: Path) -> None:

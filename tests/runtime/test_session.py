@@ -264,6 +264,22 @@ def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> Non
             Model(reverse, count)
 
 
+def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact) -> None:
+    """On one core one thread is the default, and more that are asked for share it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        assert Model(reverse).num_threads == 1
+        with Model(reverse, 4) as model:
+            for _ in range(5):
+                np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+            workers = [thread.native_id for thread in ncc_threads()]
+            assert len(workers) == 3
+            assert all(os.sched_getaffinity(worker or 0) == {max(before)} for worker in workers)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def test_a_cpu_that_lacks_a_feature_is_refused(reverse: Artifact) -> None:
     """Before any of the code is loaded."""
     with pytest.raises(ArtifactError, match="lacks avx99; recompile it with --target="):

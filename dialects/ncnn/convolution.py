@@ -12,6 +12,7 @@ A class names its axes and declares its params; everything else holds for any nu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -194,6 +195,13 @@ class ConvolutionDepthWiseOp(Grouped, PlaneConvolution):
     @property
     def weight_scales(self) -> int:
         return self.group if self.int8_scale_term in (1, 101) else 1
+
+    @property
+    def int8(self) -> Int8 | None:
+        int8 = super().int8
+        if int8 is None or self.group % 8 or not self.channels.depthwise:
+            return int8
+        return replace(int8, estimated=True)
 
 
 class DeconvolutionLayer(Filtering):

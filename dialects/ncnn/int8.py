@@ -4,6 +4,9 @@
     y[o] = act(sum over k of q(x[k], s_x) * q(w[o, k], s_w[o]) * factor[o] + b[o])
     factor[o] = 1 / (s_x * s_w[o]), or 0 where s_w[o] is 0
 
+ncnn's release only estimates the factors of depthwise convolutions of a multiple of 8 channels; so
+do we, since what it rounds to int8 would differ.
+
 `int8_scale_term` 0 stands for plain float32 arithmetic; above 100 the result is q(y, s_y). Weights
 may be stored as int8 or as float32, and an input may be int8 already.
 """
@@ -19,6 +22,7 @@ from xdsl.ir import Attribute
 from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, WeightAttr
+from ncc.dialects.ncnn.reciprocal import estimated_reciprocal
 from ncc.dialects.scalar import Scalar, convert, saturated_int8
 
 LAST_FLOAT_TERM = 100
@@ -45,7 +49,7 @@ class Int8:
     """The numbers of one layer that computes in int8, and what is done with them.
 
     weight_scales: one for all outputs, or one for each of so many equal runs of them. output_scale:
-    None for a float32 result.
+    None for a float32 result. estimated: whether the factors are estimates.
     """
 
     stored: WeightAttr
@@ -54,6 +58,7 @@ class Int8:
     input_scale: WeightAttr
     output_scale: WeightAttr | None
     outputs: int
+    estimated: bool = False
 
     @property
     def weight(self) -> WeightAttr:
@@ -68,8 +73,9 @@ class Int8:
     def factors(self) -> Array:
         """What one unit of each output's sum stands for."""
         scales = self.weight_scales.array()
+        units = self.input_scale.array()[0] * scales
         with np.errstate(divide="ignore"):
-            factors = np.float32(1) / (self.input_scale.array()[0] * scales)
+            factors = estimated_reciprocal(units) if self.estimated else np.float32(1) / units
         factors = np.where(scales == 0, np.float32(0), factors)
         return np.repeat(factors, self.outputs // len(factors))
 

@@ -29,6 +29,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.ncnn.reciprocal import refined_reciprocal
 from ncc.dialects.ncnn.window import check_positive
 
 CORNERS = 4
@@ -151,12 +152,14 @@ class ROIPoolingOp(CellPooling):
     """The largest cell of each bin of a region whose corners are rounded to cells.
 
     The region has at least one cell, and its last one counts. NaN is the result only where the
-    first cell is NaN.
+    first cell is NaN. The size of a bin is a product with the reciprocal that ncnn's release takes:
+    below the quotient, so that most bins that begin where cells meet begin one cell before, and
+    those that end there do not end behind.
     """
 
     def bins(self, low: np.float32, high: np.float32, pooled: int, extent: int) -> Array:
         first, last = (_rounded(corner * np.float32(self.spatial_scale)) for corner in (low, high))
-        size = np.maximum(last - first + 1, np.float32(1)) / np.float32(pooled)
+        size = np.maximum(last - first + 1, np.float32(1)) * _reciprocal(pooled)
         edges = np.arange(pooled + 1, dtype=np.float32) * size
         bounds = [first + np.floor(edges[:-1]), first + np.ceil(edges[1:])]
         return _cells(bounds, extent)
@@ -165,7 +168,7 @@ class ROIPoolingOp(CellPooling):
         self, code: Code, low: Value, high: Value, bin: Value, pooled: int, extent: int
     ) -> Span:
         first, last = (code.round(corner * self.spatial_scale) for corner in (low, high))
-        size = code.maximum(last - first + 1.0, 1.0) / float(pooled)
+        size = code.maximum(last - first + 1.0, 1.0) * float(_reciprocal(pooled))
         start = first + code.floor(code.to_float(bin) * size)
         end = first + code.ceil(code.to_float(bin + 1) * size)
         return code.to_index(start, extent), code.to_index(end, extent)
@@ -246,6 +249,11 @@ class PSROIPoolingOp(CellPooling):
             total.value = total.value + x[source, y, z]
         cells = (rows[1] - rows[0]) * (columns[1] - columns[0])
         code.results[0][channel, i, j] = total.value / code.to_float(cells)
+
+
+def _reciprocal(pooled: int) -> np.float32:
+    """What ROIPooling multiplies by where it shares a region out."""
+    return np.float32(refined_reciprocal(np.float32(pooled)))
 
 
 def _cells(bounds: list[Array], extent: int) -> Array:

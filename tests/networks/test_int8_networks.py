@@ -10,8 +10,9 @@ import pytest
 import ncc
 from ncc.compiler.verify import difference, report_lines, verify
 
-# Of the largest value of an output. Sums of int8 are exact, but where the wheel divides by an
-# approximate reciprocal a value may be rounded to the number beside it, and what follows moves.
+# Of the largest value of an output. Sums of int8 are exact, but where the wheel multiplies by what
+# its CPU takes for a reciprocal, and another CPU takes another, a value may be rounded to the
+# number beside it, and what follows moves.
 TOLERANCE = 0.1
 MEAN_TOLERANCE = 0.02
 

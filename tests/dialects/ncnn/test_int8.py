@@ -131,3 +131,16 @@ def test_int8_weights_without_scales_are_refused() -> None:
     op = convolution({**CONV, "int8_scale_term": 0}, np.array([1, 2], np.int8))
     with pytest.raises(LayerError, match="there are no scales"):
         op.element_types_all([f32])
+
+
+@pytest.mark.parametrize(("group", "unit"), [(7, 1 / 8), (8, (1 - 2.0**-12) / 8)])
+def test_depthwise_sums_in_eights_are_scaled_by_estimates(
+    group: int, unit: float, check_layer: Check
+) -> None:
+    """The unit of a sum is 1 / (2 * 4), or what ncnn's release takes for it."""
+    params = {"num_output": group, "group": group, "kernel_w": 1, "weight_data_size": group}
+    params["int8_scale_term"] = 1
+    x = np.full((group, 1, 1), 100, np.int8)
+    weights = [np.full(group, 100, np.int8), np.full(group, 2, np.float32), floats(4)]
+    expected = np.full((group, 1, 1), 10000 * np.float32(unit), np.float32)
+    check_layer("ConvolutionDepthWise", params, [x], weights, expected=[expected], eps=1e-7)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -23,18 +23,21 @@ Judged = Mapping[str, str]
 
 COLUMNS = ("reference", "-O0", "-O2")
 
+MARKS = "marks"
+"""In place of a column: by the id of a recording, what else than its values is expected, and why."""
+
 _HEAD = f"""# Layers
 
 Made by `pytest --layer-table=docs/layers.md`. Each recording of ncnn's own tests (../shared/cases)
 is computed by the numpy reference, and by code compiled at -O0 and -O2 from files that the writer
 made of it. Numbers are recordings that gave ncnn's values within ncnn's own tolerance; those that
-were not compared are counted by reason.
+were not compared, and those of which the release makes something else, are counted by reason.
 
-| layer | recorded | {" | ".join(COLUMNS)} | not compared |
-|---|---|---|---|---|---|
+| layer | recorded | {" | ".join(COLUMNS)} | not compared | as the release |
+|---|---|---|---|---|---|---|
 """
 
-_ROW = re.compile(r"\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.*?) ?\|")
+_ROW = re.compile(r"\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.*?) ?\| (.*?) ?\|")
 
 
 @dataclass
@@ -51,12 +54,12 @@ class LayerTable:
         """The table in markdown, sums last; what was not judged is as it was `before`."""
         rows = {row[1]: row.group() for row in _ROW.finditer(before)}
         for type, columns in self.judged.items():
-            if columns.keys() >= {*COLUMNS}:
+            if columns.keys() >= {*COLUMNS, MARKS}:
                 rows[type] = _row(type, columns)
         counts = [_ROW.fullmatch(row) for row in rows.values()]
         sums = [sum(int(row[k]) for row in counts if row is not None) for k in range(2, 6)]
         lines = [rows[type] for type in sorted(rows)]
-        lines.append(f"| {len(rows)} types | {' | '.join(map(str, sums))} | |")
+        lines.append(f"| {len(rows)} types | {' | '.join(map(str, sums))} | | |")
         return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -64,10 +67,15 @@ def _row(type: str, columns: Mapping[str, Judged]) -> str:
     """One line: how many were recorded, how many passed each way, and what the others say."""
     recorded = max(map(len, columns.values()))
     passed = [sum(why == PASSED for why in columns[key].values()) for key in COLUMNS]
-    found = {(id, why) for judged in columns.values() for id, why in judged.items() if why}
-    reasons = Counter(why for _, why in found)
-    told = "; ".join(f"{count}: {why}" for why, count in sorted(reasons.items()))
-    return f"| {' | '.join(map(str, [type, recorded, *passed, told]))} |"
+    left = {(id, why) for key in COLUMNS for id, why in columns[key].items()}
+    told = [_counted(why for _, why in left), _counted(columns[MARKS].values())]
+    return f"| {' | '.join(map(str, [type, recorded, *passed, *told]))} |"
+
+
+def _counted(reasons: Iterable[str]) -> str:
+    """How often each reason is given; what passed has none."""
+    counts = Counter(why for why in reasons if why != PASSED)
+    return "; ".join(f"{count}: {why}" for why, count in sorted(counts.items()))
 
 
 TABLE = pytest.StashKey[LayerTable]()

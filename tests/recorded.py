@@ -23,9 +23,11 @@ CASES = Path(__file__).parents[2] / "shared" / "cases"
 
 INT8_TAG = (0x000D4B38).to_bytes(4, "little")
 
-# Where the release computes other values than the recording, and so do we: Interp was mended since,
-# and ROIPooling shares regions out by an approximate reciprocal.
-_SUPERSEDED = ("Interp", "ROIPooling")
+_SUPERSEDED = {
+    "Interp": "sizes are those of the release, which was mended since",
+    "ROIPooling": "bins are those of the release, which multiplies by an approximate reciprocal",
+}
+"""Types whose values are the release's where these are not the recorded ones, and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +84,20 @@ class Case:
     @property
     def expected(self) -> list[Array]:
         """What to compute: what was recorded, or the wheel's results where they supersede it."""
-        if "wheel" not in self.tags or self.type not in _SUPERSEDED:
-            return self.outputs
-        return _results_of_wheel(self.type)[self.id]
+        return _results_of_wheel(self.type)[self.id] if self._superseded else self.outputs
+
+    @property
+    def mark(self) -> str:
+        """Why what is expected is not what was recorded, if so."""
+        if self._superseded:
+            return _SUPERSEDED[self.type]
+        if self._caches:
+            return "caches are laid out as by the release: (heads, rows, features)"
+        return "elements are not packed" if "elempack" in self.tags else ""
+
+    @property
+    def _superseded(self) -> bool:
+        return "wheel" in self.tags and self.type in _SUPERSEDED
 
     @property
     def _caches(self) -> bool:

@@ -22,7 +22,7 @@ from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.weight import Array
 from ncc.runtime import cpu
-from tests.layer_table import PASSED, TABLE, Judged
+from tests.layer_table import MARKS, PASSED, TABLE, Judged
 from tests.recorded import Batch, Case
 
 TYPES = sorted(LAYERS) if NCNN.name else []
@@ -166,6 +166,8 @@ def test_all_references(
     """Every recording by the reference; those that are not compiled, too, where it can."""
     judged = {case.id: _by_reference(case, check_layer) for case in recorded_cases(type)}
     request.config.stash[TABLE].add(type, "reference", judged)
+    marks = {case.id: case.mark for case in recorded_cases(type)}
+    request.config.stash[TABLE].add(type, MARKS, marks)
     assert not failed(judged)
 
 

@@ -24,7 +24,7 @@ Judged = Mapping[str, str]
 COLUMNS = ("reference", "-O0", "-O2")
 
 MARKS = "marks"
-"""In place of a column: by the id of a recording, what else than its values is expected, and why."""
+"""In place of a column: why something else than its values is expected of a recording."""
 
 _HEAD = f"""# Layers
 

@@ -1,4 +1,4 @@
-"""What the compiler compiles for: the vector units and registers of a family of CPUs."""
+"""What the compiler compiles for: vector units and registers, and what a core's cycles buy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,39 @@ from dataclasses import dataclass, replace
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.runtime import cpu
+
+
+@dataclass(frozen=True)
+class Core:
+    """What choices weigh: cycles of one core of a CPU, in sustained work.
+
+    A line is 64 bytes, and its cycles are those in which it arrives beside others on their way.
+    """
+
+    multiply_adds: int
+    """Vectors, as wide as the target's, that are multiplied and added in a cycle."""
+    l1_bytes: int
+    l2_bytes: int
+    l2_line: float
+    """Cycles of a line from L2."""
+    l3_line: float
+    """Cycles of a line from behind L2."""
+    memory_line: float
+    """Cycles of a line from behind all caches."""
+
+    @staticmethod
+    def here(wide: bool) -> Core:
+        """The core at hand, for targets with 512-bit vectors or narrower ones."""
+        likeness = TWO_UNITS if not wide or cpu.wide_multiply_adders() == 2 else ONE_UNIT
+        return replace(likeness, l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+
+
+ONE_UNIT = Core(1, 32 << 10, 1 << 20, l2_line=3.0, l3_line=5.0, memory_line=10.0)
+"""As measured on a Zen 4, whose two units for 256 bits do a vector of 512 together."""
+
+TWO_UNITS = Core(2, 48 << 10, 2 << 20, l2_line=2.5, l3_line=7.5, memory_line=13.0)
+"""As measured on an Emerald Rapids. What is not known is taken for one of these: a tile that
+suits two units suits one, not the other way round."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +62,8 @@ class Target:
     """What LLVM may use beyond those of `cpu`, in its names."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
+    core: Core = TWO_UNITS
+    """The core that choices are made for; "host" looks at the one at hand."""
 
     @staticmethod
     def of(name: str) -> Target:
@@ -38,7 +73,8 @@ class Target:
         """
         if name == "host":
             here = cpu.features()
-            return next(target for target in TARGETS if target.features <= here)
+            widest = next(target for target in TARGETS if target.features <= here)
+            return replace(widest, core=Core.here(wide=widest.lanes == AVX512.lanes))
         for target in TARGETS:
             if target.name == name:
                 return target

@@ -77,7 +77,16 @@ TARGETS: Mapping[str, frozenset[str]] = {
     "baseline": _BASELINE,
 }
 
+L1_DEFAULT = 32 << 10
 L2_DEFAULT = 1 << 20
+
+_INSTRUCTIONS = 2
+"""The type of a cache that holds no data, in leaf 4."""
+
+_AUTHENTIC_AMD = int.from_bytes(b"Auth", "little")
+_ZEN_5 = 26
+_TWO_WIDE_UNITS = {0x55, 0x6A, 0x6C}
+"""Models of Intel's Skylake to Ice Lake servers; those that followed have avx512_fp16."""
 
 _SYS_ARCH_PRCTL = 158
 _ARCH_REQ_XCOMP_PERM = 0x1023
@@ -216,20 +225,50 @@ def _quota_of(folder: Path) -> float | None:
 
 
 @functools.cache
+def l1_bytes() -> int:
+    """Size of one core's level-1 data cache; L1_DEFAULT where the processor does not say."""
+    return _cache_bytes(1) or L1_DEFAULT
+
+
+@functools.cache
 def l2_bytes() -> int:
-    """Size of one core's level-2 cache; L2_DEFAULT where the processor does not say.
+    """Size of one core's level-2 cache; L2_DEFAULT where the processor does not say."""
+    return _cache_bytes(2) or L2_DEFAULT
+
+
+def _cache_bytes(level: int) -> int | None:
+    """Size of the cache for data of one level.
 
     Read from leaf 4 (Intel) or 0x8000001d (AMD), which list one cache a subleaf.
     """
     if not is_x86_64():
-        return L2_DEFAULT
+        return None
     processor = _Processor()
     for leaf in (4, _EXTENDED + 0x1D):
         for subleaf in range(8):
             eax, ebx, ecx, _ = processor.leaf(leaf, subleaf)
             if eax & 0x1F == 0:
                 break
-            if eax >> 5 & 0x7 == 2:
+            if eax >> 5 & 0x7 == level and eax & 0x1F != _INSTRUCTIONS:
                 ways, partitions, line = ebx >> 22, ebx >> 12 & 0x3FF, ebx & 0xFFF
                 return (ways + 1) * (partitions + 1) * (line + 1) * (ecx + 1)
-    return L2_DEFAULT
+    return None
+
+
+@functools.cache
+def wide_multiply_adders() -> int:
+    """How many 512-bit multiply-adds one core begins in a cycle, 1 or 2.
+
+    No leaf says it. Intel's servers have two such units, its clients one; AMD's have two halves of
+    one up to family 25, two from then on.
+    """
+    if "avx512f" not in features():
+        return 1
+    processor = _Processor()
+    vendor = processor.leaf(0)
+    eax = processor.leaf(1)[_EAX]
+    family = (eax >> 8 & 0xF) + (eax >> 20 & 0xFF)
+    model = (eax >> 4 & 0xF) | (eax >> 12 & 0xF0)
+    if vendor[_EBX] == _AUTHENTIC_AMD:
+        return 2 if family >= _ZEN_5 else 1
+    return 2 if model in _TWO_WIDE_UNITS or "avx512_fp16" in features() else 1

@@ -17,11 +17,10 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
-from ncc.compiler.target import Target
+from ncc.compiler.target import Core, Target
 
-L1_SHARE = 24 * 1024
-L2_SHARE = 512 * 1024
-"""Bytes of a tile's vectors that stay in a cache beside everything else."""
+L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
+"""Parts of the caches that a tile's vectors stay in beside everything else."""
 
 L1_WAY = 4096
 L1_WAYS_TO_SPARE = 6
@@ -56,6 +55,7 @@ class _Operands:
     """
 
     kernel: Kernel
+    core: Core
     lane: int
     vector: int
     stream: Access
@@ -113,7 +113,8 @@ def _operands(
 
     vectors = tuple(d for d in alone(stream, still) if d != lane)
     vector = vector_of(kernel.extents[lane], target)
-    return _Operands(kernel, lane, vector, stream, still, alone(still, stream), vectors, quad)
+    points = alone(still, stream)
+    return _Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad)
 
 
 def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
@@ -193,10 +194,17 @@ def _conflicts(operands: _Operands, p: int) -> bool:
 
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     """Cycles of one tile: its steps, then the stores."""
-    held = 4 * q * operands.vector * operands.steps
-    vector_read = 1.0 if held <= L1_SHARE else 3.0 if held <= L2_SHARE else 5.0
-    reads = (4.0 if _conflicts(operands, p) else 0.5) * p + vector_read * q
-    step = max(p * q, reads, LATENCY) + 0.1 * (p + q) + 0.5
+    core, held = operands.core, 4 * q * operands.vector * operands.steps
+    line = (
+        1.0
+        if held <= L1_SHARE * core.l1_bytes
+        else core.l2_line
+        if held <= L2_SHARE * core.l2_bytes
+        else core.l3_line
+    )
+    reads = (4.0 if _conflicts(operands, p) else 0.5) * p + line * q
+    others = 0.1 * (p + q) + 0.5
+    step = max(reads, max(p * q, LATENCY) / core.multiply_adds) + others / core.multiply_adds
     return operands.steps * step + 2.0 * p * q + 10.0
 
 
@@ -229,8 +237,9 @@ def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
         kernel.extents[d] for d in range(len(kernel.extents)) if operands.still.coefficients[d]
     )
     again = prod(tiles(d) for d in operands.vectors)
-    rows_outer = stream_bytes * (kernel.extents[rows[0]] if stream_bytes > L2_SHARE else 1)
-    vectors_outer = still_bytes * (again if still_bytes > L2_SHARE else 1)
-    if rows_outer <= vectors_outer or stream_bytes <= L2_SHARE:
+    share = L2_SHARE * operands.core.l2_bytes
+    rows_outer = stream_bytes * (kernel.extents[rows[0]] if stream_bytes > share else 1)
+    vectors_outer = still_bytes * (again if still_bytes > share else 1)
+    if rows_outer <= vectors_outer or stream_bytes <= share:
         return (*batch, *rows[:-1], *operands.vectors, *rows[-1:], lane)
     return (*batch, *operands.vectors, *rows, lane)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,11 +114,37 @@ def test_quota_of_control_groups(
     assert cpu._quota(tmp_path) == quota
 
 
-def test_l2_is_that_of_sysfs() -> None:
+@pytest.mark.parametrize(("level", "told"), [("1", cpu.l1_bytes), ("2", cpu.l2_bytes)])
+def test_caches_are_those_of_sysfs(level: str, told: Callable[[], int]) -> None:
     """cpuid and the kernel tell the same size."""
     for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
-        if (index / "level").read_text().strip() == "2":
+        of_data = (index / "type").read_text().strip() != "Instruction"
+        if of_data and (index / "level").read_text().strip() == level:
             kilobytes = int((index / "size").read_text().strip().removesuffix("K"))
-            assert cpu.l2_bytes() == kilobytes << 10
+            assert told() == kilobytes << 10
             return
     pytest.skip("sysfs does not list caches here")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "signature", "features", "units"),
+    [
+        (b"GenuineIntel", 0x50657, "avx512f", 2),
+        (b"GenuineIntel", 0x606A6, "avx512f", 2),
+        (b"GenuineIntel", 0xA0671, "avx512f", 1),
+        (b"GenuineIntel", 0xC06F2, "avx512f avx512_fp16", 2),
+        (b"AuthenticAMD", 0xA60F12, "avx512f", 1),
+        (b"AuthenticAMD", 0xB40F40, "avx512f", 2),
+        (b"AuthenticAMD", 0x870F10, "avx2", 1),
+    ],
+    ids=["Cascade Lake", "Ice Lake", "Rocket Lake", "Emerald Rapids", "Zen 4", "Zen 5", "Zen 2"],
+)
+def test_wide_multiply_adders(
+    monkeypatch: pytest.MonkeyPatch, vendor: bytes, signature: int, features: str, units: int
+) -> None:
+    """As the makers' tables say of the processors with these signatures."""
+    name = int.from_bytes(vendor[:4], "little")
+    leaves = {0: (0, name, 0, 0), 1: (signature, 0, 0, 0)}
+    monkeypatch.setattr(cpu._Processor, "leaf", lambda self, leaf: leaves[leaf])
+    monkeypatch.setattr(cpu, "features", lambda: frozenset(features.split()))
+    assert cpu.wide_multiply_adders.__wrapped__() == units

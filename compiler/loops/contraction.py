@@ -76,27 +76,58 @@ class _Operands:
         return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A register tile for one choice of the lane, and the cycles that it is thought to take."""
+
+    cost: float
+    operands: _Operands
+    tile: tuple[tuple[int, int], ...]
+
+    @property
+    def schedule(self) -> Schedule:
+        operands, kernel, sizes = self.operands, self.operands.kernel, dict(self.tile)
+        still, stream = operands.still.coefficients, operands.stream.coefficients
+        reduced = [d for d in kernel.reduced if d != operands.quad]
+        order = _order(operands, sizes)
+        return Schedule(
+            operands.lane,
+            operands.vector,
+            self.tile,
+            order,
+            tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
+            chunks=chunks_of(kernel, order, sizes),
+            ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
+            quad=operands.quad,
+        )
+
+
 def contraction(kernel: Kernel, target: Target) -> Schedule | None:
-    """The schedule of acc + a * b with a lane in one of the two; None for anything else."""
+    """The cheapest schedule of acc + a * b with a lane in one of the two; None for others."""
+    found = candidates(kernel, target)
+    return min(found, key=lambda one: one.cost).schedule if found else None
+
+
+def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
+    """All schedules of acc + a * b, each lane in turn; none for anything else."""
     pair = product_of(kernel)
     if pair is None:
-        return None
-    best: tuple[float, Schedule] | None = None
+        return []
+    found: list[Candidate] = []
     for lane in kernel.parallel:
         streams = [a for a in pair if a.coefficients[lane] == 1]
         if len(streams) == 1 and can_be_lane(kernel, lane):
             still = pair[1] if streams[0] is pair[0] else pair[0]
-            found = _scheduled(_operands(kernel, target, lane, streams[0], still), target)
-            if best is None or found[0] < best[0]:
-                best = found
-    return best[1] if best is not None else None
+            found += _candidates(_operands(kernel, target, lane, streams[0], still), target)
+    return found
 
 
 def tiled(
     kernel: Kernel, target: Target, lane: int, stream: Access, still: Access, quad: int
 ) -> Schedule:
     """The schedule of dot products over the loop `quad`."""
-    return _scheduled(_operands(kernel, target, lane, stream, still, quad), target)[1]
+    found = _candidates(_operands(kernel, target, lane, stream, still, quad), target)
+    return min(found, key=lambda one: one.cost).schedule
 
 
 def _operands(
@@ -117,31 +148,10 @@ def _operands(
     return _Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad)
 
 
-def _scheduled(operands: _Operands, target: Target) -> tuple[float, Schedule]:
-    kernel = operands.kernel
-    best: tuple[float, tuple[tuple[int, int], ...]] = (float("inf"), ())
-    for tile in _tiles(operands, target):
-        cost = _cost(operands, dict(tile))
-        if cost < best[0]:
-            best = (cost, tile)
-    sizes = dict(best[1])
-    order = _order(operands, sizes)
-    reduced = sorted(
-        (d for d in kernel.reduced if d != operands.quad),
-        key=lambda d: (-abs(operands.stream.coefficients[d]), -abs(operands.still.coefficients[d])),
-    )
-    chunks = chunks_of(kernel, order, sizes)
-    schedule = Schedule(
-        operands.lane,
-        operands.vector,
-        best[1],
-        order,
-        tuple(reduced),
-        chunks=chunks,
-        ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
-        quad=operands.quad,
-    )
-    return best[0], schedule
+def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
+    return [
+        Candidate(_cost(operands, dict(tile)), operands, tile) for tile in _tiles(operands, target)
+    ]
 
 
 def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:

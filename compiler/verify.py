@@ -165,10 +165,11 @@ def _with_what_they_read(
     network: Model, detecting: Sequence[Layer], inputs: Mapping[str, Array]
 ) -> list[str]:
     """The names of the outputs, and of what the detecting layers read that make any of them."""
-    names = [binding.name for binding in network.outputs]
-    ending = [op for op in detecting if _names(op) & set(names)]
-    read = [name for op in ending for name in _read_by(op) if name not in inputs]
-    return list(dict.fromkeys([*names, *read]))
+    names = dict.fromkeys(binding.name for binding in network.outputs)
+    for op in reversed(detecting):
+        if _names(op) & names.keys():
+            names.update(dict.fromkeys(name for name in _read_by(op) if name not in inputs))
+    return list(names)
 
 
 def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:

@@ -196,15 +196,19 @@ class Placement:
         if (rows := _rows_of(value)) is not None:
             return self._header(rows, value)
         owned = self._owned(value)
-        if owned is not None and _count_of(value) is not None:
+        if owned is not None and self._is_output(owned) and _count_of(value) is not None:
             owned.root.byte_offset = HEADER_BYTES
         return owned or self._root(value, Kind.ARENA)
 
     def _header(self, rows: SSAValue, count: SSAValue) -> Place:
         """How many rows count goes into the header of an output, and nowhere else."""
-        if self._owned(rows) is None:
+        owned = self._owned(rows)
+        if owned is None or not self._is_output(owned):
             return self._root(count, Kind.ARENA)
         return self._root(count, Kind.OUTPUT, self._place(rows).root.number)
+
+    def _is_output(self, place: Place) -> bool:
+        return place.root.kind is Kind.OUTPUT
 
     def _owned(self, value: SSAValue) -> Place | None:
         """Where the owner wants the value: through the reshapes between them, backwards."""

@@ -26,7 +26,7 @@ Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -40,16 +40,19 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.ncnn.counted_rows import is_row_wise
+from ncc.compiler.ncnn.infer_shapes import unknown_extents
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.row_wise import with_header
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,10 @@ def expand_network(network: Network) -> FuncOp:
             builder = Builder(block, _name_of(layer), counters)
             expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
             tensors.update(zip(layer.results, expanded, strict=True))
-    results = [tensors[value].value for value in network.outputs.values()]
+    results = [
+        with_header(Builder(block, name), tensors[value]).value
+        for name, value in network.outputs.items()
+    ]
     block.add_op(ReturnOp(*results))
     types = FunctionType.from_lists(list(block.arg_types), [result.type for result in results])
     function = FuncOp(network.function.sym_name.data, types, Region(block))
@@ -124,10 +130,17 @@ def _name_of(layer: Layer) -> str:
 
 def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
     name = _name_of(layer)
+    last = builder.block.last_op
     try:
         expanded = layer.expand_all(builder, operands)
     except NotImplementedError as error:
         raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
+    if not layer.READS_COUNTED and any(x.count is not None for x in operands):
+        made = _behind(builder.block, last)
+        if not is_row_wise(layer, made, operands, expanded):
+            raise unknown_extents(layer)
+        count = next(x.count for x in operands if x.count is not None)
+        expanded = [replace(tensor, count=count) for tensor in expanded]
     shapes = [_shape(result) for result in layer.results]
     found = [tensor.shape for tensor in expanded]
     if len(found) != len(shapes) or not all(map(_fits, found, shapes)):
@@ -139,6 +152,12 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
         if tensor.value.name_hint is None:
             tensor.value.name_hint = result.name_hint
     return expanded
+
+
+def _behind(block: Block, op: Operation | None) -> list[Operation]:
+    """The operations of a block that come after op."""
+    operations = list(block.ops)
+    return operations[operations.index(op) + 1 :] if op is not None else operations
 
 
 def _shape(value: SSAValue) -> Shape:

@@ -55,6 +55,9 @@ MOST_COLOURS = 4
 LONGEST_CHAIN = 6
 """How many values a chain of shapes shows before it is cut."""
 
+ROWS = (1009, 2003)
+"""Numbers of rows that shape rules are asked with where only the run counts the rows."""
+
 
 @dataclass(frozen=True)
 class InferShapes(ModulePass):
@@ -155,17 +158,12 @@ class _Inference:
             shape = shape_of(operand)
             if shape is None:
                 raise CompilerBug(f"an operand of {describe(op)} has no shape", InferShapes.name)
-            counted = DYNAMIC_INDEX in shape and not op.READS_COUNTED
             grown = growing_axis(shape) is not None and position not in op.growing()
-            if counted or (grown and not isinstance(op, SplitOp)):
-                raise Unsupported(
-                    f"{op.type_name} of a value whose extents only the run knows",
-                    how="let the network end there: ask for that value as an output",
-                    layer=op.layer_name,
-                    line=op.line or None,
-                )
+            if grown and not isinstance(op, SplitOp):
+                raise unknown_extents(op)
             shapes.append(shape)
-        inferred = infer_layer(op, shapes)
+        counted = any(DYNAMIC_INDEX in shape for shape in shapes) and not op.READS_COUNTED
+        inferred = _infer_rows(op, shapes) if counted else infer_layer(op, shapes)
         elements = op.element_types_all([element_of(operand) for operand in op.operands])
         for result, element, shape in zip(op.results, elements, inferred, strict=True):
             _set_type(result, element, shape)
@@ -299,6 +297,37 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
             raise LayerError(f"nothing is left: the result would be {_shown(shape)}")
     return inferred
+
+
+def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
+    """The same of a layer that knows nothing of rows that the run counts, and has a row for each.
+
+    `(?, 6) -> (?, 2)` where 1009 rows of 6 become 1009 of 2, and 2003 become 2003.
+    """
+    try:
+        asked = [
+            infer_layer(op, [tuple(rows if n == DYNAMIC_INDEX else n for n in x) for x in shapes])
+            for rows in ROWS
+        ]
+    except LayerError as error:
+        raise LayerError(error.message.replace(str(ROWS[0]), "?"), error.param) from error
+    for found in zip(*asked, strict=True):
+        if any(shape[0] != rows for shape, rows in zip(found, ROWS, strict=True)):
+            raise unknown_extents(op)
+        if len({shape[1:] for shape in found}) > 1:
+            raise unknown_extents(op)
+    return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
+
+
+def unknown_extents(op: Layer) -> Unsupported:
+    """A layer cannot read a value because of an extent that only the run knows."""
+    return Unsupported(
+        f"{op.type_name} of a value whose extents only the run knows",
+        nearest="layers that make each row of one row",
+        how="let the network end there: ask for that value as an output",
+        layer=op.layer_name,
+        line=op.line or None,
+    )
 
 
 def describe(op: Layer) -> str:

@@ -36,7 +36,7 @@ from ncc.compiler.ncnn import sink_reshape as sink_reshape
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
 from ncc.compiler.ncnn.choices import CHOICES
-from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons
+from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons, refuse_illegal
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
@@ -118,7 +118,7 @@ def _refuse(pattern: LayerPattern, layers: Match) -> str | None:
         for layer in layers:
             if layer.feature_mask:
                 return f"{layer.layer_name} has the feature mask {layer.feature_mask}"
-    return pattern.legal(*layers)
+    return refuse_illegal(pattern, layers)
 
 
 def _collected(network: Network) -> dict[str, SSAValue]:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Layer
+from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 
 PatternsOf: TypeAlias = Callable[[Layer], Iterable[LayerPattern]]
@@ -43,7 +44,11 @@ class Rewrite:
 
 
 def refuse_illegal(pattern: LayerPattern, layers: Match) -> str | None:
-    """The pattern's own reason."""
+    """The pattern's own reason; no pattern reasons about rows that only the run counts."""
+    for layer in layers:
+        shapes = [shape_of(value) or () for value in layer.operands]
+        if not layer.READS_COUNTED and any(DYNAMIC_INDEX in shape for shape in shapes):
+            return f"only the run knows how many rows {layer.layer_name} reads"
     return pattern.legal(*layers)
 
 

@@ -119,10 +119,10 @@ def test_every_region_can_be_fed_to_the_second_stage(network: Path) -> None:
     assert len({tuple(prob.tolist()) for prob in found}) > 1
 
 
-def test_other_layers_cannot_read_rows_that_the_run_counts(network: Path) -> None:
+def test_layers_across_rows_cannot_read_what_the_run_counts(network: Path) -> None:
     """It is said which layer, and what to ask for instead."""
-    text = NETWORK.replace("Softmax sm 1 1 fc prob", "ReLU sm 1 1 rois3 prob")
-    path = network.with_name("relu.param")
+    text = NETWORK.replace("Softmax sm 1 1 fc prob", "Softmax sm 1 1 rois3 prob 0=0 1=1")
+    path = network.with_name("softmax.param")
     path.write_text(text)
     with pytest.raises(Unsupported, match="layer 'sm' on line 16.*only the run knows") as caught:
         ncc.compile(path, random_weights=1)

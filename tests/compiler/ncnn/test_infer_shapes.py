@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import InferShapes, infer_shapes, parse_input_shape
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp, PReLUOp
 from ncc.dialects.ncnn.convolution import ConvolutionOp
-from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.detection import YoloDetectionOutputOp
+from ncc.dialects.ncnn.layer import Layer, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.movement import PermuteOp
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp, SplitOp
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.pooling import PoolingOp
-from ncc.dialects.ncnn.reshape import FlattenOp
+from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
 from ncc.dialects.ncnn.unary import ReLUOp
 from ncc.dialects.weight import Random, Weights
 from ncc.runtime.errors import InputError
@@ -149,14 +152,28 @@ def test_shapes_on_the_command_line() -> None:
             parse_input_shape(text)
 
 
-def test_nobody_reads_what_the_run_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A layer behind a result with open extents is not supported, by name."""
-    monkeypatch.setattr(FlattenOp, "infer", lambda self, x: (DYNAMIC,))
-    x = data(w=10)
-    flat = FlattenOp.make(x.results, name="flat", blobs=["f"])
-    module = network([x, flat, DropoutOp.make(flat.results, name="s", blobs=["y"])], ["y"])
-    with pytest.raises(Unsupported, match="layer 's'.*only the run knows"):
-        infer_shapes(module)
+def test_rows_that_the_run_counts() -> None:
+    """A layer that has a row for each row keeps the count; any other is refused by its name."""
+    relu = behind_rows(ReLUOp, {})
+    assert shape_of(relu.results[0]) == (DYNAMIC_INDEX, 6)
+    flipped = behind_rows(ReshapeOp, {"w": 2, "h": 3, "c": -1})
+    assert shape_of(flipped.results[0]) == (DYNAMIC_INDEX, 3, 2)
+    for kind, params in ((FlattenOp, {}), (PermuteOp, {"order_type": 1})):
+        with pytest.raises(Unsupported, match="layer 's'.*only the run knows"):
+            behind_rows(kind, params)
+    with pytest.raises(ModelError, match=r"4 slopes do not fit the \? channels of \(\?, 6\)"):
+        behind_rows(PReLUOp, {"num_slope": 4})
+
+
+def behind_rows(kind: type[Layer], params: Mapping[str, ParamValue]) -> Layer:
+    """A layer that reads detections, with shapes."""
+    maps = data(w=4, h=4, c=12)
+    anchors: dict[str, ParamValue] = {"num_class": 1, "num_box": 2, "biases": (1.0,) * 4}
+    found = YoloDetectionOutputOp.make(maps.results, anchors, name="d", blobs=["d"])
+    weights = {"slope": weight(4)} if kind is PReLUOp else {}
+    op = kind.make(found.results, params, weights, name="s", blobs=["y"])
+    infer_shapes(network([maps, found, op], ["y"]))
+    return op
 
 
 def test_a_broken_rule_is_our_bug(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,11 +249,11 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
     context = click.get_current_context()
     chosen = [
         name
-        for name in ("opt_level", "target", "random_weights")
+        for name in ("opt_level", "target", "input_types", "random_weights")
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     ]
     if bin is not None or shapes or chosen:
-        raise click.UsageError(f"{path} is compiled: weights, shapes, -O and target are settled")
+        raise click.UsageError(f"{path} is compiled: weights, shapes, types, -O and target are settled")
     asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
     return Model.load(path, options["num_threads"] if asked else None)
 

@@ -97,6 +97,7 @@ def verify(
     num_threads: int = 1,
     target: str = "host",
     input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
 ) -> Report:
     """Compile the network, run it on `feeds` (random ones of `seed` for inputs left out), compare.
@@ -111,6 +112,7 @@ def verify(
         "num_threads": num_threads,
         "target": target,
         "input_shapes": {**(input_shapes or {}), **{k: a.shape for k, a in feeds.items()}},
+        "input_types": input_types,
         "random_weights": random_weights,
     }
     network = settled(pipeline.compile(param, bin, **options))

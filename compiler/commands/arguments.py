@@ -26,6 +26,14 @@ def _is_extent(text: str) -> bool:
     return text == "?" or (text.isascii() and text.isdigit() and int(text) > 0)
 
 
+def named_type(text: str) -> tuple[str, str]:
+    """data=int8"""
+    name, _, element = text.rpartition("=")
+    if not name or not element:
+        raise click.BadParameter(f"{text!r} is not of the form data=int8")
+    return name, element
+
+
 def named_file(text: str) -> tuple[str, str]:
     """data=@x.npy"""
     name, _, path = text.partition("=@")
@@ -84,6 +92,15 @@ COMPILING = all_of(
         default="host",
         show_default=True,
         help="avx512vnni, avx512, avx2, baseline or host.",
+    ),
+    click.option(
+        "--type",
+        "input_types",
+        type=named_type,
+        multiple=True,
+        callback=lambda context, param, pairs: dict(pairs),
+        metavar="NAME=TYPE",
+        help="The element type of an input, where it is another than its readers want: data=int8.",
     ),
     click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
 )

@@ -152,6 +152,7 @@ def bench(
     num_threads: int = 1,
     target: str = "host",
     input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
     feeds: Feeds | None = None,
     seed: int = 0,
@@ -166,6 +167,7 @@ def bench(
         num_threads=num_threads,
         target=target,
         input_shapes=input_shapes,
+        input_types=input_types,
         random_weights=random_weights,
     )
     model = settled(pipeline.compile_with(param, bin, options))

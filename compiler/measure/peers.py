@@ -54,6 +54,7 @@ class Task:
     threads: int
     onnx: str | None = None
     input_shapes: Mapping[str, Sequence[int | None]] | None = None
+    input_types: Mapping[str, str] | None = None
     opt_level: int = 2
     target: str = "host"
 
@@ -94,6 +95,7 @@ class Ncc(System):
             opt_level=task.opt_level,
             num_threads=task.threads,
             input_shapes=task.input_shapes,
+            input_types=task.input_types,
             outputs=task.outputs,
             target=task.target,
         )
@@ -222,6 +224,7 @@ def compare_network(
     *,
     onnx: AnyPath | None = None,
     input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
     random_weights: int | None = None,
     num_threads: int = 1,
     opt_level: int = 2,
@@ -246,6 +249,7 @@ def compare_network(
             num_threads,
             None if onnx is None else os.path.abspath(onnx),
             input_shapes,
+            input_types,
             opt_level,
             target,
         )

@@ -279,3 +279,34 @@ def test_slips_are_met_with_a_hand(ncc: Run, tmp_path: Path) -> None:
         assert refused.code == cli.WRONG and "this is a compiled model" in refused.err
     (tmp_path / "net.param").write_bytes(DIGITS.read_bytes())
     assert "--random-weights 0" in ncc("compile", tmp_path / "net.param").err
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    """A network that only moves its input: the elements may be of any type."""
+    path = tmp_path / "moving.param"
+    path.write_text("7767517\n2 2\nInput x 0 1 x 0=6\nReshape r 1 1 x y 0=3 1=2\n")
+    path.with_suffix(".bin").touch()
+    return path
+
+
+def test_inputs_have_the_types_that_are_asked_for(ncc: Run, moving: Path) -> None:
+    """Every command that compiles knows the option."""
+    compiled = ncc("compile", moving, "--type", "x=int8")
+    assert "input   x  int8 6" in compiled.out and "output  y  int8 2x3" in compiled.out
+    np.save(moving.with_name("x.npy"), np.arange(6, dtype=np.int32))
+    given = ["--type", "x=int32", "--input", f"x=@{moving.with_name('x.npy')}"]
+    assert ncc("run", moving, *given).out.startswith("y  int32 2x3  min 0")
+    assert ncc("verify", moving, *given).code == cli.OK
+    measured = ncc("bench", moving, *given, "--rounds", 1, "--json")
+    assert json.loads(measured.out)["model"] == "moving.param"
+
+
+def test_no_such_type(ncc: Run, moving: Path) -> None:
+    """Whether the option cannot be read, or no blob has such elements, or no input that name."""
+    assert ncc("run", moving, "--type", "int8").code == cli.USAGE
+    refused = ncc("run", moving, "--type", "x=int9")
+    assert refused.code == cli.WRONG and "float32, float16, bfloat16, int8, int32" in refused.err
+    assert ncc("run", moving, "--type", "data=int8").code == cli.WRONG
+    ncc("compile", moving)
+    assert ncc("run", moving.with_suffix(".ncc"), "--type", "x=int8").code == cli.USAGE

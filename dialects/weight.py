@@ -223,7 +223,17 @@ class Paired:
         return paired.ravel()[:count]
 
 
-Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired
+@dataclass(frozen=True)
+class Bits:
+    """The float32 values of another weight taken for int32, bit by bit."""
+
+    of: Weights
+
+    def read(self, count: int) -> Array:
+        return np.ascontiguousarray(self.of.array()).view(np.int32).ravel()[:count]
+
+
+Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits
 
 
 @dataclass(frozen=True)
@@ -235,13 +245,13 @@ class Weights:
 
     @property
     def element_type(self) -> Attribute:
-        """int8 where that is what is stored, int32 of pairs, else float32."""
+        """int8 where that is what is stored, int32 of pairs and bits, else float32."""
         match self.source:
             case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
                 return i8
             case Blocked(of=of):
                 return of.element_type
-            case Paired():
+            case Paired() | Bits():
                 return i32
         return f32
 
@@ -264,6 +274,10 @@ class Weights:
         """Two int8 values in an int32; see `Paired`."""
         *outer, rows, columns = self.shape
         return Weights((*outer, -(-columns // 2), rows), Paired(self))
+
+    def bits(self) -> Weights:
+        """What these float32 values are as int32; see `Bits`."""
+        return Weights(self.shape, Bits(self))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""
@@ -292,6 +306,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
+    #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
@@ -325,6 +340,9 @@ class WeightAttr(Data[Weights]):
             if parser.parse_optional_keyword("paired"):
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).paired()
+            if parser.parse_optional_keyword("bits"):
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).bits()
             if parser.parse_optional_keyword("transformed"):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
@@ -360,6 +378,9 @@ class WeightAttr(Data[Weights]):
                     WeightAttr(of).print_parameter(printer)
                 case Paired(of):
                     printer.print_string("paired of ")
+                    WeightAttr(of).print_parameter(printer)
+                case Bits(of):
+                    printer.print_string("bits of ")
                     WeightAttr(of).print_parameter(printer)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")

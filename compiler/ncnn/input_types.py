@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.element import BLOB_ELEMENTS, element_of
-from ncc.dialects.ncnn.layer import Layer, MovingLayer
+from ncc.dialects.ncnn.layer import wanted_by_readers
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
 
@@ -42,21 +42,4 @@ def _wanted(value: SSAValue) -> Attribute:
     settled = element_of(value)
     if isinstance(value.type, TensorType):
         return settled
-    return _wanted_by_readers(value) or settled
-
-
-def _wanted_by_readers(value: SSAValue) -> Attribute | None:
-    """The element type that the readers of a value want; None where any will do.
-
-    A layer that only moves elements wants what the readers of its results want. Where readers want
-    different types, the type of the first.
-    """
-    for use in value.uses:
-        layer = use.operation
-        if isinstance(layer, MovingLayer):
-            found = next(filter(None, map(_wanted_by_readers, layer.results)), None)
-            if found is not None:
-                return found
-        elif isinstance(layer, Layer):
-            return layer.takes(use.index)[0]
-    return None
+    return wanted_by_readers(value) or settled

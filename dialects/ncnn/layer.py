@@ -458,6 +458,23 @@ class MovingLayer(Layer):
         return operands[0]
 
 
+def wanted_by_readers(value: SSAValue) -> Attribute | None:
+    """The element type that the readers of a value want; None where any will do.
+
+    A layer that only moves elements wants what the readers of its results want. Where readers want
+    different types, the type of the first.
+    """
+    for use in value.uses:
+        layer = use.operation
+        if isinstance(layer, MovingLayer):
+            found = next(filter(None, map(wanted_by_readers, layer.results)), None)
+            if found is not None:
+                return found
+        elif isinstance(layer, Layer):
+            return layer.takes(use.index)[0]
+    return None
+
+
 class JoiningLayer(MovingLayer):
     """A layer that moves elements of all its inputs into one result: they are of one type."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import element_of
@@ -24,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
     shape_of,
+    wanted_by_readers,
 )
 
 
@@ -75,7 +77,10 @@ class InputOp(Layer):
 
 @layer("MemoryData", inputs=0)
 class MemoryDataOp(Layer):
-    """A constant. `load_type` tells whether its values start with a tag (0) or are raw fp32 (1)."""
+    """A constant. `load_type` tells whether its values start with a tag (0) or are raw fp32 (1).
+
+    Raw values are taken for int32, as ncnn's layers take memory, where the first reader wants that.
+    """
 
     w = integer(0)
     h = integer(1)
@@ -96,6 +101,8 @@ class MemoryDataOp(Layer):
         held = self.data if self.load_type == 1 else self.tagged_data
         if held is None:
             raise LayerError("a MemoryData without its values")
+        if self.load_type == 1 and wanted_by_readers(self.results[0]) == i32:
+            return WeightAttr(held.data.bits())
         return held
 
     def check(self) -> None:

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weight import WeightAttr, Weights
 
 
 @pytest.mark.parametrize("columns", [1, 4, 5])
@@ -32,11 +32,26 @@ def test_paired(columns: int) -> None:
     np.testing.assert_array_equal(both, turned)
 
 
-def test_paired_is_text() -> None:
+@pytest.mark.parametrize(
+    "weights",
+    [
+        WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data.paired(),
+        WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
+    ],
+)
+def test_text(weights: Weights) -> None:
     """It prints what it parses."""
-    attribute = WeightAttr(WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data.paired())
+    attribute = WeightAttr(weights)
     out = StringIO()
     Printer(out).print_attribute(attribute)
     context = Context()
     context.load_dialect(NCNN)
     assert Parser(context, out.getvalue()).parse_attribute() == attribute
+
+
+def test_bits() -> None:
+    """The same bytes, as another type."""
+    words = np.array([[3, -1]], np.int32)
+    bits = WeightAttr.of(words.view(np.float32)).data.bits()
+    assert bits.element_type == i32
+    np.testing.assert_array_equal(bits.array(), words)

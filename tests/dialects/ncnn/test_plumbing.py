@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 
+import ncc
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.plumbing import InputOp, stated_shape
 
@@ -110,3 +112,29 @@ def test_refused(
     """What a file may not say."""
     with pytest.raises(LayerError, match=message):
         check_layer(type, params, [X] * inputs, [], outputs=outputs)
+
+
+@pytest.mark.parametrize("way", ["", "Split", "Reshape"])
+def test_a_constant_of_words(way: str, tmp_path: Path) -> None:
+    """Memory that is read as int32 holds int32, also by way of a layer that moves it."""
+    lines = ["Input x 0 1 x 0=2", "MemoryData m 0 1 m 0=3"]
+    lines += {
+        "": ["Embed e 1 1 m e 0=2 1=4 3=8"],
+        "Split": ["Split s 1 2 m p q", "Embed e 1 1 p f 0=2 1=4 3=8", "Embed g 1 1 q h 0=2 1=4 3=8"]
+        + ["BinaryOp a 2 1 f h e 0=0"],
+        "Reshape": ["Reshape r 1 1 m p 0=-1", "Embed e 1 1 p e 0=2 1=4 3=8"],
+    }[way]
+    lines.append("BinaryOp b 2 1 e x y 0=0")
+    param, binary = tmp_path / "net.param", tmp_path / "net.bin"
+    blobs = sum(int(line.split()[3]) for line in lines)
+    param.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines, ""]))
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    count = 1 + (way == "Split")
+    words = np.array([3, 0, 2], np.int32)
+    binary.write_bytes(words.tobytes() + count * (bytes(4) + rows.tobytes()))
+    ncc.optimize(param, binary, tmp_path / "out.param", tmp_path / "out.bin")
+    x = np.array([10, 20], np.float32)
+    for files in ((param, binary), (tmp_path / "out.param", tmp_path / "out.bin")):
+        for level in (0, 2):
+            found = ncc.compile(*files, opt_level=level)(x)
+            np.testing.assert_array_equal(found, count * rows[[3, 0, 2]] + x)

@@ -253,7 +253,9 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     ]
     if bin is not None or shapes or chosen:
-        raise click.UsageError(f"{path} is compiled: weights, shapes, types, -O and target are settled")
+        raise click.UsageError(
+            f"{path} is compiled: weights, shapes, types, -O and target are settled"
+        )
     asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
     return Model.load(path, options["num_threads"] if asked else None)
 

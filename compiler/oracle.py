@@ -69,9 +69,9 @@ def run(
     """The values of `blobs` (all of them when None) that ncnn computes from `inputs`.
 
     param, bin: a text .param and its weights. inputs: arrays by blob name; shapes here and in the
-    result are numpy's, (w), (h, w), (c, h, w) or (c, d, h, w). Results are float32, int8 blobs too;
-    those of 16 bits are float16, whatever the bits mean. A blob of no elements (no object detected)
-    has shape (0,). timeout: in seconds.
+    result are numpy's, (w), (h, w), (c, h, w) or (c, d, h, w), of a batch with the samples along a
+    first axis. Results are float32, int8 blobs too; those of 16 bits are float16, whatever the bits
+    mean. A blob of no elements (no object detected) has shape (0,). timeout: in seconds.
 
     Raises Unsupported when the wheel is not installed, OracleError when it fails.
     """
@@ -208,10 +208,19 @@ def _answer(request: Mapping[str, Any]) -> None:
         status, mat = extractor.extract(name)
         if status != 0:
             raise _Refused(f"it cannot compute blob {name!r}")
-        outputs.append(np.array(mat) if mat.total() else np.zeros(0, np.float32))
+        outputs.append(_array(mat))
     np.savez(folder / OUTPUTS, *outputs)
     # The last of the files, since it says that the answer is whole.
     (folder / NAMES).write_text(json.dumps(names))
+
+
+def _array(mat: Any) -> Array:
+    """The elements of an `ncnn.Mat`; an array of it has one sample of a batch alone."""
+    if not mat.total():
+        return np.zeros(0, np.float32)
+    if mat.n > 1:
+        return np.stack([np.array(mat.batch(sample)) for sample in range(mat.n)])
+    return np.array(mat)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ code gave the layer, its rows are compared as a set, and ncnn is not asked.
 A value that is rounded to int8 may be rounded to the number beside it, and all that follows moves:
 from there on every reference is given what compiled code gave the layer, an int8 result may be one
 off, and what ncnn computes is shown but not judged.
+
+Of a batch all samples are compared at once, as one array.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.interpret import run_layers
 from ncc.compiler.late import settled
+from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
@@ -117,8 +120,11 @@ def verify(
     }
     network = settled(pipeline.compile(param, bin, **options))
     inputs = {**random_feeds(network.inputs, seed), **feeds}
-    layers = Network.of(module)
-    whole = settled(pipeline.compile(param, bin, outputs=computed_blobs(module), **options))
+    blobs = computed_blobs(module)
+    single = read(param, bin, random_weights=random_weights, outputs=blobs).module
+    unroll_batches(single, {name: array.shape for name, array in inputs.items()})
+    layers = Network.of(single)
+    whole = settled(pipeline.compile(param, bin, outputs=blobs, **options))
     detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
     names = _with_what_they_read(network, detecting, inputs)
     if len(names) > len(network.outputs):
@@ -137,7 +143,7 @@ def verify(
             if jumps:
                 own = {**inputs, **run}
                 wanted = op.reference_all([own[name] for name in _read_by(op)])
-            elif op in rounded:
+            elif op in rounded and known.keys() >= {*_read_by(op)}:
                 wanted = _step(op, known, every, run is every)
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:

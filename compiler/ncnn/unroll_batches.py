@@ -15,7 +15,7 @@ becomes
     %z = ncnn.Reshape(%j) {w = 4, h = 3, c = 2}
 
 The samples share weights and kernels. A layer that reads a batch and other blobs reads these with
-every sample.
+every sample. A batch that is an output of the network is one array, the samples along a first axis.
 
 Needs: layers whose params are checked, before shapes are inferred.  Breaks: nothing.
 """
@@ -36,11 +36,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_layer
 from ncc.dialects.ncnn.canonicalize.chains import reshape_params
-from ncc.dialects.ncnn.layer import Layer, LayerError, OpenShape, ParamValue, Shape, shape_of
+from ncc.dialects.ncnn.layer import (
+    DYNAMIC,
+    Layer,
+    LayerError,
+    OpenShape,
+    ParamValue,
+    Shape,
+    shape_of,
+)
 from ncc.dialects.ncnn.movement import ConcatOp, SliceOp
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.ncnn.reshape import ReshapeOp
+from ncc.dialects.ncnn.reshape import MAX_RANK, ReshapeOp
 
 _SAMPLES = re.compile(r"\dn")
 """How an expression asks for the number of samples."""
@@ -60,7 +68,8 @@ def unroll_batches(module: ModuleOp, input_shapes: Mapping[str, OpenShape] | Non
     """Compute all samples of a network's batches by layers of their own.
 
     A batch axis behind a blob whose shape is not known stays, and is told where shapes are
-    inferred. Raises `Unsupported` where a batch is an output of the network.
+    inferred. Raises `Unsupported` where an output would have more axes than a blob can, or where
+    only the run knows how many rows its samples have.
     """
     network = Network.of(module)
     if any(isinstance(op, ReshapeOp) and op.has_batch for op in network.layers):
@@ -84,12 +93,10 @@ class _Unrolling:
                 self._unroll(op)
             else:
                 self._infer(op)
-        for name, value in network.outputs.items():
-            if value in self.batches:
-                raise Unsupported(
-                    f"the output {name!r}, which is a batch",
-                    how="put the batch back into the blob by a Reshape",
-                )
+        for place, (name, value) in enumerate(network.outputs.items()):
+            if isinstance(value.owner, Layer) and value in self.batches:
+                batch = self._handed_out(name, value.owner, self.batches[value])
+                network.terminator.operands[place] = batch
         for op in reversed(self.replaced):
             Rewriter.erase_op(op)
 
@@ -122,6 +129,21 @@ class _Unrolling:
         params, name = reshape_params(shape), before.layer_name
         made = ReshapeOp.make([x], params, name=name, blobs=blobs, line=before.line)
         return self._add(before, made).results[0]
+
+    def _handed_out(self, name: str, op: Layer, samples: Sequence[SSAValue]) -> SSAValue:
+        """The samples of a layer's result as one array."""
+        sample = self.shapes.get(samples[0])
+        if sample is None:
+            return samples[0]  # told where shapes are inferred
+        if len(sample) == MAX_RANK or DYNAMIC in sample:
+            raise Unsupported(
+                f"the output {name!r}, which is a batch of samples of shape {sample}",
+                layer=op.layer_name,
+                line=op.line or None,
+                how="put the batch back into the blob by a Reshape",
+            )
+        shape = (len(samples), *sample)
+        return self._reshape(op, self._joined(op, samples, shape, 0), shape, [name])
 
     def _unroll(self, op: Layer) -> None:
         """The layer once a sample."""

@@ -194,3 +194,18 @@ def test_a_crash_costs_one_job_only(tmp_path: Path) -> None:
     assert "cannot compute blob 'porb'" in str(third)
     assert isinstance(first, dict) and isinstance(fourth, dict)
     assert np.array_equal(first["prob"], fourth["prob"])
+
+
+def test_batches_are_compared_whole(tmp_path: Path) -> None:
+    """All samples of blobs inside of the network and of an output; also by ncnn."""
+    lines = ["Input x 0 1 x 0=4 1=3 2=2", "Reshape a 1 1 x y 0=4 1=3 2=2 13=1"]
+    lines += ["InnerProduct p 1 1 y p 0=2 2=8", "Softmax s 1 1 p s 0=0 1=1"]
+    path = tmp_path / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    report = verify(path, random_weights=3)
+    assert report.first is None
+    shapes = {row.blob: row.shape for row in report.rows if not row.fused}
+    assert shapes == {"y": (3, 2, 4), "p": (3, 2, 2), "s": (3, 2, 2)}
+    assert [row.blob for row in report.rows if row.fused] == ["s"]
+    if oracle.available():
+        assert all(row.ncnn is not None for row in report.rows)

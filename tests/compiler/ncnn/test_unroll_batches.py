@@ -70,6 +70,8 @@ NETWORKS: dict[str, tuple[list[str], Any]] = {
          "Softmax q 1 1 r q 0=0 1=1", "Reshape b 1 1 q z 0=4 1=3 2=2 12=1"],
         softmax(-X, 0),
     ),
+    "a batch that is the result": ([FIRST, "Softmax s 1 1 y z 0=0 1=1"], softmax(X, 1)),
+    "a batch of another order": (["Reshape a 1 1 x z 0=4 1=3 2=2 13=1"], X.transpose(1, 0, 2)),
     "no batch but its axis": (["Reshape b 1 1 x z 0=12 1=2 2=1 12=0"], X.reshape(1, 2, 12)),
     "a sample that has an axis of 1": (["Reshape b 1 1 x z 0=4 1=6 2=1 13=0"], X.reshape(6, 4)),
     "extents by their places": (["Reshape b 1 1 x z 0=-1 1=0 12=0"], X.reshape(1, 24)),
@@ -101,7 +103,10 @@ def test_batches_are_those_of_ncnn(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "layers, output, error, message",
     [
-        ([FIRST], "y", Unsupported, "the output 'y', which is a batch"),
+        (
+            [FIRST, "Reshape b 1 1 y z 0=3 1=2 11=2 2=1"], "z",
+            Unsupported, "the output 'z', which is a batch",
+        ),
         (
             [FIRST, "Reshape t 1 1 u t 0=4 1=1 2=3 13=0", "BinaryOp s 2 1 y t z 0=0"],
             "z", Unsupported, "batches of different sizes",
@@ -114,7 +119,7 @@ def test_batches_are_those_of_ncnn(name: str, tmp_path: Path) -> None:
 def test_refused(
     layers: list[str], output: str, error: type[Exception], message: str, tmp_path: Path
 ) -> None:
-    """A batch that leaves the network, batches that do not go together, samples that are none."""
+    """A batch of too many axes, batches that do not go together, samples that are none."""
     with pytest.raises(error, match=message):
         ncc.compile(*write(tmp_path, layers), outputs=[output])
 

@@ -122,8 +122,7 @@ def verify(
     inputs = {**random_feeds(network.inputs, seed), **feeds}
     blobs = computed_blobs(module)
     single = read(param, bin, random_weights=random_weights, outputs=blobs).module
-    unroll_batches(single, {name: array.shape for name, array in inputs.items()})
-    layers = Network.of(single)
+    layers = _of_samples(single, inputs)
     whole = settled(pipeline.compile(param, bin, outputs=blobs, **options))
     detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
     names = _with_what_they_read(network, detecting, inputs)
@@ -143,21 +142,22 @@ def verify(
             if jumps:
                 own = {**inputs, **run}
                 wanted = op.reference_all([own[name] for name in _read_by(op)])
-            elif op in rounded and known.keys() >= {*_read_by(op)}:
+            elif op in rounded and known.keys() >= {*_read_by(op), *op.blob_names}:
                 wanted = _step(op, known, every, run is every)
             for blob, value in zip(op.blob_names, wanted, strict=True):
                 if blob not in run:
                     continue
-                asked = None
-                if blob in wheel and not jumps:
-                    asked = difference_to_wheel(run[blob], wheel[blob])
                 apart = (rows_apart if jumps else difference)(run[blob], value)
-                shape = tuple(run[blob].shape)
-                kind, name = op.type_name, op.layer_name
-                found.append(
-                    Row(name, kind, blob, shape, apart, asked, run is fused, op in rounded)
-                )
+                asked = None if jumps else _to_wheel(run[blob], wheel.get(blob))
+                where = op.layer_name, op.type_name, blob, tuple(run[blob].shape)
+                found.append(Row(*where, apart, asked, run is fused, op in rounded))
     return Report((*rows, *outputs), tolerance, no_ncnn)
+
+
+def _of_samples(module: ModuleOp, inputs: Mapping[str, Array]) -> Network:
+    """The network on these inputs, every layer of a batch once a sample."""
+    unroll_batches(module, {name: array.shape for name, array in inputs.items()})
+    return Network.of(module)
 
 
 def _step(
@@ -246,6 +246,10 @@ def difference(found: Array, wanted: Array) -> float:
     apart = float(np.abs(found[~odd] - plain).max(initial=0.0))
     apart = max(apart - 1, 0.0) if found.dtype == wanted.dtype == np.int8 else apart
     return apart / largest if largest else apart
+
+
+def _to_wheel(found: Array, wheel: Array | None) -> float | None:
+    return None if wheel is None else difference_to_wheel(found, wheel)
 
 
 def difference_to_wheel(found: Array, wheel: Array) -> float:

@@ -38,6 +38,7 @@ LIMIT_BYTES = 64 << 20
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _LOCK = "trim.lock"
+_KERNEL, _DRAFT = ".o", "new-"
 _MAGIC = b"ncc kernel 1\n"
 _HEADER_BYTES = len(_MAGIC) + 32
 
@@ -101,7 +102,7 @@ class Cache:
         try:
             if not self._grown:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            written = self.folder / f"new-{os.urandom(8).hex()}"
+            written = self.folder / f"{_DRAFT}{os.urandom(8).hex()}"
             try:
                 written.write_bytes(_header(key, code) + code)
                 written.replace(path)
@@ -143,7 +144,7 @@ class Cache:
             total -= size
 
     def _path(self, key: str) -> Path:
-        return self.folder / f"{key}.o"
+        return self.folder / f"{key}{_KERNEL}"
 
     def _note_use(self, path: Path, used: float) -> None:
         """The time of the last change is that of the last use, an hour more or less."""
@@ -155,8 +156,8 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if entry.name == _LOCK:
-                    continue
+                if not entry.name.endswith(_KERNEL) and not entry.name.startswith(_DRAFT):
+                    continue  # locks, and what else is kept here
                 with suppress(OSError):
                     found = entry.stat()
                     yield entry.path, found.st_mtime, found.st_size

@@ -36,6 +36,7 @@ from ncc.compiler.commands.arguments import (
 from ncc.compiler.commands.bench import bench_command
 from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
+from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ def ncc() -> None:
 @click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
 @SHAPES
 @click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
+@click.option(
+    "--tuned/--no-tuned",
+    default=True,
+    help="Use, or not, the schedules that `ncc tune` has kept for this machine.",
+)
 @click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
 def compile_command(
     param: str,
@@ -232,7 +238,7 @@ def verify_command(
     return DIFFERS
 
 
-for _command in (bench_command, optimize_command, explain_command):
+for _command in (bench_command, tune_command, optimize_command, explain_command):
     ncc.add_command(_command)
 
 

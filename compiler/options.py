@@ -33,7 +33,7 @@ class Options:
     element types by blob name, for inputs that have others than the layers want that read it.
     outputs: blobs to compute; None stands for those that no layer reads. random_weights: a seed to
     make weights up from, instead of a .bin file. stamps: hand out, as one more output, when each
-    step was done.
+    step was done. tuned: use the schedules that `ncc tune` has kept for this machine.
     """
 
     opt_level: int = 2
@@ -45,6 +45,7 @@ class Options:
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
     stamps: bool = False
+    tuned: bool = True
 
     def __post_init__(self) -> None:
         if self.opt_level not in OPT_LEVELS:
@@ -73,6 +74,7 @@ class Options:
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
         stamps: bool = False,
+        tuned: bool = True,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
 
@@ -91,6 +93,7 @@ class Options:
             outputs=names,
             random_weights=random_weights,
             stamps=stamps,
+            tuned=tuned,
         )
 
 

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, packed
 from ncc.compiler.cache import Cache, cache_of
-from ncc.compiler.late import LateModel, OpenBinding
+from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
@@ -48,6 +48,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Shape
 from ncc.dialects.ncnn.network import Network, growing_inputs
@@ -73,6 +74,7 @@ def compile(
     target: str = "host",
     precision: str = "fp32",
     random_weights: int | None = None,
+    tuned: bool = True,
 ) -> Model:
     """Compile the network in `param` (text or binary) with the weights in `bin`.
 
@@ -83,6 +85,7 @@ def compile(
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
     "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
+    tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.
@@ -99,15 +102,24 @@ def compile(
         target=target,
         precision=precision,
         random_weights=random_weights,
+        tuned=tuned,
     )
     return compile_with(param, bin, options)
 
 
 def compile_with(
-    param: AnyPath, bin: AnyPath | None, options: Options, stopwatch: Stopwatch | None = None
+    param: AnyPath,
+    bin: AnyPath | None,
+    options: Options,
+    stopwatch: Stopwatch | None = None,
+    schedules: Mapping[str, str] | None = None,
 ) -> Model:
-    """The same with options that are checked already. stopwatch: is told the time of each stage."""
-    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch)
+    """The same with options that are checked already.
+
+    stopwatch: is told the time of each stage. schedules: texts of schedules by the signatures of
+    kernels, instead of those that were tuned.
+    """
+    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch, schedules)
     inputs = compilation.inputs()
     if not any(binding.is_open for binding in inputs):
         return Model(compilation.artifact())
@@ -118,6 +130,17 @@ def compile_with(
         target=options.target.name,
         num_threads=options.num_threads,
     )
+
+
+def loops_of(param: AnyPath, bin: AnyPath | None, options: Options) -> Loops:
+    """The loops level of a network, as the cost model schedules its kernels.
+
+    Raises InputError where a shape is open.
+    """
+    compilation = _Compilation(param, bin, options, schedules={})
+    require_shapes(compilation.inputs())
+    module = compilation.structured(compilation.network())
+    return compilation.loops(module, compilation.plan(module))
 
 
 def stages(
@@ -143,8 +166,10 @@ class _Compilation:
         options: Options,
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
+        schedules: Mapping[str, str] | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
+        self.schedules = schedules
         self.stopwatch = stopwatch or Stopwatch()
         self.timing = self.stopwatch.timing
         self.context = Context()
@@ -187,7 +212,9 @@ class _Compilation:
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
         options = replace(self.options, input_shapes=shapes)
-        other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
+        other = _Compilation(
+            self.param, self.bin, options, self.cache, self.stopwatch, self.schedules
+        )
         other.source = self.source
         if self._weights_state() != self.read_from:
             raise InputError(
@@ -237,7 +264,11 @@ class _Compilation:
         inputs = len(network_of(module).body.block.args)
         options = self.options
         with self.timing("schedule kernels"):
-            return build(planned, options.target, inputs, options.num_threads * options.stamps)
+            schedules = self.schedules
+            if schedules is None:
+                schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
+            stamped = options.num_threads * options.stamps
+            return build(planned, options.target, inputs, stamped, schedules)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""

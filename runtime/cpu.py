@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -144,6 +145,17 @@ def features() -> frozenset[str]:
     }
     state = processor.saved_state()
     return frozenset(name for name in found if state & _state_of(name) == _state_of(name))
+
+
+@functools.cache
+def model() -> str:
+    """What this processor calls itself, and its family, model and stepping in hexadecimal."""
+    if not is_x86_64():
+        return os.uname().machine
+    processor = _Processor()
+    registers = [n for leaf in (2, 3, 4) for n in processor.leaf(_EXTENDED + leaf)]
+    name = struct.pack("<12I", *registers).partition(b"\0")[0].decode(errors="replace")
+    return " ".join([*name.split(), f"{processor.leaf(1)[_EAX]:x}"])
 
 
 def _state_of(feature: str) -> int:

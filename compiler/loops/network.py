@@ -9,9 +9,10 @@ or writes what it read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -37,7 +38,7 @@ from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
 from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.stable_text import digest, stable_text
-from ncc.compiler.loops.strategies import choose
+from ncc.compiler.loops.strategies import choose, named
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
@@ -87,6 +88,16 @@ class Step:
     computation: Kernel | None
     """None where it is written as code."""
 
+    @cached_property
+    def signature(self) -> str | None:
+        """What schedules are kept by: equal for equal computations. None where it is code."""
+        return None if self.computation is None else signature_of(self.computation)
+
+
+def signature_of(kernel: Kernel) -> str:
+    """A name for all that the schedule of a kernel depends on but the target."""
+    return digest(stable_text(kernel.signature()))
+
 
 @dataclass(frozen=True)
 class Loops:
@@ -113,13 +124,20 @@ class Loops:
         return write_run(self.script, self.stamps)
 
 
-def build(plan: Plan, target: Target, inputs: int, stamped_threads: int = 0) -> Loops:
+def build(
+    plan: Plan,
+    target: Target,
+    inputs: int,
+    stamped_threads: int = 0,
+    schedules: Mapping[str, str] = MappingProxyType({}),
+) -> Loops:
     """The kernels of a plan, each once, and the entry point that calls them.
 
     stamped_threads: for so many threads the entry point notes when each step is done, in a buffer
-    behind those of the outputs; 0 for none.
+    behind those of the outputs; 0 for none. schedules: texts of schedules by the signatures of the
+    kernels that shall have them; one that a kernel cannot have counts for nothing.
     """
-    loops = _NetworkWriter(plan, target, inputs).write()
+    loops = _NetworkWriter(plan, target, inputs, schedules).write()
     if not stamped_threads:
         return loops
     behind = FIRST_BUFFER + inputs + len(plan.outputs)
@@ -184,7 +202,10 @@ class _Due:
 
 
 class _NetworkWriter:
-    def __init__(self, plan: Plan, target: Target, inputs: int) -> None:
+    def __init__(
+        self, plan: Plan, target: Target, inputs: int, schedules: Mapping[str, str]
+    ) -> None:
+        self.schedules = schedules
         self.plan = plan
         self.target = target
         self.inputs = inputs
@@ -245,7 +266,9 @@ class _NetworkWriter:
         self.due.append(_Due(self.family_of[signature], tuple(places), layers, kernel))
 
     def _family(self, kernel: Kernel) -> _Family:
-        schedule = choose(kernel, self.target)
+        text = self.schedules.get(signature_of(kernel)) if self.schedules else None
+        schedule = named(kernel, self.target, text) if text is not None else None
+        schedule = schedule or choose(kernel, self.target)
         outermost = nest.free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:

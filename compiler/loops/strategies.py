@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ncc.compiler.loops.contraction import contraction
+from ncc.compiler.loops.contraction import candidates, contraction
 from ncc.compiler.loops.dot import dot
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
@@ -27,6 +27,24 @@ from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
 """Cells of a window that are written out, so that neighbouring points share their reads."""
+
+RIVALS = 12
+NEAR = 1.5
+"""How many schedules of a kernel are worth timing at most, and by how much the count of cycles may
+put them behind its favourite."""
+
+
+def rivals(kernel: Kernel, target: Target) -> list[Schedule]:
+    """What to time: the schedule that `choose` gives, and those that come close to it."""
+    chosen = choose(kernel, target)
+    found = sorted(candidates(kernel, target), key=lambda one: one.cost)
+    near = [one.schedule for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]
+    return near if chosen in near else [chosen]
+
+
+def named(kernel: Kernel, target: Target, text: str) -> Schedule | None:
+    """The schedule whose text this is; None where it is none that this kernel can have."""
+    return next((one for one in rivals(kernel, target) if str(one) == text), None)
 
 
 def choose(kernel: Kernel, target: Target) -> Schedule:

@@ -16,16 +16,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncc.compiler import pipeline
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
+from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import Timing, burst
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
@@ -35,7 +34,6 @@ from ncc.compiler.read.network import read
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
-Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 ROUNDS = 20
 BURST_MILLISECONDS = 50.0
@@ -177,11 +175,11 @@ def bench(
     meter = CeilingMeter(options.target, model.num_threads)
 
     samples: list[float] = []
-    steps = [_stamped_run(stamped, inputs)]
+    steps = [StampedRun.of(stamped, inputs)]
     for _ in range(rounds):
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
-        steps += [_stamped_run(stamped, inputs) for _ in range(2)]
+        steps += [StampedRun.of(stamped, inputs) for _ in range(2)]
     network = read(param, bin, random_weights=random_weights).module
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
@@ -202,37 +200,12 @@ def bench(
     )
 
 
-@dataclass(frozen=True)
-class _StampedRun:
-    """When a run was over, in seconds, and its stamps: a row a thread."""
-
-    over: float
-    stamps: NDArray[np.int64]
-
-    @property
-    def end(self) -> int:
-        return int(self.stamps[:, -1].max())
-
-    def ticks(self) -> NDArray[np.int64]:
-        """Until the last thread starts, then of every step, until the last thread has done it."""
-        first = self.stamps[:, 0].min(keepdims=True)
-        steps: NDArray[np.int64] = np.diff(np.concatenate([first, self.stamps.max(axis=0)]))
-        return steps
-
-
-def _stamped_run(model: Model, inputs: Feeds) -> _StampedRun:
-    stamps = model.run(inputs)[pipeline.STAMPS]
-    return _StampedRun(perf_counter(), stamps[: model.num_threads])
-
-
 def _costs(
-    model: Model, runs: Sequence[_StampedRun], ceilings: Ceilings, footprint: int
+    model: Model, runs: Sequence[StampedRun], ceilings: Ceilings, footprint: int
 ) -> list[StepCost]:
     """Each step at the median of its times in the fastest quarter of the runs."""
-    first, last = runs[0], runs[-1]
-    ticks_per_ms = (last.end - first.end) / (last.over - first.over) * 1e-3
     ticks = sorted((run.ticks() for run in runs), key=lambda steps: int(steps.sum()))
-    middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms
+    middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms(runs)
     info = model.artifact.info
     costs = []
     if model.num_threads > 1:

@@ -26,6 +26,17 @@ def test_features_are_those_of_cpuinfo() -> None:
     assert cpu.features() == cpuinfo_flags() & nameable
 
 
+def test_the_model_is_that_of_cpuinfo() -> None:
+    """Its name and, in hexadecimal, its stepping as the last digit."""
+    text = Path("/proc/cpuinfo").read_text()
+    name = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    stepping = re.search(r"^stepping\s*:\s*(\d+)$", text, re.MULTILINE)
+    if name is None or stepping is None:
+        pytest.skip("/proc/cpuinfo names no model here")
+    *words, signature = cpu.model().split()
+    assert words == name[1].split() and int(signature, 16) & 0xF == int(stepping[1])
+
+
 def test_wide_registers_count_only_when_the_system_saves_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,93 @@
+"""`ncc tune`: which schedules are the fastest on this machine, for later compilations to use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ncc.compiler.loops.schedule import Schedule
+    from ncc.compiler.measure.tune import Tuning
+
+
+@click.command("tune", short_help="Time the kernels' candidates, and keep the fastest.")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Turns in which every candidate is timed; more are surer.",
+)
+@click.option("--again", is_flag=True, help="Also time kernels that were tuned before.")
+def tune_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: Shapes,
+    rounds: int,
+    again: bool,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Time what PARAM's kernels can be made like, and keep what is the fastest here.
+
+    Compilations on this machine use what was kept, for every network that has the same kernels;
+    `ncc compile --no-tuned` or NCC_TUNED=off in the environment makes them use what the cost model
+    chooses. Results are the same, bit by bit. What another CPU, target or version of ncc found does
+    not count. The file is text, beside the cache of kernels: a line may be deleted.
+    """
+    from ncc.compiler.feeds import read_arrays
+    from ncc.compiler.measure.tune import tune
+    from ncc.compiler.options import Options
+
+    feeds = read_arrays(dict(given))
+    known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
+    chosen = Options.of(input_shapes=known, **options)
+    with progress(f"tuning {param}"):
+        found = tune(param, bin, chosen, feeds=feeds, seed=seed, rounds=rounds, again=again)
+    click.echo("\n".join(lines(found)))
+
+
+def lines(found: Tuning) -> Iterator[str]:
+    """What was gained, layer by layer, and where it is kept."""
+    threads = f"{found.threads} thread{'s' * (found.threads > 1)}"
+    yield f"{found.model}  {found.target}, {threads}"
+    changed = [kernel for kernel in found.kernels if kernel.changed]
+    if changed:
+        yield f"  {'us':>10} {'tuned':>10}        {'tiles: points of loops':40} layers"
+    for kernel in sorted(changed, key=lambda one: one.after_ms - one.before_ms):
+        before, after = kernel.before_ms, kernel.after_ms
+        names = "+".join(kernel.layers[:3]) + ", ..." * (len(kernel.layers) > 3)
+        known = "  (known)" * kernel.known
+        tiles = f"{_tile(kernel.favourite)} -> {_tile(kernel.schedule)}"
+        yield (
+            f"  {1e3 * before:10.1f} {1e3 * after:10.1f} {_gain(before, after)}  {tiles:40} "
+            f"{names}{known}"
+        )
+    whole = _gain(found.before_ms, found.after_ms)
+    yield f"  {1e3 * found.before_ms:10.1f} {1e3 * found.after_ms:10.1f} {whole}  all steps"
+    tried = sum(kernel.candidates for kernel in found.kernels if not kernel.known)
+    yield (
+        f"{len(changed)} of {len(found.kernels)} kernels that have a choice get another schedule; "
+        f"{tried} candidates timed"
+    )
+    yield f"kept in {found.path}"
+
+
+def _tile(schedule: Schedule) -> str:
+    """The points of each tiled loop: d1:2 d2:7 d0:2."""
+    return " ".join(f"d{loop}:{points}" for loop, points in schedule.tile)
+
+
+def _gain(before: float, after: float) -> str:
+    """How many times as fast."""
+    return f"{before / after:4.2f}x" if after else "    -"

@@ -1,0 +1,214 @@
+"""Which schedules are the fastest here: the cost model's favourites, timed within the network.
+
+The network is compiled once for each rank of its candidates: in the n-th variant every kernel has
+the n-th of its own. All variants run in turns and note when each step is done, so that a candidate
+is timed on the memory that the network has for it, in the caches as its neighbours leave them, and
+beside its rivals whatever the clock does. What wins then runs once more in turns with what the cost
+model chose, and is kept where it is still faster.
+
+Candidates differ in tiles and the order of parallel loops, not in the order of sums: results are
+the same, bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.compiler import pipeline
+from ncc.compiler.feeds import random_feeds
+from ncc.compiler.late import settled, sharing_weights
+from ncc.compiler.loops.network import Step
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies import rivals
+from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
+from ncc.compiler.options import Options
+from ncc.compiler.tuned import tuned_file
+from ncc.runtime.session import Model
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+Times: TypeAlias = NDArray[np.float64]
+Choices: TypeAlias = Mapping[str, Sequence[Schedule]]
+
+ROUNDS = 15
+RUNS = 2
+"""Of every variant in each round, one behind the other."""
+
+QUANTILE = 0.1
+"""Of a step's times, the one that counts: a disturbed run is never a fast one."""
+
+GAIN = 0.02
+"""The part of its time that a kernel must win: less is chance."""
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """One kernel signature: the layers that have it, its candidates, and what all its steps take.
+
+    known: the schedule was kept earlier and is not timed against others again.
+    """
+
+    signature: str
+    layers: tuple[str, ...]
+    candidates: int
+    favourite: Schedule
+    schedule: Schedule
+    before_ms: float
+    after_ms: float
+    known: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether the cost model would have chosen another schedule."""
+        return self.schedule != self.favourite
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What tuning a network has found. before_ms, after_ms: of all its steps, kernels without a
+    choice included. path: the file that keeps the schedules."""
+
+    model: str
+    target: str
+    threads: int
+    kernels: tuple[TunedKernel, ...]
+    before_ms: float
+    after_ms: float
+    path: str
+
+
+def tune(
+    param: AnyPath,
+    bin: AnyPath | None,
+    options: Options,
+    *,
+    feeds: Feeds | None = None,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+    again: bool = False,
+) -> Tuning:
+    """Time the candidates of every kernel that has some, and keep what is the fastest.
+
+    again: also of those whose schedule is known. Raises what reading, compiling and running raise,
+    InputError where a shape is open or nothing can be kept.
+    """
+    kept = tuned_file(os.environ, options.target)
+    steps = pipeline.loops_of(param, bin, options).steps
+    choices = _choices(steps, options)
+    known = {} if again else _known(choices, kept.read())
+    trials = {name: [known[name]] if name in known else found for name, found in choices.items()}
+    favourites = {name: found[0] for name, found in choices.items()}
+    network = _Variants(param, bin, options, feeds or {}, seed)
+    winners = known
+    if len(known) < len(choices):
+        ranks = max(map(len, trials.values()))
+        times = network.times([_ranked(trials, rank) for rank in range(ranks)], rounds)
+        winners = {
+            name: _fastest(found, [_sum(steps, name, row) for row in times])
+            for name, found in trials.items()
+        }
+    before, after = network.times([favourites, winners], rounds)
+    found = []
+    for name, candidates in choices.items():
+        old, new = _sum(steps, name, before), _sum(steps, name, after)
+        stays = name in known or new <= (1 - GAIN) * old
+        layers = [layer for step in steps if step.signature == name for layer in step.layers]
+        found.append(
+            TunedKernel(
+                name,
+                tuple(dict.fromkeys(layers)),
+                len(candidates),
+                favourites[name],
+                winners[name] if stays else favourites[name],
+                old,
+                new if stays and winners[name] != favourites[name] else old,
+                name in known,
+            )
+        )
+    kept.add({kernel.signature: str(kernel.schedule) for kernel in found if not kernel.known})
+    total = float(before.sum())
+    gained = sum(kernel.before_ms - kernel.after_ms for kernel in found)
+    return Tuning(
+        os.path.basename(os.fspath(param)),
+        options.target.name,
+        options.num_threads,
+        tuple(found),
+        total,
+        total - gained,
+        str(kept.path),
+    )
+
+
+def _choices(steps: Sequence[Step], options: Options) -> Choices:
+    """The candidates by signature, of the kernels that have several; the favourite first."""
+    kernels = {
+        step.signature: step.computation
+        for step in steps
+        if step.signature is not None and step.computation is not None
+    }
+    found = {name: rivals(kernel, options.target) for name, kernel in kernels.items()}
+    return {name: candidates for name, candidates in found.items() if len(candidates) > 1}
+
+
+def _known(choices: Choices, kept: Mapping[str, str]) -> dict[str, Schedule]:
+    """The schedules that were kept earlier, of kernels that can have them."""
+    return {
+        name: candidate
+        for name, candidates in choices.items()
+        for candidate in candidates
+        if kept.get(name) == str(candidate)
+    }
+
+
+def _ranked(trials: Choices, rank: int) -> dict[str, Schedule]:
+    """The candidate of a rank for every kernel, the last one where there are not so many."""
+    return {name: found[min(rank, len(found) - 1)] for name, found in trials.items()}
+
+
+def _sum(steps: Sequence[Step], signature: str, times: Times) -> float:
+    """What all steps of one signature take."""
+    return float(sum(times[at] for at, step in enumerate(steps) if step.signature == signature))
+
+
+def _fastest(candidates: Sequence[Schedule], times: Sequence[float]) -> Schedule:
+    """The one that takes least; the first unless one clearly wins."""
+    ranked = times[: len(candidates)]
+    best = min(range(len(ranked)), key=ranked.__getitem__)
+    return candidates[best if ranked[best] <= (1 - GAIN) * ranked[0] else 0]
+
+
+class _Variants:
+    """One network with other schedules, on the same weights and inputs."""
+
+    def __init__(
+        self, param: AnyPath, bin: AnyPath | None, options: Options, feeds: Feeds, seed: int
+    ) -> None:
+        self.param, self.bin, self.options = param, bin, replace(options, stamps=True)
+        self.feeds, self.seed = feeds, seed
+        self.first: list[Model] = []
+
+    def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
+        """The milliseconds of every step of every variant, all run in turns."""
+        models = [self._model(schedules) for schedules in variants]
+        inputs = {**random_feeds(models[0].inputs, self.seed), **self.feeds}
+        runs: list[list[StampedRun]] = [[] for _ in models]
+        for _ in range(rounds):
+            for model, made in zip(models, runs, strict=True):
+                made += [StampedRun.of(model, inputs) for _ in range(RUNS)]
+        per_ms = ticks_per_ms([runs[0][0], runs[-1][-1]])
+        return [
+            np.quantile([made.ticks()[1:] for made in one], QUANTILE, axis=0) / per_ms
+            for one in runs
+        ]
+
+    def _model(self, schedules: Mapping[str, Schedule]) -> Model:
+        texts = {name: str(schedule) for name, schedule in schedules.items()}
+        made = settled(pipeline.compile_with(self.param, self.bin, self.options, schedules=texts))
+        if not self.first:
+            self.first.append(made)
+        return Model(sharing_weights(made.artifact, self.first))

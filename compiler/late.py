@@ -44,20 +44,28 @@ class OpenBinding(Binding):
 
     ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
     nobody need say the shape, since the layers that read it do, and its extent may grow from run to
-    run within one compilation.
+    run within one compilation. is_cache: whether it is empty where nobody feeds it.
     """
 
     ranked: bool = True
     grows: bool = False
+    is_cache: bool = False
 
     @staticmethod
     def of(
-        name: str, shape: OpenShape | None, dtype: str = "float32", *, growing: bool = False
+        name: str,
+        shape: OpenShape | None,
+        dtype: str = "float32",
+        *,
+        growing: bool = False,
+        is_cache: bool = False,
     ) -> OpenBinding:
         """None stands for what is not known. growing: whether an input that is open grows."""
         extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
         grows = growing and (shape is None or None in shape)
-        return OpenBinding(name, extents, dtype, ranked=shape is not None, grows=grows)
+        return OpenBinding(
+            name, extents, dtype, ranked=shape is not None, grows=grows, is_cache=is_cache
+        )
 
     @property
     def is_open(self) -> bool:
@@ -243,7 +251,10 @@ def require_shapes(bindings: Iterable[Binding]) -> None:
 def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
     """The array for an input, where dtype and shape may be fed."""
     if binding.name not in feeds:
-        raise misfit(binding, None)
+        if not binding.is_cache or not binding.is_open:
+            raise misfit(binding, None)
+        shape = [0 if extent == DYNAMIC else extent for extent in binding.shape or (DYNAMIC,)]
+        return np.empty(shape, binding.dtype)
     array = as_array(feeds[binding.name], binding)
     if array.dtype != np.dtype(binding.dtype) or not binding.admits(array.shape):
         raise misfit(binding, array)

@@ -51,7 +51,7 @@ from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Shape
-from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
@@ -189,9 +189,16 @@ class _Compilation:
         """What is known of the inputs before anything is fed."""
         known = open_shapes(self.source, self.options.input_shapes)
         types = element_types.input_types(self.source, self.options.input_types)
-        growing = growing_inputs(Network.of(self.source))
+        network = Network.of(self.source)
+        growing, emptied = growing_inputs(network), caches(network)
         return [
-            OpenBinding.of(name, shape, str(dtype_of(types[name])), growing=name in growing)
+            OpenBinding.of(
+                name,
+                shape,
+                str(dtype_of(types[name])),
+                growing=name in growing,
+                is_cache=name in emptied,
+            )
             for name, shape in known.items()
         ]
 

@@ -250,7 +250,7 @@ class _Compilation:
         passes: list[ModulePass] = [ExpandLayers()]
         if self.options.opt_level >= 2:
             passes += [
-                ChooseConvolution(),
+                ChooseConvolution(self.options.target),
                 ComputeInStrips(self.options.num_threads),
                 Pack(),
                 SplitQuads(),

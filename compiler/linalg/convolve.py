@@ -40,12 +40,17 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
 from ncc.compiler.linalg.pack import weights_of
 from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.tiling import Tiling, tiling_of
 from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
-from ncc.compiler.linalg.winograd import TILE, WINDOW, Constants, Tiling, tiled
+from ncc.compiler.linalg.winograd import Constants, tiled
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
 FEWEST_CHANNELS = 16
+
+BESIDE = 2
+"""Cells by which the input of a tile is longer than its result."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,12 @@ class ChooseConvolution(ModulePass):
 
     name = "choose-convolution"
 
+    target: Target = AVX512
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(network_of(op).body.block.ops):
             if isinstance(inner, GenericOp):
-                found = match(inner)
+                found = match(inner, self.target)
                 if isinstance(found, Convolution):
                     _Rewrite(found).run()
 
@@ -73,7 +80,7 @@ class Convolution:
     tiling: Tiling
 
 
-def match(op: GenericOp) -> Convolution | str:
+def match(op: GenericOp, target: Target) -> Convolution | str:
     """The convolution that op is, or why it stays as it is."""
     view = View(op)
     pair = view.product()
@@ -98,8 +105,9 @@ def match(op: GenericOp) -> Convolution | str:
     init = _start(op)
     if init is None:
         return "it goes on from other values than a bias"
-    tiling = Tiling(outputs, inputs, *shape_of(op.results[0])[1:])
-    if tiling.cost(tiling.chunk()) >= tiling.direct:
+    height, width = shape_of(op.results[0])[1:]
+    tiling = tiling_of(outputs, inputs, height, width, target)
+    if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)
 
@@ -125,7 +133,8 @@ class _Rewrite:
     def __init__(self, convolution: Convolution) -> None:
         self.convolution = convolution
         self.tiling = convolution.tiling
-        self.covered = (TILE * self.tiling.rows, TILE * self.tiling.columns)
+        self.tile = self.tiling.form.tile
+        self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
         self.followers = self._followers()
         self.last: Operation = self.followers[-1] if self.followers else convolution.op
         self.block = Block()
@@ -134,9 +143,11 @@ class _Rewrite:
 
     def run(self) -> None:
         rows = self.tiling.chunk()
-        reach = [n + WINDOW - TILE for n in self.covered]
+        reach = [n + BESIDE for n in self.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
-        constants = Constants.of(self.builder, weights_of(self.convolution.weights))
+        constants = Constants.of(
+            self.builder, self.tiling.form, weights_of(self.convolution.weights)
+        )
         chunks = [
             self._chunk(x, constants, first, rows) for first in range(0, self.tiling.rows, rows)
         ]
@@ -156,11 +167,11 @@ class _Rewrite:
     def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """Rows of tiles from `first`, with everything that follows the convolution."""
         columns = self.tiling.columns
-        size = [x.shape[0], TILE * rows + WINDOW - TILE, x.shape[2]]
-        x = self.builder.slice(x, [0, TILE * first, 0], size)
-        keep = (min(self.tiling.height - TILE * first, TILE * rows), self.tiling.width)
+        size = [x.shape[0], self.tile * rows + BESIDE, x.shape[2]]
+        x = self.builder.slice(x, [0, self.tile * first, 0], size)
+        keep = (min(self.tiling.height - self.tile * first, self.tile * rows), self.tiling.width)
         if self.covered == (self.tiling.height, self.tiling.width):
-            keep = (TILE * rows, TILE * columns)
+            keep = (self.tile * rows, self.tile * columns)
         init = self.convolution.init
         start = init if isinstance(init, float) else tensor_of(init)
         y = tiled(self.builder, x, constants, start, (rows, columns), keep)
@@ -217,7 +228,7 @@ class _Rewrite:
         return (value, [0, 0, 0]) if _is_free(value) else None
 
     def _on_tiles(self, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
-        """A pointwise computation whose input `value` is y, (outputs, rows, 4, columns, 4)."""
+        """A pointwise computation whose input `value` is y, (outputs, rows, m, columns, m)."""
         view = View(op)
         channel = view.write.index[0].bare
         operands: list[SSAValue] = []
@@ -254,8 +265,8 @@ class _Rewrite:
         if source is value:
             held = tensor_of(padded(value, *self.covered))
         outputs, rows, _, columns, _ = y.shape
-        box = [outputs, TILE * rows, TILE * columns]
-        held = self.builder.slice(held, [0, begin[1] + TILE * first, begin[2]], box)
+        box = [outputs, self.tile * rows, self.tile * columns]
+        held = self.builder.slice(held, [0, begin[1] + self.tile * first, begin[2]], box)
         return self.builder.expand(held, [[0], [1, 2], [3, 4]], y.shape).value
 
 

@@ -1,14 +1,15 @@
-"""Winograd's F(4x4, 3x3): a convolution on tiles, as three exact generics.
+"""Winograd's F(m x m, 3x3): a convolution on tiles, as three exact generics.
 
-For the 4x4 tiles (t, u) of a result, with B, G and A of Lavin & Gray ("Fast Algorithms for
+For the m x m tiles (t, u) of a result, with B, G and A of Lavin & Gray ("Fast Algorithms for
 Convolutional Neural Networks", 2015):
 
-    V[i, a, b, t, u] = sum over k, l of B[a, k] * B[b, l] * x[i, 4t+k, 4u+l]       k, l < 6
+    V[i, a, b, t, u] = sum over k, l of B[a, k] * B[b, l] * x[i, mt+k, mu+l]       k, l < m + 2
     M[o, a, b, t, u] = sum over i of V[i, a, b, t, u] * U[a, b, o, i]              U = G w G^T
     Y[o, t, r, u, s] = init[o] + sum over a, b of A[r, a] * A[s, b] * M[o, a, b, t, u]
 
-36 multiplications a tile and pair of channels in place of 144. Y is the result once (t, r) and
-(u, s) are collapsed and what the tiles cover beyond it is cut off.
+For m = 4, 36 multiplications a tile and pair of channels in place of 144, by weights of four times
+the size; for m = 2, 16 in place of 36, by weights of 16/9 of the size. Y is the result once (t, r)
+and (u, s) are collapsed and what the tiles cover beyond it is cut off.
 """
 
 from __future__ import annotations
@@ -25,108 +26,87 @@ from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr, Weights
 
-TILE, WINDOW = 4, 6
-"""Cells of a tile of the result, and of the input that it depends on, along one axis."""
-
-INPUT: Matrix = (
-    (4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
-    (0.0, -4.0, -4.0, 1.0, 1.0, 0.0),
-    (0.0, 4.0, -4.0, -1.0, 1.0, 0.0),
-    (0.0, -2.0, -1.0, 2.0, 1.0, 0.0),
-    (0.0, 2.0, -1.0, -2.0, 1.0, 0.0),
-    (0.0, 4.0, 0.0, -5.0, 0.0, 1.0),
-)
-FILTER: Matrix = (
-    (1 / 4, 0.0, 0.0),
-    (-1 / 6, -1 / 6, -1 / 6),
-    (-1 / 6, 1 / 6, -1 / 6),
-    (1 / 24, 1 / 12, 1 / 6),
-    (1 / 24, -1 / 12, 1 / 6),
-    (0.0, 0.0, 1.0),
-)
-OUTPUT: Matrix = (
-    (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-    (0.0, 1.0, -1.0, 2.0, -2.0, 0.0),
-    (0.0, 1.0, 1.0, 4.0, 4.0, 0.0),
-    (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
-)
-
-# Costs count the multiply-adds that one core does in the same time, measured on a Zen 4 (a 1 MB L2,
-# 32 MB of L3) for 16 to 512 channels and results of 7x7 to 224x224. All other costs are a byte's.
-NEAR, MIDDLE, FAR = 0.7, 2.0, 3.0
-"""A byte of V or M, written and read again, where a chunk of them fits L2, L3, or neither."""
-HELD_NEAR, HELD_MIDDLE = 3 << 19, 16 << 20
-"""Bytes of V and M up to which that holds. More than L2: what was read of V makes room for M."""
-L2, L3 = 1 << 20, 16 << 20
-"""Caches, as far as weights find room in them."""
-STREAMED = 1.0
-"""A byte of weights, which are in no cache when their layer is reached."""
-AGAIN, AGAIN_FAR = 0.3, 2.5
-"""A byte of weights read once more for the next chunk: from L3, or from memory."""
-CALL = 300_000
-"""The three calls of a chunk, their barriers, and the time to compile them."""
-
 
 @dataclass(frozen=True)
-class Tiling:
-    """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result."""
+class Form:
+    """F(m x m, 3 x 3): tiles of m x m results, by the matrices B, G and A."""
 
-    outputs: int
-    inputs: int
-    height: int
-    width: int
-
-    @property
-    def rows(self) -> int:
-        """Rows of tiles."""
-        return -(-self.height // TILE)
+    input: Matrix
+    filter: Matrix
+    output: Matrix
 
     @property
-    def columns(self) -> int:
-        """Tiles of a row."""
-        return -(-self.width // TILE)
+    def tile(self) -> int:
+        """Cells of a tile of the result along one axis."""
+        return len(self.output)
 
     @property
-    def direct(self) -> float:
-        """The cost of the convolution as it is."""
-        weights = 9 * self.outputs * self.inputs
-        return weights * (self.height * self.width + 4 * STREAMED)
+    def window(self) -> int:
+        """Cells of the input that a tile depends on along one axis."""
+        return len(self.input)
 
-    def cost(self, rows: int) -> float:
-        """The cost in chunks of `rows` rows of tiles."""
-        chunks = -(-self.rows // rows)
-        points = WINDOW * WINDOW * self.rows * self.columns
-        between = 4 * points * (self.inputs + self.outputs)
-        held = between / chunks
-        weights = 4 * WINDOW * WINDOW * self.outputs * self.inputs
-        again = 0.0 if weights <= L2 / 2 else AGAIN if weights <= L3 else AGAIN_FAR
-        return (
-            points * self.outputs * self.inputs
-            + between * (NEAR if held <= HELD_NEAR else MIDDLE if held <= HELD_MIDDLE else FAR)
-            + weights * (STREAMED + again * (chunks - 1))
-            + chunks * CALL
-        )
 
-    def chunk(self) -> int:
-        """The cheapest number of rows of tiles in a chunk, all chunks equal."""
-        return min((n for n in range(1, self.rows + 1) if self.rows % n == 0), key=self.cost)
+F2 = Form(
+    input=(
+        (1.0, 0.0, -1.0, 0.0),
+        (0.0, 1.0, 1.0, 0.0),
+        (0.0, -1.0, 1.0, 0.0),
+        (0.0, -1.0, 0.0, 1.0),
+    ),
+    filter=(
+        (1.0, 0.0, 0.0),
+        (1 / 2, 1 / 2, 1 / 2),
+        (1 / 2, -1 / 2, 1 / 2),
+        (0.0, 0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 1.0),
+    ),
+)
+F4 = Form(
+    input=(
+        (4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
+        (0.0, -4.0, -4.0, 1.0, 1.0, 0.0),
+        (0.0, 4.0, -4.0, -1.0, 1.0, 0.0),
+        (0.0, -2.0, -1.0, 2.0, 1.0, 0.0),
+        (0.0, 2.0, -1.0, -2.0, 1.0, 0.0),
+        (0.0, 4.0, 0.0, -5.0, 0.0, 1.0),
+    ),
+    filter=(
+        (1 / 4, 0.0, 0.0),
+        (-1 / 6, -1 / 6, -1 / 6),
+        (-1 / 6, 1 / 6, -1 / 6),
+        (1 / 24, 1 / 12, 1 / 6),
+        (1 / 24, -1 / 12, 1 / 6),
+        (0.0, 0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 2.0, -2.0, 0.0),
+        (0.0, 1.0, 1.0, 4.0, 4.0, 0.0),
+        (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Constants:
     """The matrices and the transformed weights as values of the structured level."""
 
+    form: Form
     input: Tensor
     output: Tensor
     weights: Tensor
 
     @staticmethod
-    def of(b: Builder, weights: Weights) -> Constants:
+    def of(b: Builder, form: Form, weights: Weights) -> Constants:
         """For weights (outputs, inputs, 3, 3)."""
         return Constants(
-            b.table(np.array(INPUT)),
-            b.table(np.array(OUTPUT)),
-            b.weight(WeightAttr(weights.transformed(FILTER))),
+            form,
+            b.table(np.array(form.input)),
+            b.table(np.array(form.output)),
+            b.weight(WeightAttr(weights.transformed(form.filter))),
         )
 
 
@@ -138,27 +118,28 @@ def tiled(
     grid: tuple[int, int],
     keep: tuple[int, int],
 ) -> Tensor:
-    """The convolution of x (inputs, 4*rows + 2 or more, 4*columns + 2 or more) in tiles.
+    """The convolution of x (inputs, m*rows + 2 or more, m*columns + 2 or more) in m x m tiles.
 
     grid: rows and columns of tiles. keep: rows and columns of the result that somebody reads.
-    The result is (outputs, rows, 4, columns, 4).
+    The result is (outputs, rows, m, columns, m).
     """
     rows, columns = grid
+    form, tile = constants.form, constants.form.tile
     i, p, q, t, u, k, m = b.loops(f"i p q t:{rows} u:{columns} k m")
-    data = x[i, t * TILE + k, u * TILE + m]
+    data = x[i, t * tile + k, u * tile + m]
     first, second = constants.input[p, k], constants.input[q, m]
     v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
-    _mark(v, INPUT)
+    _mark(v, form.input)
     o, p, q, t, u, i = b.loops("o p q t u i")
     product = b.sum((o, p, q, t, u), (i,), v[i, p, q, t, u] * constants.weights[p, q, o, i])
     if isinstance(init, Tensor):
-        shape = (product.shape[0], rows, TILE, columns, TILE)
+        shape = (product.shape[0], rows, tile, columns, tile)
         init = b.spread(init, shape, axis=0)
     o, t, r, u, s, p, q = b.loops("o t r u s p q")
     first, second = constants.output[r, p], constants.output[s, q]
     y = b.sum((o, t, r, u, s), (p, q), first * (second * product[o, p, q, t, u]), init)
-    _mark(y, OUTPUT)
-    if keep != (TILE * rows, TILE * columns):
+    _mark(y, form.output)
+    if keep != (tile * rows, tile * columns):
         _attributes(y)["tails"] = _integers([[1, 2, keep[0]], [3, 4, keep[1]]])
     return y
 

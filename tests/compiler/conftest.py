@@ -11,8 +11,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
+from ncc.compiler.linalg import convolve
 from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.plan_memory import plan
+from ncc.compiler.linalg.tiling import Tiling
+from ncc.compiler.linalg.winograd import F2, F4, Form
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import Shape
@@ -57,3 +60,12 @@ def make_plan() -> Callable[..., Plan]:
         return found
 
     return planned
+
+
+@pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
+def always_tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
+    """Tiles pay for every convolution, in chunks of one row of tiles."""
+    form: Form = request.param
+    monkeypatch.setattr(convolve, "tiling_of", lambda *sizes: Tiling(form, *sizes))
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling: 1)
+    return form

@@ -11,29 +11,20 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.parser import Parser
 
-from ncc.compiler.linalg import winograd
 from ncc.compiler.linalg.convolve import ChooseConvolution, Convolution, match
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.linalg.winograd import Tiling
+from ncc.compiler.linalg.winograd import Form
 from ncc.compiler.plan import Call, Plan
+from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weight import Random, WeightAttr, Weights
 
 MakeNetwork = Callable[..., ModuleOp]
-
-
-@pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles pay for small convolutions too, in chunks of one row."""
-    monkeypatch.setattr(winograd, "CALL", 0)
-    monkeypatch.setattr(winograd, "STREAMED", 0.0)
 
 
 def weights(b: Builder, shape: Sequence[int], stream: int = 0) -> Tensor:
@@ -87,7 +78,7 @@ def is_tiled(module: ModuleOp) -> bool:
 def found(module: ModuleOp) -> Convolution | str:
     """What the one contraction of a network is."""
     (op,) = (op for op in generics(module) if "addf" in str(op) and "mulf" in str(op))
-    return match(op)
+    return match(op, AVX512)
 
 
 def check_numbers(module: ModuleOp, shapes: Sequence[Sequence[int]]) -> None:
@@ -102,7 +93,7 @@ def check_numbers(module: ModuleOp, shapes: Sequence[Sequence[int]]) -> None:
         np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
 
 
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("pad", [0, 1])
 @pytest.mark.parametrize("size", [(7, 7), (13, 13), (14, 9), (16, 12)])
 def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
@@ -112,7 +103,7 @@ def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> 
     check_numbers(module, [shape])
 
 
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("size", [8, 14])
 def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
     """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
@@ -136,20 +127,21 @@ def calls_of(planned: Plan) -> list[Call]:
     return [step for step in planned.steps if isinstance(step, Call)]
 
 
-@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("size", [8, 13, 14])
-def test_nothing_twice(make_network: MakeNetwork, make_plan: Any, size: int) -> None:
+def test_nothing_twice(
+    make_network: MakeNetwork, make_plan: Any, size: int, always_tiled: Form
+) -> None:
     """Three kernels a chunk, with all that follows, and not a single copy between layers."""
     shape = (16, size, size)
     module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
     check_numbers(module, [shape])
     Pack().apply(Context(), module)
-    chunks = Tiling(16, 16, size, size).rows
+    chunks = -(-size // always_tiled.tile)
     before_and_behind = 3  # the first activation, blocks of 16 in, and out
     assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
 
 
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("always_tiled")
 def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
     """What tiles cover beyond a result is never written: its neighbour's channels are there."""
     shape = (16, 13, 13)
@@ -165,8 +157,7 @@ def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) 
     assert "copy" not in names
 
 
-@pytest.mark.usefixtures("eager")
-def test_a_pad_grows(make_network: MakeNetwork) -> None:
+def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
     """There is one padded tensor, large enough for whole tiles; its other readers see a slice."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
@@ -176,10 +167,11 @@ def test_a_pad_grows(make_network: MakeNetwork) -> None:
     module = make_network([(16, 13, 13)], write)
     check_numbers(module, [(16, 13, 13)])
     pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
-    assert [shape_of(op.result) for op in pads] == [(16, 18, 18)]
+    size = -(-13 // always_tiled.tile) * always_tiled.tile + 2
+    assert [shape_of(op.result) for op in pads] == [(16, size, size)]
 
 
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("always_tiled")
 def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
     """An operand that lives in a concatenation is added after the tiles, not copied into them."""
     shape = (16, 13, 13)
@@ -221,36 +213,3 @@ def test_weights_that_are_computed(make_network: MakeNetwork) -> None:
 
     module = make_network([(64, 30, 30), (64, 64, 3, 3)], write)
     assert "computed" in str(found(module))
-
-
-def test_large_convolutions_are_cut() -> None:
-    """V and M of 64 channels at 224x224 are 58 MB; a chunk of them fits L2 twice."""
-    tiling = Tiling(64, 64, 224, 224)
-    bytes_of_a_row = 4 * 36 * tiling.columns * 128
-    assert tiling.chunk() * bytes_of_a_row <= winograd.HELD_NEAR
-    assert tiling.rows % tiling.chunk() == 0
-
-
-def test_large_weights_are_read_once() -> None:
-    """38 MB of weights cost more than what lies between the steps."""
-    tiling = Tiling(512, 512, 28, 28)
-    assert tiling.chunk() == tiling.rows
-
-
-def test_transformed_weights() -> None:
-    """U is G w G^T for each pair of channels, with the window's axes in front."""
-    plain = Weights((3, 2, 3, 3), Random(1, 2))
-    g = np.array(winograd.FILTER)
-    expected = np.einsum("ak,bl,oikl->aboi", g, g, plain.array().astype(np.float64))
-    held = plain.transformed(winograd.FILTER)
-    assert held.shape == (6, 6, 3, 2)
-    np.testing.assert_allclose(held.array(), expected, rtol=1e-6)
-
-
-def test_transformed_weights_are_text() -> None:
-    """A module with them prints and parses, numbers unchanged."""
-    context = Context()
-    context.load_dialect(NCNN)
-    plain = Weights((4, 2, 3, 3), Random(1, 2))
-    attribute = WeightAttr(plain.transformed(winograd.FILTER).blocked((3, 2), 16))
-    assert Parser(context, str(attribute)).parse_attribute() == attribute

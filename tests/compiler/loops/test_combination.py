@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncc.compiler.linalg.winograd import INPUT, OUTPUT
+from ncc.compiler.linalg.winograd import F2, F4
 from ncc.compiler.loops.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]
@@ -59,9 +59,11 @@ def test_any_matrix(matrix: Rows, data: st.DataObject) -> None:
     assert len(read) == len(set(read))
 
 
-@pytest.mark.parametrize(("matrix", "operations"), [(INPUT, 12), (OUTPUT, 10)])
+@pytest.mark.parametrize(
+    ("matrix", "operations"), [(F4.input, 12), (F4.output, 10), (F2.input, 4), (F2.output, 4)]
+)
 def test_few_operations(matrix: Rows, operations: int) -> None:
-    """The transforms of Winograd's F(4, 3) take a third of the operations of the matrix."""
+    """The transforms of Winograd's forms take as few as they can be done by hand."""
     counted = Counted()
     combine(matrix, range(len(matrix)), lambda position: float(position), counted)
     assert counted.operations <= operations
@@ -84,4 +86,4 @@ def test_groups_have_every_row_once(matrix: Rows, most: int, data: st.DataObject
 
 def test_rows_that_share_work_stay_together() -> None:
     """Rows 1, 2 and 3, 4 of the transform of the input differ in signs only."""
-    assert together(INPUT, range(6), 2) == [[1, 2], [3, 4], [0, 5]]
+    assert together(F4.input, range(6), 2) == [[1, 2], [3, 4], [0, 5]]

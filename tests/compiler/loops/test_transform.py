@@ -13,11 +13,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg import winograd
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.winograd import Form
 from ncc.compiler.loops import strategies
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.target import AVX512, TARGETS, Target
@@ -31,11 +31,7 @@ TOLERANCE = 2e-5
 """Of the largest result, against double precision: F(4x4) rounds about ten times as coarsely."""
 
 
-@pytest.fixture(autouse=True)
-def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles pay for small convolutions too, in chunks of one row."""
-    monkeypatch.setattr(winograd, "CALL", 0)
-    monkeypatch.setattr(winograd, "STREAMED", 0.0)
+pytestmark = pytest.mark.usefixtures("always_tiled")
 
 
 def convolution(b: Builder, x: Tensor, outputs: int, stream: int) -> Tensor:
@@ -120,19 +116,23 @@ def test_channels_that_fill_no_block(
 
 
 def test_rows_stay_in_registers(
-    make_network: Callable[..., ModuleOp], kernels_of: Callable[..., list[Kernel]]
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[..., list[Kernel]],
+    always_tiled: Form,
 ) -> None:
-    """Six columns of a row of results at once, and some registers for what is being added."""
+    """All columns of a row of results at once, and some registers for what is being added."""
     module = make_network([(16, 8, 8)], block)
     ChooseConvolution().apply(Context(), module)
     Pack().apply(Context(), module)
     for kernel in transforms(kernels_of(module)):
         (_, rows), _ = strategies.choose(kernel, AVX512).tile
-        assert 6 * rows <= AVX512.registers - 4
+        assert always_tiled.window * rows <= AVX512.registers - 4
 
 
 def test_layers_share_kernels(
-    make_network: Callable[..., ModuleOp], kernels_of: Callable[..., list[Kernel]]
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[..., list[Kernel]],
+    always_tiled: Form,
 ) -> None:
     """Chunks of one convolution, but the last, are calls of the same three kernels."""
 
@@ -143,5 +143,5 @@ def test_layers_share_kernels(
     ChooseConvolution().apply(Context(), module)
     Pack().apply(Context(), module)
     found = transforms(kernels_of(module))
-    assert len(found) == 2 * 4
+    assert len(found) == 2 * 16 // always_tiled.tile
     assert len({kernel.signature() for kernel in found}) == 2

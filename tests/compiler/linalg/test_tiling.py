@@ -1,0 +1,56 @@
+"""Which convolutions are cut into tiles: by weights, sizes and what a core's cycles buy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.linalg.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.winograd import F2, F4, Form
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
+
+TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
+ON_BOTH = pytest.mark.parametrize("target", TARGETS, ids=["one unit", "two units"])
+
+
+def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Form | None:
+    tiling = tiling_of(outputs, inputs, height, width, target)
+    return tiling.form if tiling is not None else None
+
+
+@ON_BOTH
+def test_the_form_by_the_weights(target: Target) -> None:
+    """Large weights for few points are what F(2) saves, arithmetic for many is what F(4) does."""
+    assert form_of(64, 64, 56, 56, target) is F4
+    assert form_of(128, 128, 28, 28, target) is F4
+    assert form_of(512, 512, 7, 7, target) is F2
+
+
+def test_the_form_by_the_core() -> None:
+    """Where arithmetic is cheap beside memory, weights count the more."""
+    one, two = (form_of(256, 256, 14, 14, target) for target in TARGETS)
+    assert (one, two) == (F4, F2)
+
+
+@ON_BOTH
+def test_direct(target: Target) -> None:
+    """Few channels or few points leave nothing to gain."""
+    assert form_of(16, 16, 14, 14, target) is None
+    assert form_of(64, 64, 4, 4, target) is None
+
+
+@ON_BOTH
+def test_large_convolutions_are_cut(target: Target) -> None:
+    """V and M of 64 channels at 224x224 are 58 MB; a chunk of them fits L2."""
+    tiling = Tiling(F4, 64, 64, 224, 224, target)
+    bytes_of_a_row = 4 * 36 * tiling.columns * 128
+    assert tiling.chunk() * bytes_of_a_row <= 2 * target.core.l2_bytes
+    assert tiling.rows % tiling.chunk() == 0
+
+
+@ON_BOTH
+def test_large_weights_are_read_once(target: Target) -> None:
+    """38 MB of weights cost more than what lies between the steps."""
+    tiling = Tiling(F4, 512, 512, 28, 28, target)
+    assert tiling.chunk() == tiling.rows

@@ -1,7 +1,7 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> choose convolution
-     -> compute in strips -> pack -> fuse -> plan memory -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
+     -> compute in strips -> pack -> fold moves -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from ncc.compiler.artifact import bindings, packed
 from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.convolve import ChooseConvolution
+from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
+from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
@@ -250,9 +252,11 @@ class _Compilation:
         passes: list[ModulePass] = [ExpandLayers()]
         if self.options.opt_level >= 2:
             passes += [
+                SinkViews(),
                 ChooseConvolution(self.options.target),
                 ComputeInStrips(self.options.num_threads),
                 Pack(),
+                FoldMoves(),
                 SplitQuads(),
             ]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))

@@ -58,10 +58,22 @@ def _choose_convolution() -> type[ModulePass]:
     return ChooseConvolution
 
 
+def _sink_views() -> type[ModulePass]:
+    from ncc.compiler.linalg.sink_views import SinkViews
+
+    return SinkViews
+
+
 def _pack_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.pack import Pack
 
     return Pack
+
+
+def _fold_moves() -> type[ModulePass]:
+    from ncc.compiler.linalg.fold_moves import FoldMoves
+
+    return FoldMoves
 
 
 def _split_quads() -> type[ModulePass]:
@@ -85,8 +97,10 @@ UNIVERSE = Universe(
         "canonicalize-ncnn": _canonicalize_ncnn,
         "optimize-ncnn": _optimize_ncnn,
         "expand-layers": _expand_layers,
+        "sink-views": _sink_views,
         "choose-convolution": _choose_convolution,
         "pack-channels": _pack_channels,
+        "fold-moves": _fold_moves,
         "split-quads": _split_quads,
         "fuse-groups": _fuse_groups,
     },

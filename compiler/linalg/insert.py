@@ -1,4 +1,4 @@
-"""Puts what a builder made in a scratch block into the block that is rewritten."""
+"""What rewrites of a block share: putting in what a builder made, erasing what nobody reads."""
 
 from __future__ import annotations
 
@@ -30,3 +30,10 @@ def move_behind(scratch: Block, after: Operation) -> None:
 def tensor_of(value: SSAValue) -> Tensor:
     """A value as the builder's tensor."""
     return Tensor(value, shape_of(value))
+
+
+def erase_dead(block: Block) -> None:
+    """Erase the operations whose results nobody reads."""
+    for op in reversed(list(block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            block.erase_op(op)

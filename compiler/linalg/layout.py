@@ -20,6 +20,7 @@ from ncc.compiler.linalg.packing import (
     BLOCK,
     Packing,
     Read,
+    follows,
     is_constant,
     packing_of,
     view_can_pack,
@@ -64,6 +65,8 @@ def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
         lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)
         return lone * (1 + waste) / BLOCK, lone
+    if follows(view) is not None:
+        return 0.0, 0.0
     if not view.reduced:
         return 4 * prod(shape_of(op.results[0])) * waste, 0.0
     last = view.write.index[-1].bare
@@ -76,7 +79,10 @@ def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
 
 
 def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing | None]) -> None:
-    """What it costs when op and the producers of its operands have different labels."""
+    """What it costs when op and the producers of its operands have different labels.
+
+    A computation that could be stored with what it reads takes a pass of its own then.
+    """
     packing = packings.get(op)
     sources = set(op.operands)
     if isinstance(op, GenericOp):
@@ -95,7 +101,8 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
         elif isinstance(op, GenericOp) and value is op.outputs[0]:
             problem.connect(source, op, NEVER, NEVER)
         elif packing is None or packing.reads.get(value) is Read.PACKED:
-            problem.connect(source, op, _conversion(value), _conversion(value))
+            passes = 2 if isinstance(op, GenericOp) and follows(View(op)) is value else 1
+            problem.connect(source, op, passes * _conversion(value), passes * _conversion(value))
         elif packing.reads.get(value) is Read.EITHER:
             problem.connect(source, op, _conversion(value), _conversion(value) / 4)
         else:

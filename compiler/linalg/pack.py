@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -29,18 +30,26 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg import layout
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import tensor_of
+from ncc.compiler.linalg.insert import erase_dead, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
 from ncc.compiler.linalg.place import groups_of
-from ncc.compiler.linalg.view import Access, Linear, View, constant_number, pad_value, shape_of
+from ncc.compiler.linalg.view import (
+    Access,
+    View,
+    constant_number,
+    expression,
+    pad_value,
+    shape_of,
+)
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.scalar import select
 from ncc.dialects.weight import ConstantOp, WeightAttr, Weights
 
 
@@ -73,9 +82,7 @@ class _Packer:
                 self._rewrite(op, self.packings[op])
             else:
                 self._keep(op)
-        for op in reversed(list(self.block.ops)):
-            if op.results and not any(result.uses for result in op.results):
-                self.block.erase_op(op)
+        erase_dead(self.block)
 
     def _keep(self, op: Operation) -> None:
         """A plain operation: operands that are only packed are unpacked in front of it."""
@@ -209,13 +216,13 @@ class _Packer:
             else:
                 for loop in loops:
                     terms[split[loop]], terms[loop] = terms[loop], terms[loop] * BLOCK
-            results.append(_expression(terms, form.constant))
+            results.append(expression(terms, form.constant))
         results += [AffineDimExpr(split[loop]) for loop in inner]
         return _map_of(split, results)
 
     def _weight_map(self, access: Access, split: dict[int, int]) -> AffineMapAttr:
         """The same for a constant, which is in blocks wherever a split loop stands alone."""
-        results = [_expression(dict(form.terms), form.constant) for form in access.index]
+        results = [expression(dict(form.terms), form.constant) for form in access.index]
         alone = [form.bare for form in access.index if form.bare in split]
         inner = sorted((split[d] for d in alone if d is not None), reverse=True)
         return _map_of(split, [*results, *(AffineDimExpr(d) for d in inner)])
@@ -312,18 +319,6 @@ def _map_of(split: dict[int, int], results: Sequence[AffineExpr]) -> AffineMapAt
     return AffineMapAttr(AffineMap(max(split.values()) + 1, 0, tuple(results)))
 
 
-def _expression(terms: dict[int, int], constant: int) -> AffineExpr:
-    form = Linear.of(terms, constant)
-    total: AffineExpr | None = None
-    for loop, factor in form.terms:
-        part: AffineExpr = AffineDimExpr(loop)
-        part = part if factor == 1 else part * factor
-        total = part if total is None else total + part
-    if total is None:
-        return AffineConstantExpr(constant)
-    return total + constant if constant else total
-
-
 def weights_of(value: SSAValue) -> Weights:
     """A constant's source under the shape it has there."""
     owner = value.owner
@@ -341,7 +336,11 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
         case tensor.PadOp():
             low = [int(n) for n in op.static_low.get_values()]
             high = [int(n) for n in op.static_high.get_values()]
-            return b.pad(x, [*low, 0], [*high, 0], pad_value(op))
+            value, channels = pad_value(op), shape_of(op.source)[0]
+            if high[0]:
+                x = _filled_up(b, x, channels, value)
+                high[0] = -(-(channels + high[0]) // BLOCK) - x.shape[0]
+            return b.pad(x, [*low, 0], [*high, 0], value)
         case tensor.ConcatOp():
             return b.concat(operands, op.dim.value.data)
         case tensor.ExtractSliceOp():
@@ -353,9 +352,22 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
             return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
         case tensor.ExpandShapeOp():
             shape = list(shape_of(op.result))
-            shape[0] = -(-shape[0] // BLOCK)
+            axis = packed_axis(op.result)
+            if axis is None:
+                raise CompilerBug("a packed value without an axis")
+            shape[axis] = -(-shape[axis] // BLOCK)
             return b.expand(x, [*groups_of(op), [len(shape)]], [*shape, BLOCK])
     raise CompilerBug(f"{op.name} is no view")
+
+
+def _filled_up(b: Builder, x: Tensor, channels: int, value: float) -> Tensor:
+    """Blocks along the first axis with a value in the lanes of the last one past the channels."""
+    if channels % BLOCK == 0:
+        return x
+    lanes = np.arange(x.shape[0] * BLOCK).reshape(-1, BLOCK)
+    is_channel = b.table((lanes < channels).astype(np.float32))
+    at = b.loops_of(x.shape)
+    return b.map(at, select(is_channel[at[0], at[-1]] > 0.0, x[tuple(at)], value))
 
 
 def pack(b: Builder, x: Tensor, axis: int) -> Tensor:
@@ -373,14 +385,20 @@ def pack(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def unpack(b: Builder, x: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
-    """Blocks along `axis` as a plain value of `shape`."""
-    if x.rank > 2 and axis != x.rank - 2:
-        loops = b.loops_of(x.shape)
-        *outer, lane = loops
-        x = b.map([*outer[: axis + 1], lane, *outer[axis + 1 :]], x[loops])
-    groups: list[list[int]] = []
-    for k in range(len(shape)):
-        at = k if k <= axis else k + 1
-        groups.append([at, at + 1] if k == axis else [at])
-    x = b.collapse(x, groups)
-    return b.slice(x, [0] * len(shape), shape)
+    """Blocks along `axis` as a plain value of `shape`: whole ones, then the rest of the last."""
+    whole, rest = divmod(shape[axis], BLOCK)
+    if x.rank == 2 or axis == x.rank - 2:
+        flat = b.collapse(x, [*([k] for k in range(axis)), [axis, axis + 1]])
+        return b.slice(flat, [0] * len(shape), shape)
+    parts: list[Tensor] = []
+    for begin, blocks, lanes in ((0, whole, BLOCK), (whole, 1, rest)):
+        if blocks and lanes:
+            first, size = [0] * x.rank, list(x.shape)
+            first[axis], size[axis], size[-1] = begin, blocks, lanes
+            part = b.slice(x, first, size)
+            *outer, lane = b.loops_of(size)
+            at = [*outer[: axis + 1], lane, *outer[axis + 1 :]]
+            part = b.map(at, part[(*outer, lane)])
+            groups = [[k + (k > axis)] if k != axis else [k, k + 1] for k in range(len(shape))]
+            parts.append(b.collapse(part, groups))
+    return b.concat(parts, axis)

@@ -66,6 +66,9 @@ def packed_axis(value: SSAValue) -> int | None:
     owner = value.owner
     if isinstance(owner, GenericOp) and (axis := _lane_axis(View(owner))) is not None:
         return axis
+    if isinstance(owner, tensor.ExpandShapeOp) and len(shape_of(owner.src)) >= 3:
+        axis = packed_axis(owner.src)
+        return None if axis is None else groups_of(owner)[axis][-1]
     return default_axis(len(kind.get_shape()))
 
 
@@ -87,12 +90,27 @@ def _channel_axis(view: View) -> int | None:
     rank = len(view.write.index)
     if not view.reduced or view.product() is None:
         user = _accumulation(view)
-        return default_axis(rank) if user is None else _lane_axis(user)
+        if user is not None:
+            return _lane_axis(user)
+        followed = follows(view) if rank > 3 else None
+        return default_axis(rank) if followed is None else packed_axis(followed)
     roles = view.roles()
     outs = [k for k, f in enumerate(view.write.index) if roles.get(_bare(f.bare)) is Role.OUT]
     if outs:
         return outs[0] if rank != 2 or outs[0] == 1 else None
     return default_axis(rank)
+
+
+def follows(view: View) -> SSAValue | None:
+    """The result that a pointwise computation could be stored with: it alone reads it, in place."""
+    if not view.is_pointwise:
+        return None
+    for position in view.live:
+        access = view.reads[position]
+        made = isinstance(access.value.owner, GenericOp) and not is_constant(access.value)
+        if made and access.index == view.write.index and len(list(access.value.uses)) == 1:
+            return access.value
+    return None
 
 
 def _accumulation(view: View) -> View | None:
@@ -217,11 +235,17 @@ def _captured_reads(view: View, value: SSAValue, lane: int) -> bool:
 
 
 def view_can_pack(op: Operation) -> bool:
-    """Whether a view of packed values is a view of memory too."""
+    """Whether a view of packed values is a view of memory too.
+
+    More channels are one but for the block that they begin in, whose other lanes are written anew.
+    """
+    if isinstance(op, tensor.PadOp | tensor.ConcatOp | tensor.ExtractSliceOp):
+        if any(packed_axis(value) != 0 for value in op.operands):
+            return False
     match op:
         case tensor.PadOp():
-            low, high = op.static_low.get_values(), op.static_high.get_values()
-            return not low[0] and not high[0] and len(low) >= 3
+            low = op.static_low.get_values()
+            return not low[0] and len(low) >= 3
         case tensor.ConcatOp():
             sizes = [shape_of(value)[0] for value in op.inputs[:-1]]
             rank = len(shape_of(op.result))
@@ -238,5 +262,9 @@ def view_can_pack(op: Operation) -> bool:
             axis = packed_axis(op.src)
             return axis == groups[0][-1] and (len(groups[0]) == 1 or shape[axis] % BLOCK == 0)
         case tensor.ExpandShapeOp():
-            return len(groups_of(op)[0]) == 1 and len(shape_of(op.src)) >= 3
+            axis = packed_axis(op.src)
+            if axis is None or len(shape_of(op.src)) < 3:
+                return False
+            group, shape = groups_of(op)[axis], shape_of(op.result)
+            return len(group) == 1 or shape[group[-1]] % BLOCK == 0
     return False

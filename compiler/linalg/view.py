@@ -77,6 +77,19 @@ def linear(expr: AffineExpr) -> Linear:
     return Linear.of(terms, constant)
 
 
+def expression(terms: dict[int, int], constant: int) -> AffineExpr:
+    """The sum of coefficient * loop, and a constant, as an affine expression."""
+    form = Linear.of(terms, constant)
+    total: AffineExpr | None = None
+    for loop, factor in form.terms:
+        part: AffineExpr = AffineDimExpr(loop)
+        part = part if factor == 1 else part * factor
+        total = part if total is None else total + part
+    if total is None:
+        return AffineConstantExpr(constant)
+    return total + constant if constant else total
+
+
 @lru_cache(maxsize=4096)
 def _forms(map: AffineMap) -> tuple[Linear, ...]:
     """The linear form of each result of a map. Networks have few maps, and views many."""

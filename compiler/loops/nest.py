@@ -2,7 +2,8 @@
 
 func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
   for chunk in [first, last):                 outermost parallel loops, delinearized
-    for parallel loops, tiles:                a remainder is one more copy with a smaller tile
+    for parallel loops, tiles:                a remainder is one more copy with a smaller tile;
+                                              squares are moved back over their neighbours instead
       accumulators = initial values           points x vectors, in registers
       for reduced loops: accumulators = ...   carried values, rolled
       epilogue; store
@@ -90,7 +91,8 @@ class Nest(PointWriter):
         whole = extent // size
 
         def remainder() -> None:
-            self._with(loop, whole * size, left, lambda: self._chunk_loops(rest, list(loops)))
+            begin, count = self._last(loop)
+            self._with(loop, begin, count, lambda: self._chunk_loops(rest, list(loops)))
 
         def full() -> None:
             self._chunk_loops(rest, list(loops))
@@ -115,22 +117,38 @@ class Nest(PointWriter):
             return
         loop, inner = loops[0], loops[1:]
         if loop == self.schedule.lane:
-            self._lane(loop, inner)
+            if self.schedule.turn is None:
+                self._lane(loop, inner)
+            else:
+                self._squares(loop, inner)
             return
         size, extent = self.state.sizes[loop], self.kernel.extents[loop]
         self._run(loop, 0, extent // size, size, size, lambda: self._parallel(inner))
         if extent % size:
-            done = extent - extent % size
-            self._with(loop, done, extent % size, lambda: self._parallel(inner))
+            self._with(loop, *self._last(loop), lambda: self._parallel(inner))
+
+    def _last(self, loop: int) -> tuple[int, int]:
+        """Begin and size of the tile that ends where a loop does.
+
+        A square overlaps the one before it: what is stored again is what stands there.
+        """
+        extent, size = self.kernel.extents[loop], self.state.sizes[loop]
+        if loop == self.schedule.turn:
+            return extent - size, size
+        return extent - extent % size, extent % size
+
+    def _squares(self, loop: int, inner: list[int]) -> None:
+        """Vectors along the lane of squares; the last one ends where the lane does."""
+        extent, lanes = self.kernel.extents[loop], self.state.lanes
+        self._run(loop, 0, extent // lanes, lanes, 1, lambda: self._parallel(inner))
+        if extent % lanes:
+            self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
     def _lane(self, loop: int, inner: list[int]) -> None:
         """Vectors of the schedule's length, then what is left by halves."""
         extent, position = self.kernel.extents[loop], 0
         full, points = self.state.lanes, self.state.sizes[loop]
         lanes = full
-        turn = self.schedule.turn
-        if turn is not None and self.state.sizes[turn] != full:
-            lanes = 1  # no square left to turn
         while position < extent:
             step = lanes * points
             trips = (extent - position) // step
@@ -141,7 +159,7 @@ class Nest(PointWriter):
             elif points > 1:
                 points = 1
             else:
-                lanes = lanes // 2 if turn is None else 1
+                lanes //= 2
         self.state.lanes, self.state.sizes[loop] = full, self.schedule.points(loop)
 
     def _run(

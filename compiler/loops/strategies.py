@@ -28,6 +28,9 @@ from ncc.compiler.target import Target
 MAX_UNROLLED = 9
 """Cells of a window that are written out, so that neighbouring points share their reads."""
 
+LEAST_SQUARE = 4
+"""Elements along a side of a square that is worth turning in registers."""
+
 RIVALS = 12
 NEAR = 1.5
 """How many schedules of a kernel are worth timing at most, and by how much the count of cycles may
@@ -138,21 +141,26 @@ def _turned(kernel: Kernel, target: Target) -> Schedule | None:
     """The lane is the contiguous loop of the store, what it does not read along lies turned."""
     if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
         return None
-    lanes = target.lanes
-    long = [d for d in kernel.parallel if kernel.extents[d] >= lanes]
     used = {d for d in kernel.index_of.values() if d is not None}
-    for lane in long:
+    best: tuple[int, int, int] | None = None
+    for lane in kernel.parallel:
         if kernel.store.coefficients[lane] != 1 or lane in used:
             continue
         across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
-        for turn in long:
-            if turn != lane and all(a.coefficients[turn] == 1 for a in across):
-                others = [d for d in kernel.parallel if d not in (lane, turn)]
-                order = (*in_store_order(kernel, others), turn, lane)
-                tile = ((turn, lanes),)
-                chunks = chunks_of(kernel, order, dict(tile))
-                return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
-    return None
+        for turn in kernel.parallel:
+            if turn == lane or any(a.coefficients[turn] != 1 for a in across):
+                continue
+            lanes = vector_of(min(kernel.extents[lane], kernel.extents[turn]), target)
+            if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
+                best = (lanes, lane, turn)
+    if best is None:
+        return None
+    lanes, lane, turn = best
+    others = [d for d in kernel.parallel if d not in (lane, turn)]
+    order = (*in_store_order(kernel, others), turn, lane)
+    tile = ((turn, lanes),)
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
 
 
 def _apart(kernel: Kernel, target: Target) -> Schedule | None:

@@ -136,6 +136,29 @@ def test_a_map_alone_stays_plain(packed: Packed) -> None:
     assert packed((32, 12, 12), relu) == [False]
 
 
+def test_an_activation_follows_its_sum(packed: Packed) -> None:
+    """It is stored with it, though what reads it wants plain values and lanes are left over."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, convolution(b, x, 24))
+        c, p, q = b.loops_of((24, 10, 10))
+        return b.map((c, p, q), y[c, q, p])
+
+    assert packed((32, 12, 12), write) == [True, True, False]
+
+
+def test_more_channels_are_packed(packed: Packed) -> None:
+    """The shortcut of BlazeFace: zeros behind the channels, to be added to more of them."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = convolution(b, x, 24)
+        more, z = b.pad(y, (0, 0, 0), (4, 0, 0)), convolution(b, y, 28, 1)
+        at = b.loops_of(z.shape)
+        return convolution(b, b.map(at, more[at] + z[at]), 32)
+
+    assert packed((32, 12, 12), write) == [True] * 5
+
+
 def test_joints_between_blocks_are_packed(packed: Packed) -> None:
     """32 and 16 channels join whole blocks; 24 and 16 do not."""
 

@@ -125,6 +125,12 @@ class Layers:
         begin = self.draw.choice([k for k in (0, 1, 16) if k < x.shape[0]])
         return self.b.slice(x, (begin, 0, 0), (x.shape[0] - begin, *x.shape[1:]))
 
+    def more_channels(self, x: Tensor) -> Tensor:
+        """With a border on the other axes, or none."""
+        more, border = self.draw.choice([1, 4, 8, 16, 20]), self.draw.choice([0, 0, 1])
+        value = self.draw.choice([0.0, -2.5])
+        return self.b.pad(x, (0, border, 0), (more, border, border), value)
+
     def transposed(self, x: Tensor) -> Tensor:
         y, c, z = self.b.loops_of((x.shape[1], x.shape[0], x.shape[2]))
         return self.b.map((y, c, z), x[c, y, z])
@@ -139,6 +145,7 @@ def random_network(seed: int) -> Callable[[Builder, Tensor], list[Tensor]]:
             layers.convolution, layers.convolution, layers.convolution, layers.groups,
             layers.depthwise, layers.maximum, layers.pointwise, layers.softmax, layers.gather,
             layers.slice, layers.transposed, layers.gathered_mean, layers.goes_on,
+            layers.more_channels,
         ]  # fmt: skip
         for _ in range(draw.randint(1, 6)):
             x = draw.choice(values[-2:])

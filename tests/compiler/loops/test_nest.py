@@ -264,6 +264,32 @@ def test_results_that_lie_apart(
     check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
 
 
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_squares_that_overlap(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """Sides that no square divides, with a border around them, and cells beside them watched."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        c, p, q = b.loops_of((x.shape[2], x.shape[1], x.shape[0]))
+        return b.pad(b.map((c, p, q), x[q, p, c] * 2.0), (0, 1, 1), (0, 1, 1))
+
+    sides = [(4, 4), (5, 7), (7, 16), (14, 16), (28, 10), (17, 31), (33, 6)]
+    draw = np.random.default_rng(4)
+    networks = []
+    for first, last in sides:
+        x = draw.standard_normal((first, 3, last)).astype(np.float32)
+        networks.append((make_network([x.shape], write), [x]))
+    turned: list[Schedule] = []
+
+    def schedule_of(kernel: Kernel) -> Schedule:
+        turned.append(strategies.choose(kernel, target))
+        return turned[-1]
+
+    check(networks, run_networks, schedule_of, target)
+    assert all(schedule.turn is not None for schedule in turned)
+
+
 def test_scalar_schedule(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:

@@ -1,0 +1,218 @@
+"""Moves that read moves: values change their places once, however many layers say so.
+
+    z[i, g] = y[g * 20 + i],  y = collapse(u),  u[g, i] = x[g, i]      ->  z[i, g] = x[g, i]
+    z[j, p] = concat(x, y)[p * 58 + j]                     ->  concat over p of x[j], of y[j]
+
+A move is a pointwise computation that hands on what it reads: a conversion between layouts, a
+transposition, a shuffle of channels. One whose source only it reads, be it behind reshapes and
+joints, reads what the moves there read, and the joint is made of its own results. Loops are split
+where a reshape wants them in two.
+
+Needs: the structured level before groups.  Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.view import Linear, View, expression, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+
+
+@dataclass(frozen=True)
+class FoldMoves(ModulePass):
+    """Let every move read what the moves before it read."""
+
+    name = "fold-moves"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in list(block.ops):
+            move = Move.of(generic)
+            if move is None or not _is_moved(move.source):
+                continue
+            scratch = Block()
+            doc = generic.properties.get("doc")
+            made = _written(Builder(scratch, getattr(doc, "data", "")), move)
+            move_before(scratch, generic)
+            made.value.name_hint = generic.results[0].name_hint
+            generic.results[0].replace_all_uses_with(made.value)
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class Move:
+    """result[p] = source[index], linear forms of the axes of the result."""
+
+    source: SSAValue
+    index: tuple[Linear, ...]
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation) -> Move | None:
+        """What an operation moves, if that is all it does."""
+        if not isinstance(op, GenericOp):
+            return None
+        view = View(op)
+        if not view.is_pointwise or view.captured or view.indexed or len(view.live) != 1:
+            return None
+        if view.yielded is not view.body.args[view.live[0]]:
+            return None
+        axes = {form.bare: axis for axis, form in enumerate(view.write.index)}
+        read = view.reads[view.live[0]]
+        if None in axes or len(axes) != len(view.extents):
+            return None
+        index = [Linear.of({axes[d]: c for d, c in f.terms}, f.constant) for f in read.index]
+        return Move.to(shape_of(op.results[0]), read.value, index)
+
+    @staticmethod
+    def to(shape: Sequence[int], source: SSAValue, index: Sequence[Linear]) -> Move:
+        """The same without axes of one cell in the forms, which are always 0."""
+        forms = tuple(
+            Linear.of({d: c for d, c in form.terms if shape[d] > 1}, form.constant)
+            for form in index
+        )
+        return Move(source, forms, tuple(shape))
+
+
+def _is_single(value: SSAValue) -> bool:
+    return len(list(value.uses)) == 1
+
+
+def _is_moved(value: SSAValue) -> bool:
+    """Whether moves for a single reader made some of the value.
+
+    A window of another value is one: it has to be copied into a joint.
+    """
+    if not _is_single(value):
+        return False
+    match value.owner:
+        case tensor.CollapseShapeOp() as op:
+            return _is_moved(op.src)
+        case tensor.ConcatOp() as op:
+            return any(
+                _is_moved(x) or isinstance(x.owner, tensor.ExtractSliceOp) for x in op.inputs
+            )
+        case GenericOp() as op:
+            return Move.of(op) is not None
+    return False
+
+
+def _written(b: Builder, move: Move) -> Tensor:
+    """The result of a move, read as far back as moves for a single reader go."""
+    made = None
+    if _is_moved(move.source):
+        match move.source.owner:
+            case tensor.CollapseShapeOp() as op:
+                made = _through_collapse(b, move, op)
+            case tensor.ConcatOp() as op:
+                made = _through_concat(b, move, op)
+            case GenericOp() as op:
+                made = _through_move(b, move, op)
+    if made is not None:
+        return made
+    loops = b.loops_of(move.shape)
+    at = tuple(expression(dict(form.terms), form.constant) for form in move.index)
+    return b.map(loops, tensor_of(move.source)[at])
+
+
+def _through_move(b: Builder, move: Move, op: GenericOp) -> Tensor | None:
+    """Both moves in one: the axes of what lies between them are the forms that it is read at."""
+    before = Move.of(op)
+    if before is None:
+        return None
+    index = tuple(_substituted(form, move.index) for form in before.index)
+    return _written(b, Move(before.source, index, move.shape))
+
+
+def _substituted(form: Linear, by: Sequence[Linear]) -> Linear:
+    """A form whose loops are forms themselves."""
+    terms: dict[int, int] = {}
+    constant = form.constant
+    for loop, factor in form.terms:
+        constant += factor * by[loop].constant
+        for inner, more in by[loop].terms:
+            terms[inner] = terms.get(inner, 0) + factor * more
+    return Linear.of(terms, constant)
+
+
+def _through_concat(b: Builder, move: Move, op: tensor.ConcatOp) -> Tensor | None:
+    """A joint of moves, where the slowest loop of the joined axis does not cross a border."""
+    axis = op.dim.value.data
+    form = move.index[axis]
+    if not form.terms or form.constant:
+        return None
+    loop, factor = max(form.terms, key=lambda term: term[1])
+    extents = [shape_of(part)[axis] for part in op.inputs]
+    rest = Linear.of({d: c for d, c in form.terms if d != loop})
+    beside = any(other.coefficient(loop) for k, other in enumerate(move.index) if k != axis)
+    whole = move.shape[loop] * factor == sum(extents)
+    if beside or not whole or any(n % factor for n in extents):
+        return None
+    if not _is_below(rest, factor, move.shape):
+        return None
+    parts: list[Tensor] = []
+    for part, extent in zip(op.inputs, extents, strict=True):
+        shape = list(move.shape)
+        shape[loop] = extent // factor
+        parts.append(_written(b, Move.to(shape, part, move.index)))
+    return b.concat(parts, loop)
+
+
+def _is_below(form: Linear, limit: int, shape: Sequence[int]) -> bool:
+    """Whether a form stays between 0 and a limit."""
+    most = form.constant + sum(c * (shape[d] - 1) for d, c in form.terms)
+    return form.constant >= 0 and all(c > 0 for _, c in form.terms) and most < limit
+
+
+def _through_collapse(b: Builder, move: Move, op: tensor.CollapseShapeOp) -> Tensor | None:
+    """The move in terms of the axes before the reshape: its forms are numbers of mixed radix."""
+    shape = shape_of(op.src)
+    index: list[Linear] = []
+    for form, group in zip(move.index, groups_of(op), strict=True):
+        digits: list[Linear] = []
+        for axis in reversed(group[1:]):
+            inner = shape[axis]
+            low = Linear.of({d: c for d, c in form.terms if c % inner}, form.constant)
+            if not _is_below(low, inner, move.shape):
+                return _split(b, move, low, inner)
+            digits.append(low)
+            form = Linear.of({d: c // inner for d, c in form.terms if not c % inner})
+        index += [form, *reversed(digits)]
+    return _written(b, Move(op.src, tuple(index), move.shape))
+
+
+def _split(b: Builder, move: Move, low: Linear, inner: int) -> Tensor | None:
+    """The same move with a loop in two where it passes the end of an inner axis."""
+    for loop, factor in low.terms:
+        size, extent = inner // factor if factor > 0 else 0, move.shape[loop]
+        if size <= 0 or inner % factor or extent <= size or extent % size:
+            continue
+        at = [d if d <= loop else d + 1 for d in range(len(move.shape))]
+        index = tuple(
+            Linear.of(
+                {
+                    **{at[d]: c for d, c in form.terms if d != loop},
+                    loop: form.coefficient(loop) * size,
+                    loop + 1: form.coefficient(loop),
+                },
+                form.constant,
+            )
+            for form in move.index
+        )
+        shape = (*move.shape[:loop], extent // size, size, *move.shape[loop + 1 :])
+        made = _written(b, Move(move.source, index, shape))
+        groups = [[at[d]] if d != loop else [loop, loop + 1] for d in range(len(move.shape))]
+        return b.collapse(made, groups)
+    return None

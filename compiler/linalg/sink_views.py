@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, i32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -66,7 +66,7 @@ def _sink(op: GenericOp) -> None:
             made = _before_collapse(builder, view, position, source)
         elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
             made = _before_concat(builder, view, position, source)
-        if made is not None:
+        if made is not None and isinstance(source, Operation):
             written = [inner for inner in scratch.ops if isinstance(inner, GenericOp)]
             move_before(scratch, op)
             made.value.name_hint = op.results[0].name_hint

@@ -96,7 +96,11 @@ class LRNOp(Layer):
             c, y, z, ky, kx = b.loops(f"c y:{x.shape[1]} z:{x.shape[2]} ky:{size} kx:{size}")
             total = b.sum((c, y, z), over=(ky, kx), of=squares[c, y + ky, z + kx])
         at = b.loops_of(x.shape)
-        return b.map(at, x[at] * power(total[at] * self.share + self.bias, -self.beta))
+        base = total[at] * self.share + self.bias
+        if self.beta == 0.75 and min(self.share, self.bias) >= 0.0:
+            root = sqrt(base)  # of no negative number: what is summed are squares
+            return b.map(at, x[at] / (root * sqrt(root)))
+        return b.map(at, x[at] * power(base, -self.beta))
 
 
 # --- mean and variance of regions -----------------------------------------------------------

@@ -45,6 +45,16 @@ def test_lrn_within_a_channel_has_local_size_cells(check_layer: Check) -> None:
     check_layer("LRN", even, [x], expected=[1 / sums])
 
 
+def test_lrn_of_the_usual_exponent(check_layer: Check) -> None:
+    """x^-0.75 is taken by square roots, and meets 0, infinity and NaN as a power does."""
+    x = np.array([0, 1e-15, -3, 1e20, np.inf, -np.inf, np.nan], np.float32).reshape(1, 1, 7)
+    params = {"local_size": 1, "alpha": 1.0, "beta": 0.75, "bias": 0.0}
+    with np.errstate(all="ignore"):
+        check_layer("LRN", params, [x], expected=[x * np.float32(x * x) ** np.float32(-0.75)])
+    below = {**params, "alpha": -1.0, "bias": 2.0}  # 2 - 9: no power has this base
+    check_layer("LRN", below, [x[..., 2:3]], expected=[np.full((1, 1, 1), np.nan, np.float32)])
+
+
 def statistics(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     return x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
 

@@ -114,8 +114,12 @@ class PoolingLayer(Layer):
         """Whether a mean leaves out of its sum and count what the pads say, and the tail."""
         return self.pooling_type == MEAN and not self.avgpool_count_include_pad
 
+    def read(self, x: Shape) -> Shape:
+        """The extents that are read of x, from its first element on."""
+        return x
+
     def planes(self, x: Shape) -> Shape:
-        """The (channels, *space) that are read of x."""
+        """What is read of x, as (channels, *space)."""
         raise NotImplementedError
 
     def same(self, axis: str, window: Window, size: int) -> Pad:
@@ -173,8 +177,7 @@ class PoolingLayer(Layer):
     def reference(self, x: Array) -> Array:
         if self.hands_on(x.shape):
             return x
-        shape = self.planes(x.shape)
-        x = x.reshape(shape[0], -1)[:, : prod(shape[1:])].reshape(shape)
+        x = x[tuple(map(slice, self.read(x.shape)))].reshape(self.planes(x.shape))
         fold = np.max if self.pooling_type == MAXIMUM else np.mean
         space = tuple(range(1, x.ndim))
         if self.global_pooling:
@@ -203,9 +206,7 @@ class PoolingLayer(Layer):
         if self.hands_on(x.shape):
             return x
         shape = self.planes(x.shape)
-        if x.rank > len(shape):  # of the depth, only the first is read
-            x = b.slice(x, [0] * x.rank, (shape[0], 1, *shape[1:]))
-        x = b.reshape(x, shape)
+        x = b.reshape(b.slice(x, [0] * x.rank, self.read(x.shape)), shape)
         if self.global_pooling:
             return pool_all(b, x, self.pooling_type)
         if self.adaptive_pooling:
@@ -336,6 +337,9 @@ class PoolingOp(PoolingOnPlane):
     def keeps(self, name: str) -> bool:
         return bool(getattr(self, name) == KEEP)
 
+    def read(self, x: Shape) -> Shape:
+        return x if len(x) < 4 else (x[0], 1, *x[2:])
+
     def planes(self, x: Shape) -> Shape:
         return planes(x, 3) if len(x) < 4 else (x[0], *x[2:])
 
@@ -348,19 +352,23 @@ class PoolingOp(PoolingOnPlane):
 
 @layer("Pooling1D")
 class Pooling1DOp(PoolingLayer):
-    """The largest, or the mean, of each window of the rows of a matrix (c, w)."""
+    """The largest, or the mean, of each window of the rows of a matrix (c, w).
+
+    Of (c, h, w) and (c, d, h, w) only the first matrix is read.
+    """
 
     AXES: ClassVar[str] = "w"
 
+    def read(self, x: Shape) -> Shape:
+        return (*[1] * (len(x) - 2), *x[-2:])
+
     def planes(self, x: Shape) -> Shape:
-        if len(x) > 2:
-            raise LayerError(f"Pooling1D takes (c, w), not {x}")
-        return planes(x, 2)
+        return planes(x[-2:], 2)
 
 
 @layer("Pooling3D")
 class Pooling3DOp(PoolingOnPlane):
-    """The largest, or the mean, of each window of (c, d, h, w)."""
+    """The largest, or the mean, of each window of (c, d, h, w); fewer axes have a depth of 1."""
 
     AXES: ClassVar[str] = "dhw"
 
@@ -371,9 +379,8 @@ class Pooling3DOp(PoolingOnPlane):
     out_d = integer(28, "out_w")
 
     def planes(self, x: Shape) -> Shape:
-        if len(x) != 4:
-            raise LayerError(f"Pooling3D takes (c, d, h, w), not {x}")
-        return x
+        c, *space = planes(x, 3)
+        return (c, *planes(tuple(space), 3))
 
     def same(self, axis: str, window: Window, size: int) -> Pad:
         """As of a plane, but SAME_LOWER has its odd cell of depth behind, as SAME_UPPER has."""

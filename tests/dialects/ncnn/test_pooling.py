@@ -179,10 +179,21 @@ def test_a_volume_adapts(kind: int, check_layer: Check) -> None:
     check_layer("Pooling3D", {**params, "out_h": 5, "out_d": 2}, [ramp(2, 4, 5, 6)])
 
 
-@pytest.mark.parametrize(
-    ("type", "shape"), [("Pooling1D", (2, 3, 4)), ("Pooling3D", (2, 3, 4)), ("Pooling3D", (3, 4))]
-)
-def test_refuses_other_ranks(type: str, shape: tuple[int, ...], check_layer: Check) -> None:
-    """ncnn reads these as rows or depths that are none."""
-    with pytest.raises(LayerError, match=f"{type} takes"):
-        check_layer(type, {"kernel_w": 1}, [ramp(*shape)])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 2, 3, 4)])
+def test_a_line_slides_along_the_first_matrix(shape: tuple[int, ...], check_layer: Check) -> None:
+    """ncnn reads no other one."""
+    expected = array([1, 2, 3], [5, 6, 7], [9, 10, 11])
+    check_layer("Pooling1D", {"kernel_w": 2}, [ramp(*shape)], expected=expected)
+    params = {"pooling_type": 1, "global_pooling": 1}
+    check_layer("Pooling1D", params, [ramp(*shape)], expected=array(1.5, 5.5, 9.5))
+
+
+@pytest.mark.parametrize("lead", [(), (1,), (1, 1)])
+def test_fewer_axes_than_four_are_a_volume_of_depth_1(
+    lead: tuple[int, ...], check_layer: Check
+) -> None:
+    """A matrix has one channel."""
+    params = {"kernel_w": 2, "kernel_d": 1}
+    check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([[[4, 5]]]))
+    params = {"adaptive_pooling": 1, "out_w": 3, "out_h": 2, "out_d": 1}
+    check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([ramp(2, 3)]))

@@ -91,12 +91,14 @@ class _Reader:
         if index >= FIRST_CUSTOM:
             raise self._error(
                 f"layer {number} is of a type that some program added to ncnn: custom type "
-                f"{index - FIRST_CUSTOM}"
+                f"{index - FIRST_CUSTOM}",
+                how="give the .param that was made into this file: it has the name of the type",
             )
         raise self._error(
             f"layer {number} has an unknown type",
             expected=f"the number of a layer type, 0 to {len(LAYER_TYPES) - 1}",
             found=str(index),
+            how="give the .param that was made into this file: it has the name of the type",
         )
 
     def _blobs(self, count: int, blob_count: int, who: str) -> tuple[Name, ...]:
@@ -175,8 +177,13 @@ class _Reader:
         return words
 
     def _error(
-        self, message: str, *, expected: str | None = None, found: str | None = None
+        self,
+        message: str,
+        *,
+        expected: str | None = None,
+        found: str | None = None,
+        how: str | None = None,
     ) -> ModelError:
         """What is wrong with the word read last."""
         place = Place(offset=max(0, self.at - WORD))
-        return self.source.error(message, place, expected=expected, found=found)
+        return self.source.error(message, place, expected=expected, found=found, how=how)

@@ -147,11 +147,11 @@ class Source:
         expected: str | None = None,
         found: str | None = None,
         suggestion: str | None = None,
+        how: str | None = None,
     ) -> ModelError:
         """The same as an error to raise."""
-        return ModelError(
-            self.problem(message, place, expected=expected, found=found, suggestion=suggestion)
-        )
+        told = {"expected": expected, "found": found, "suggestion": suggestion, "how": how}
+        return ModelError(self.problem(message, place, **told))
 
     def warning(self, message: str, place: Place | None = None) -> str:
         """One line about something that ncnn ignores."""

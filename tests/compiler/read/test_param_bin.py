@@ -104,6 +104,13 @@ def test_a_broken_word_is_an_error(words: tuple[int | bytes, ...], message: str)
     assert message in problem(*words)
 
 
+@pytest.mark.parametrize("type", [110, 258])
+def test_an_unknown_type_is_known_by_its_name(type: int) -> None:
+    """The binary form has its number alone: the error tells where the name stands."""
+    with pytest.raises(ModelError, match="to go on: give the .param that was made"):
+        parse(*HEAD, type, 1, 1, 0, 1, -233)
+
+
 def test_what_follows_is_ignored_with_a_warning() -> None:
     """As in the text form."""
     [warning] = parse(*RELU_HEAD, -233, 1, 2).warnings

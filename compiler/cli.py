@@ -128,7 +128,7 @@ def compile_command(
     from ncc.compiler import pipeline
     from ncc.compiler.late import settled
     from ncc.compiler.measure.timing import Stopwatch
-    from ncc.compiler.options import Options
+    from ncc.compiler.options import TILES_LEVEL, Options
 
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
@@ -143,6 +143,8 @@ def compile_command(
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     model.save(path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
+    if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
+        click.echo(f"  -O3 is -O2 here: {model.artifact.target} has no matrix tiles")
     for binding in model.inputs:
         click.echo(f"  input   {signature(binding)}")
     for binding in model.outputs:

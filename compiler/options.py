@@ -16,9 +16,12 @@ OPT_LEVELS = {
     0: "no rewrite at all, every layer a kernel of its own",
     1: "only rewrites that change no value",
     2: "fp32 arithmetic in another order: folding, fusion, Winograd",
-    3: "as 2 today: the level that bf16x3 on matrix units will have",
+    3: "as 2, and bf16x3 on matrix tiles where the target has them",
 }
 """What each optimization level promises."""
+
+TILES_LEVEL = 3
+"""The level that uses matrix tiles."""
 
 PRECISIONS = ("fp32",)
 """Number formats of weights and arithmetic; another than fp32 is never chosen silently."""
@@ -38,7 +41,7 @@ class Options:
 
     opt_level: int = 2
     num_threads: int = 1
-    target: Target = field(default_factory=lambda: Target.of("host"))
+    target: Target = field(default_factory=lambda: Target.of("host", tiles=False))
     precision: str = "fp32"
     input_shapes: Mapping[str, OpenShape] = field(default_factory=dict)
     input_types: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +49,11 @@ class Options:
     random_weights: int | None = None
     stamps: bool = False
     tuned: bool = True
+
+    @property
+    def tiles(self) -> bool:
+        """Whether contractions go to matrix tiles."""
+        return self.target.tiles and self.opt_level >= TILES_LEVEL
 
     def __post_init__(self) -> None:
         if self.opt_level not in OPT_LEVELS:
@@ -82,7 +90,7 @@ class Options:
         """
         shapes = {name: _asked(name, shape) for name, shape in (input_shapes or {}).items()}
         names = None if outputs is None else tuple(outputs)
-        chosen = Target.of(target)
+        chosen = Target.of(target, tiles=opt_level >= TILES_LEVEL)
         return Options(
             opt_level=opt_level,
             num_threads=num_threads,

@@ -26,6 +26,7 @@ from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
@@ -86,8 +87,8 @@ def compile(
     a layer makes is fed instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
-    "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up from.
-    tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
+    "amx", "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up
+    from. tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
 
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.
@@ -253,12 +254,14 @@ class _Compilation:
         if self.options.opt_level >= 2:
             passes += [
                 SinkViews(),
-                ChooseConvolution(self.options.target),
+                ChooseConvolution(self.options.target, halves=self.options.tiles),
                 ComputeInStrips(self.options.num_threads),
                 Pack(),
                 FoldMoves(),
                 SplitQuads(),
             ]
+        if self.options.tiles:
+            passes.append(SplitHalves())
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

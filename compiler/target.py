@@ -62,22 +62,28 @@ class Target:
     """What LLVM may use beyond those of `cpu`, in its names."""
     dot: bool = False
     """Whether one instruction adds four products of bytes to each int32 of a register."""
+    tiles: bool = False
+    """Whether there are registers of 16 x 16 float32 that take in products of bfloat16."""
     core: Core = TWO_UNITS
     """The core that choices are made for; "host" looks at the one at hand."""
 
     @staticmethod
-    def of(name: str) -> Target:
+    def of(name: str, tiles: bool = True) -> Target:
         """The target of that name. "host" is the widest one that this CPU supports.
+
+        tiles: whether the code may use matrix tiles. Without them a target that has some is the
+        next one, and the system is not asked to allow them.
 
         Raises Unsupported when there is no such target.
         """
         if name == "host":
             here = cpu.features()
-            widest = next(target for target in TARGETS if target.features <= here)
+            fitting = (target for target in TARGETS if target.features <= here)
+            widest = next(t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
             return replace(widest, core=Core.here(wide=widest.lanes == AVX512.lanes))
         for target in TARGETS:
             if target.name == name:
-                return target
+                return target if tiles or not target.tiles else AVX512_VNNI
         known = ["host", *(target.name for target in TARGETS)]
         raise Unsupported(f"target {name!r}", nearest=", ".join(known))
 
@@ -90,8 +96,15 @@ AVX512_VNNI = replace(
     instructions="+avx512vnni",
     dot=True,
 )
+AMX = replace(
+    AVX512_VNNI,
+    name="amx",
+    features=cpu.TARGETS["amx"],
+    instructions="+avx512vnni,+avx512bf16,+amx-tile,+amx-bf16",
+    tiles=True,
+)
 AVX2 = Target("avx2", "x86-64-v3", cpu.TARGETS["avx2"], lanes=8, registers=16, fma=True)
 BASELINE = Target("baseline", "x86-64", cpu.TARGETS["baseline"], lanes=4, registers=16, fma=False)
 
-TARGETS = (AVX512_VNNI, AVX512, AVX2, BASELINE)
+TARGETS = (AMX, AVX512_VNNI, AVX512, AVX2, BASELINE)
 """Widest first."""

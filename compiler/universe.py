@@ -22,6 +22,12 @@ def _rt() -> Dialect:
     return RT
 
 
+def _tile() -> Dialect:
+    from ncc.dialects.tile import TILE
+
+    return TILE
+
+
 def _unroll_batches() -> type[ModulePass]:
     from ncc.compiler.ncnn.unroll_batches import UnrollBatches
 
@@ -82,6 +88,12 @@ def _split_quads() -> type[ModulePass]:
     return SplitQuads
 
 
+def _split_halves() -> type[ModulePass]:
+    from ncc.compiler.linalg.halves import SplitHalves
+
+    return SplitHalves
+
+
 def _fuse_groups() -> type[ModulePass]:
     from ncc.compiler.linalg.fuse import Fuse
 
@@ -90,7 +102,7 @@ def _fuse_groups() -> type[ModulePass]:
 
 # By functions, so that a tool that wants one pass does not load the others.
 UNIVERSE = Universe(
-    all_dialects={"ncnn": _ncnn, "rt": _rt},
+    all_dialects={"ncnn": _ncnn, "rt": _rt, "tile": _tile},
     all_passes={
         "unroll-batches": _unroll_batches,
         "infer-shapes": _infer_shapes,
@@ -102,6 +114,7 @@ UNIVERSE = Universe(
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
         "split-quads": _split_quads,
+        "split-halves": _split_halves,
         "fuse-groups": _fuse_groups,
     },
 )

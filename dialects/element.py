@@ -112,3 +112,15 @@ def to_bfloat16(x: NDArray[Any]) -> NDArray[np.uint16]:
 def from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
     """The float32 of the bits of a bfloat16."""
     return (np.asarray(bits, order="C").astype(np.uint32) << 16).view(np.float32)
+
+
+def bfloat16_halves(x: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """The bits of the nearest bfloat16, and of the one nearest to what that leaves.
+
+    It leaves nothing of what is not finite, or is rounded to what is not.
+    """
+    high = to_bfloat16(x)
+    nearest = from_bfloat16(high)
+    with np.errstate(invalid="ignore"):
+        rest = np.where(np.isfinite(nearest), x - nearest, np.float32(0))
+    return high, to_bfloat16(rest)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType, f32, i8, i32
+from xdsl.dialects.builtin import TensorType, bf16, f32, i8, i32
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import (
     IRDLOperation,
@@ -29,6 +29,8 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
+
+from ncc.dialects.element import bfloat16_halves
 
 Array: TypeAlias = NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
@@ -233,7 +235,24 @@ class Bits:
         return np.ascontiguousarray(self.of.array()).view(np.int32).ravel()[:count]
 
 
-Source: TypeAlias = Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits
+@dataclass(frozen=True)
+class Halves:
+    """Another weight as the sum of two bfloat16, of which the first is the nearest one.
+
+    (.., k, o, q) becomes (.., 2, k, o, q). The second half of what is not finite is 0.
+    """
+
+    of: Weights
+
+    def read(self, count: int) -> Array:
+        plain = self.of.array()
+        halves = np.stack(bfloat16_halves(plain), axis=plain.ndim - 3)
+        return halves.ravel()[:count]
+
+
+Source: TypeAlias = (
+    Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits | Halves
+)
 
 
 @dataclass(frozen=True)
@@ -245,7 +264,7 @@ class Weights:
 
     @property
     def element_type(self) -> Attribute:
-        """int8 where that is what is stored, int32 of pairs and bits, else float32."""
+        """int8 where that is stored, int32 of pairs and bits, bfloat16 of halves, else float32."""
         match self.source:
             case Stored(encoding=Encoding.INT8) | Inline(dtype="i1") | Random(dtype="i1"):
                 return i8
@@ -253,6 +272,8 @@ class Weights:
                 return of.element_type
             case Paired() | Bits():
                 return i32
+            case Halves():
+                return bf16
         return f32
 
     def array(self) -> Array:
@@ -278,6 +299,10 @@ class Weights:
     def bits(self) -> Weights:
         """What these float32 values are as int32; see `Bits`."""
         return Weights(self.shape, Bits(self))
+
+    def halves(self) -> Weights:
+        """Two bfloat16 for each value; see `Halves`."""
+        return Weights((*self.shape[:-3], 2, *self.shape[-3:]), Halves(self))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""
@@ -307,6 +332,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
+    #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
@@ -343,6 +369,9 @@ class WeightAttr(Data[Weights]):
             if parser.parse_optional_keyword("bits"):
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).bits()
+            if parser.parse_optional_keyword("halves"):
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).halves()
             if parser.parse_optional_keyword("transformed"):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
@@ -381,6 +410,9 @@ class WeightAttr(Data[Weights]):
                     WeightAttr(of).print_parameter(printer)
                 case Bits(of):
                     printer.print_string("bits of ")
+                    WeightAttr(of).print_parameter(printer)
+                case Halves(of):
+                    printer.print_string("halves of ")
                     WeightAttr(of).print_parameter(printer)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")

@@ -68,11 +68,13 @@ _AVX2 = _BASELINE | {
     "popcnt", "sse4_1", "sse4_2", "ssse3", "xsave",
 }  # fmt: skip
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+_AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 
-# What code for each target may use, widest first: x86-64-v4 with and without dot products of bytes,
-# x86-64-v3 and x86-64 of the psABI.
+# What code for each target may use, widest first: x86-64-v4 with matrix tiles, with dot products of
+# bytes, and alone; x86-64-v3 and x86-64 of the psABI.
 TARGETS: Mapping[str, frozenset[str]] = {
-    "avx512vnni": _AVX512 | {"avx512_vnni"},
+    "amx": _AVX512_VNNI | {"avx512_bf16", "amx_tile", "amx_bf16"},
+    "avx512vnni": _AVX512_VNNI,
     "avx512": _AVX512,
     "avx2": _AVX2,
     "baseline": _BASELINE,

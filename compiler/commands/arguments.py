@@ -77,7 +77,8 @@ COMPILING = all_of(
         type=click.IntRange(0, 3),
         default=2,
         show_default=True,
-        help="0: no rewrite. 1: same values. 2: fp32 in another order. 3: and matrix units.",
+        help="0: no rewrite. 1: same values. 2: fp32 in another order. "
+        "3: and bf16x3, where the target has matrix tiles.",
     ),
     click.option(
         "--threads",
@@ -91,7 +92,7 @@ COMPILING = all_of(
         "--target",
         default="host",
         show_default=True,
-        help="avx512vnni, avx512, avx2, baseline or host.",
+        help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",
     ),
     click.option(
         "--type",

@@ -37,6 +37,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
 from ncc.compiler.linalg.pack import weights_of
 from ncc.compiler.linalg.packing import is_constant
@@ -55,18 +56,28 @@ BESIDE = 2
 
 @dataclass(frozen=True)
 class ChooseConvolution(ModulePass):
-    """Rewrite the convolutions of the network that are cheaper in tiles."""
+    """Rewrite the convolutions of the network that are cheaper in tiles.
+
+    halves: leave those that products of bfloat16 will compute, which is cheaper still.
+    """
 
     name = "choose-convolution"
 
     target: Target = AVX512
+    halves: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(network_of(op).body.block.ops):
             if isinstance(inner, GenericOp):
                 found = match(inner, self.target)
-                if isinstance(found, Convolution):
+                if isinstance(found, Convolution) and not (self.halves and _wide(found)):
                     _Rewrite(found).run()
+
+
+def _wide(convolution: Convolution) -> bool:
+    """Whether there are channels and points enough for `SplitHalves`."""
+    tiling = convolution.tiling
+    return tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, Region
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm import arithmetic, control, dot_bytes, memory, vectors
+from ncc.compiler.llvm import arithmetic, control, dot_bytes, memory, tiles, vectors
 from ncc.compiler.llvm.build import POINTER
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.math import Library
@@ -85,6 +85,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **control.HANDLERS,
     **memory.HANDLERS,
     **vectors.HANDLERS,
+    **tiles.HANDLERS,
     func.CallOp: lower_call,
     rt.ShareOp: lower_share,
     rt.BarrierOp: lower_barrier,

@@ -42,7 +42,7 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
 
     None where that loop is tiled, vectorised, clipped or not handed out.
     """
-    if not schedule.order or not schedule.chunks:
+    if not schedule.order or not schedule.chunks or schedule.tiles:
         return None
     outermost = schedule.order[0]
     tails = {d for outer, inner, _ in kernel.tails for d in (outer, inner)}

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops import code, dot, nest, transform
+from ncc.compiler.loops import code, dot, nest, tiles, transform
 from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
@@ -185,9 +185,10 @@ class _Family:
         def make() -> func.FuncOp:
             writer = nest.write if kernel.matrix is None else transform.write
             writer = writer if schedule.quad is None else dot.write
+            writer = writer if not schedule.tiles else tiles.write
             return writer(kernel, schedule, name)
 
-        chunks = nest.chunk_count(kernel, schedule)
+        chunks = _chunk_count(kernel, schedule)
         return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
 
 
@@ -285,7 +286,7 @@ class _NetworkWriter:
         reach, chunks = unit.types, unit.chunks
         if due.computation is not None and isinstance(due.made_by, _Family):
             reach = tuple(kernel_types(due.computation))
-            chunks = nest.chunk_count(due.computation, due.made_by.schedule)
+            chunks = _chunk_count(due.computation, due.made_by.schedule)
         arguments = tuple(map(self._argument, due.places, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.places, due.computation)
         return Launch(unit.name, chunks, arguments), step
@@ -353,6 +354,12 @@ def _overlap(a: Interval, b: Interval) -> bool:
     return a[1] < b[2] and b[1] < a[2]
 
 
+def _chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+    """How many chunks the kernel is handed out in."""
+    count = tiles.chunk_count if schedule.tiles else nest.chunk_count
+    return count(kernel, schedule)
+
+
 def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
     if kernel.matrix is not None:
@@ -362,5 +369,6 @@ def _kind(kernel: Kernel) -> str:
         if isinstance(owner, Block):
             raise CompilerBug("a reduction that only hands on")
         product = factors(owner, kernel.anchor.body.args[-1])
-        return "contraction" if product is not None else "reduction"
+        by_halves = tiles.halves_of(kernel) is not None
+        return "contraction" if product is not None or by_halves else "reduction"
     return "pointwise" if kernel.anchor.inputs else "fill"

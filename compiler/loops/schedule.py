@@ -29,6 +29,7 @@ class Schedule:
     quad     the reduced loop of the four products that a lane of a dot product takes in
     ahead    (argument, distance): vectors read of that argument are followed by a hint that those
              `distance` elements further on come next
+    tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     """
 
     lane: int | None
@@ -41,6 +42,7 @@ class Schedule:
     chunks: int = 1
     ahead: tuple[int, int] | None = None
     quad: int | None = None
+    tiles: int = 0
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

@@ -4,6 +4,7 @@ A strategy looks at the kernel's coefficients only. The first whose condition ho
 schedule; the last always does.
 
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
+    tiles         a contraction by halves of bfloat16, on matrix tiles (`tiles` writes it)
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
     window        the lane is a batch loop (depthwise, pooling); a tile along the image
@@ -22,6 +23,7 @@ from ncc.compiler.loops.contraction import candidates, contraction
 from ncc.compiler.loops.dot import dot
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
+from ncc.compiler.loops.tiles import tiles
 from ncc.compiler.loops.transform import transform
 from ncc.compiler.target import Target
 
@@ -52,7 +54,8 @@ def named(kernel: Kernel, target: Target, text: str) -> Schedule | None:
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    for strategy in (transform, dot, contraction, _window, _rows, _pointwise, _turned, _apart):
+    strategies = (transform, tiles, dot, contraction, _window, _rows, _pointwise, _turned, _apart)
+    for strategy in strategies:
         schedule = strategy(kernel, target)
         if schedule is not None:
             return schedule

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.target import AVX2, AVX512, TARGETS, Target
+from ncc.compiler.target import AMX, AVX2, AVX512, AVX512_VNNI, TARGETS, Target
 from ncc.runtime import cpu
 
 
@@ -19,6 +19,7 @@ def test_found_by_name(target: Target) -> None:
 def test_host_is_the_widest_supported(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU with just the features of a target gets that target, for the core at hand."""
     monkeypatch.setattr(cpu, "features", lambda: target.features | {"sse2"})
+    monkeypatch.setattr(cpu, "allow_tiles", lambda: True)
     assert replace(Target.of("host"), core=target.core) == target
 
 
@@ -35,7 +36,23 @@ def test_the_core_at_hand_is_asked(units: int, monkeypatch: pytest.MonkeyPatch) 
     assert Target.of("host").core.multiply_adds == 2
 
 
+@pytest.mark.parametrize(("allowed", "tiles"), [(False, True), (True, False)])
+def test_no_tiles(allowed: bool, tiles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system forbids them, or the code will not use them, which does not even ask."""
+    asked: list[bool] = []
+
+    def allow() -> bool:
+        asked.append(allowed)
+        return allowed
+
+    monkeypatch.setattr(cpu, "features", lambda: AMX.features)
+    monkeypatch.setattr(cpu, "allow_tiles", allow)
+    assert replace(Target.of("host", tiles), core=AVX512_VNNI.core) == AVX512_VNNI
+    assert bool(asked) == tiles
+    assert Target.of("amx", tiles) is (AMX if tiles else AVX512_VNNI)
+
+
 def test_unknown_name_lists_the_known() -> None:
     """An unknown name is refused with the names that there are."""
-    with pytest.raises(Unsupported, match="host, avx512vnni, avx512, avx2, baseline"):
+    with pytest.raises(Unsupported, match="host, amx, avx512vnni, avx512, avx2, baseline"):
         Target.of("neon")

@@ -7,10 +7,11 @@ from io import StringIO
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import bf16, i8, i32
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ncc.dialects.element import from_bfloat16, to_bfloat16
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weight import WeightAttr, Weights
 
@@ -37,6 +38,7 @@ def test_paired(columns: int) -> None:
     [
         WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data.paired(),
         WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
+        WeightAttr.of(np.arange(16).reshape(2, 2, 2, 2)).data.halves(),
     ],
 )
 def test_text(weights: Weights) -> None:
@@ -55,3 +57,14 @@ def test_bits() -> None:
     bits = WeightAttr.of(words.view(np.float32)).data.bits()
     assert bits.element_type == i32
     np.testing.assert_array_equal(bits.array(), words)
+
+
+def test_halves() -> None:
+    """Each value as two bfloat16, one behind the other in front of the last three axes."""
+    values = np.random.default_rng(0).standard_normal((3, 4, 5, 2)).astype(np.float32)
+    plain = WeightAttr.of(values).data
+    halves = plain.halves()
+    assert halves.element_type == bf16 and halves.shape == (3, 2, 4, 5, 2)
+    both = from_bfloat16(halves.array())
+    np.testing.assert_allclose(both.sum(axis=1), values, rtol=2.0**-17, atol=0)
+    np.testing.assert_array_equal(both[:, 0], from_bfloat16(to_bfloat16(values)))

@@ -18,11 +18,12 @@ from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.rt import RT
+from ncc.dialects.tile import TILE
 from ncc.runtime import cpu
 
 DIALECTS = (
     builtin.Builtin, arith.Arith, func.Func, math.Math, memref.MemRef, scf.Scf, vector.Vector,
-    LLVM, RT,
+    LLVM, RT, TILE,
 )  # fmt: skip
 
 

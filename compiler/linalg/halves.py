@@ -1,0 +1,290 @@
+"""Contractions of float32 by products of bfloat16: the shape that matrix tiles have.
+
+    y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']                             i', o' < 16
+        ->  s[j, p, 0, c] = the bfloat16 nearest to x[c], s[j, p, 1, c] to what that leaves
+            y[o, p, o'] += s[j, p, 0, c] * v[o, j, 0, c, o']                  c = 2 k + q < 32
+                         + s[j, p, 0, c] * v[o, j, 1, c, o']
+                         + s[j, p, 1, c] * v[o, j, 0, c, o']
+
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. A product
+of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
+left out is as small: the error is about 2**-16 of the sum of |x * w|.
+
+What is not finite has no second half: an infinity in x or w, or a number that rounds to one, makes
+sums that depend on it infinite or NaN. A NaN stays one.
+
+Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.packing import BLOCK
+from ncc.compiler.linalg.view import Linear, View, expression
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
+from ncc.dialects.weight import Blocked, ConstantOp, WeightAttr, Weights
+
+STEP = 32
+"""Numbers of a row of a tile: what one instruction sums over."""
+
+FEWEST_ROWS = 8
+"""Points that are worth it: a tile of fewer rows takes no less time."""
+
+LARGEST = 3.3895313892515355e38
+"""The largest bfloat16."""
+
+
+@dataclass(frozen=True)
+class SplitHalves(ModulePass):
+    """Rewrite every contraction with enough channels and points."""
+
+    name = "split-halves"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        rewrite = _Rewrite(block)
+        for generic in list(block.ops):
+            if isinstance(generic, GenericOp):
+                found = match(generic)
+                if isinstance(found, Halved):
+                    rewrite.run(generic, found)
+        for op_ in reversed(list(block.ops)):
+            if isinstance(op_, ConstantOp) and not op_.result.uses:
+                block.erase_op(op_)
+
+
+class Channels(Enum):
+    """How the channels lie that are summed."""
+
+    BLOCKS = auto()  # (blocks, points .., 16)
+    ROWS = auto()  # (points .., channels)
+    PLANES = auto()  # (channels, points ..)
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A contraction that can be rewritten.
+
+    data, weights    which operands they are
+    plain            the weights before they were put in blocks
+    outputs, inputs  its axes of the result's channels, and of those that are summed
+    lane             the loop over 16 outputs that lie side by side
+    sums             the loops over the summed channels: blocks and inside of them, or one loop
+    """
+
+    data: int
+    weights: int
+    plain: Weights
+    outputs: int
+    inputs: int
+    lane: int
+    channels: Channels
+    sums: tuple[int, ...]
+
+
+def match(op: GenericOp) -> Halved | str:
+    """How the contraction that op is reads its operands, or why it stays as it is."""
+    view = View(op)
+    pair = view.product()
+    if pair is None or not view.reduced or sorted(pair) != view.live:
+        return "it is no contraction"
+    if view.indexed or view.captured:
+        return "it computes coordinates"
+    data, weights = (view.reads[k] for k in pair)
+    constant = weights.value.owner
+    if not isinstance(constant, ConstantOp):
+        return "its weights are computed"
+    if {element_of(data.value), element_of(weights.value)} != {f32}:
+        return "it is not of float32"
+    source = constant.value.data.source
+    if not isinstance(source, Blocked) or source.block != BLOCK:
+        return "its results are not in blocks"
+    axes = [form.bare for form in weights.index]
+    lane, plain = axes[-1], source.of
+    if lane is None or None in axes or len(set(axes)) < len(axes) or data.uses(lane):
+        return "its weights are not read one by one"
+    if any(data.uses(d) for d in view.parallel if d in axes):
+        return "its weights differ from point to point"
+    if any(d not in axes or not data.uses(d) for d in view.reduced):
+        return "it sums one operand alone"
+    if None in [form.bare for form in view.write.index] or view.write.index[-1].bare != lane:
+        return "its result is strided"
+    found = _channels(view, axes, source, data.index)
+    if found is None:
+        return "what it sums is neither in blocks nor in rows nor in planes"
+    channels, sums, inputs = found
+    tails = {d for outer, within, _ in view.tails for d in (outer, within)}
+    if not tails <= set(sums):
+        return "it clips a loop"
+    if plain.shape[inputs] < STEP:
+        return f"it sums fewer than {STEP} channels"
+    points = prod(view.extents[d] for d in view.parallel if data.uses(d))
+    if points < FEWEST_ROWS:
+        return f"it has fewer than {FEWEST_ROWS} points"
+    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums)
+
+
+def _channels(
+    view: View, axes: list[int | None], source: Blocked, index: tuple[Linear, ...]
+) -> tuple[Channels, tuple[int, ...], int] | None:
+    """How the summed channels lie, their loops, and their axis in the plain weights."""
+    rank = len(source.of.shape)
+    first, last = index[0].bare, index[-1].bare
+
+    def alone(loop: int) -> bool:
+        return loop in view.reduced and sum(form.coefficient(loop) != 0 for form in index) == 1
+
+    if len(source.axes) == 2:
+        if first is None or last is None or not (alone(first) and alone(last)):
+            return None
+        whole = view.extents[last] == BLOCK and axes[rank] == last
+        if axes[source.axes[0]] != first or not whole or len(index) < 2:
+            return None
+        return Channels.BLOCKS, (first, last), source.axes[0]
+    for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
+        if loop is not None and alone(loop) and loop in axes[:rank]:
+            return channels, (loop,), axes.index(loop)
+    return None
+
+
+class _Rewrite:
+    """The rewriting of one network; halves are made once for all who read them."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.halves: dict[tuple[SSAValue, Channels, int], Tensor] = {}
+        self.weights: dict[tuple[SSAValue, int], Tensor] = {}
+
+    def run(self, op: GenericOp, found: Halved) -> None:
+        view = View(op)
+        data, weights = view.reads[found.data], view.reads[found.weights]
+        scratch = Block()
+        b = Builder(scratch, op.doc.data if op.doc is not None else "")
+        x = self._data(data.value, found)
+        w = self._weights(weights.value, found)
+        extents = [*view.extents, BLOCK, 2]
+        extents[found.sums[0]] = x.shape[0]
+        loops = b.loops_of(extents)
+        step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
+        rest = {
+            Channels.BLOCKS: data.index[1:-1],
+            Channels.ROWS: data.index[:-1],
+            Channels.PLANES: data.index[1:],
+        }[found.channels]
+        points = [expression(dict(form.terms), form.constant) for form in rest]
+        plain = weights.index[: len(found.plain.shape)]
+        ends = [expression(dict(form.terms), form.constant) for form in plain]
+        ends[found.inputs] = step
+        lane = loops[found.lane]
+
+        def half(of: int) -> tuple[Scalar, Scalar]:
+            first = x[[step, *points, of, pair * 2 + place]]
+            second = w[[*ends, of, pair, lane, place]]
+            return convert(first, f32), convert(second, f32)
+
+        (high, weight), (low, rounded) = half(0), half(1)
+        total = high * weight + high * rounded + low * weight
+        to = [expression(dict(form.terms), form.constant) for form in view.write.index]
+        over = [*(loops[d] for d in view.reduced if d not in found.sums[1:]), pair, place]
+        result = b.sum(to, over=over, of=total, init=tensor_of(op.outputs[0]))
+        move_before(scratch, op)
+        result.value.name_hint = op.results[0].name_hint
+        op.results[0].replace_all_uses_with(result.value)
+        self.block.erase_op(op)
+
+    def _weights(self, value: SSAValue, found: Halved) -> Tensor:
+        """The plain weights by blocks of both kinds of channels, pairs innermost, in halves."""
+        key = (value, found.inputs)
+        if key not in self.weights:
+            rank = len(found.plain.shape)
+            steps = found.plain.blocked((found.inputs,), STEP).blocked((found.outputs,), BLOCK)
+            held = ConstantOp(WeightAttr(steps.blocked((rank,), 2).halves()))
+            owner = value.owner
+            assert isinstance(owner, ConstantOp)
+            self.block.insert_op_before(held, owner)
+            self.weights[key] = tensor_of(held.result)
+        return self.weights[key]
+
+    def _data(self, value: SSAValue, found: Halved) -> Tensor:
+        """The halves of a value, (steps, points .., 2, 32)."""
+        count = found.plain.shape[found.inputs]
+        key = (value, found.channels, count)
+        if key not in self.halves:
+            scratch = Block()
+            b = Builder(scratch, "halves")
+            x = tensor_of(value)
+            if found.channels is Channels.BLOCKS:
+                made = _of_blocks(b, x, count)
+            else:
+                made = (_of_rows if found.channels is Channels.ROWS else _of_planes)(b, x)
+            if isinstance(value.owner, Block):
+                first = value.owner.first_op
+                assert first is not None
+                move_before(scratch, first)
+            else:
+                move_behind(scratch, value.owner)
+            self.halves[key] = made
+        return self.halves[key]
+
+
+def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
+    """The halves of (blocks, points .., 16); beyond the channels are zeros."""
+    points = len(x.shape) - 2
+    x = b.pad(x, [0] * x.rank, [x.shape[0] % 2, *[0] * (x.rank - 1)])
+    steps = x.shape[0] // 2
+    x = b.expand(x, [[0, 1], *([k] for k in range(2, x.rank + 1))], (steps, 2, *x.shape[1:]))
+    inside: Tensor | None = None
+    if channels % BLOCK:
+        inside = b.table((np.arange(steps * STEP) < channels).astype(np.float32))
+        inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
+    extents = (steps, *x.shape[2:-1], 2, 2, BLOCK)
+    step, *image, which, side, c = b.loops_of(extents)
+    value: Scalar = x[[step, side, *image, c]]
+    if inside is not None:
+        value = select(inside[[step, side, c]] > 0.0, value, 0.0)
+    of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
+    groups = [[k] for k in range(points + 2)]
+    return b.collapse(of, [*groups, [points + 2, points + 3]])
+
+
+def _of_rows(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (points .., channels)."""
+    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
+    steps, rank = x.shape[-1] // STEP, x.rank
+    groups = [[k] for k in range(rank - 1)]
+    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], steps, STEP))
+    step, *image, which, c = b.loops_of((steps, *x.shape[:-2], 2, STEP))
+    value = x[[*image, step, c]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _of_planes(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (channels, points ..)."""
+    x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
+    groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
+    x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
+    step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
+    value = x[[step, c, *image]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _half(x: Scalar, which: Scalar) -> Scalar:
+    """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x."""
+    high = convert(x, bf16)
+    nearest = convert(high, f32)
+    rest = select(absolute(nearest) <= LARGEST, x - nearest, 0.0)
+    return select(equal(which, 0), high, convert(rest, bf16))

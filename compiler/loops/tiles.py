@@ -1,0 +1,442 @@
+"""Contractions by halves of bfloat16 on matrix tiles (`tile.multiply`).
+
+    x, along points   (.., 2, 32): a row of a tile is 32 numbers of one point
+    w, along vectors  (.., 2, 16, 16, 2): a tile is 32 numbers of 16 outputs, in pairs
+
+P tiles of points by Q of vectors are summed at once, at most four: for each step of 32 numbers
+
+    low x * high w,  high x * high w,  high x * low w
+
+in this order, so that every half is loaded once. Sums are read back from memory, row by row, for
+what follows at each point.
+
+The last tile of a row of points is moved back to end with the row, and the last group of tiles is
+filled up with its last tile: what they hold for the second time is not stored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, bf16, f32, i32, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.view import uncast
+from ncc.compiler.loops.build import memory_type
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, is_argument
+from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.target import Target
+from ncc.dialects import tile
+
+STEP, PAIR = 32, 2
+VECTOR = 16
+HALF_BYTES, SUM_BYTES = 2, 4
+TILE = tile.ROWS * VECTOR
+"""Sums of one tile."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The accesses of a contraction by halves, and its loops.
+
+    high, low        the operand that moves along points
+    weights, rest    the first and the second half of the one that moves along vectors
+    lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
+    points           loops of the points, innermost last
+    steps            reduced loops outside of the 32 numbers, outermost first
+    """
+
+    high: Access
+    low: Access
+    weights: Access
+    rest: Access
+    lane: int
+    vectors: int | None
+    points: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+def halves_of(kernel: Kernel) -> Halves | None:
+    """The parts of a kernel that sums products of halves; None for anything else."""
+    accesses = _factors(kernel)
+    if accesses is None:
+        return None
+    high, low, weights, rest = accesses
+    lanes = [d for d in kernel.parallel if weights.coefficients[d] == PAIR]
+    pairs = [d for d in kernel.reduced if weights.coefficients[d] == PAIR * VECTOR]
+    places = [d for d in kernel.reduced if weights.coefficients[d] == 1]
+    if not (len(lanes) == len(pairs) == len(places) == 1):
+        return None
+    (lane,), (pair,), (place,) = lanes, pairs, places
+    inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (place, PAIR, 1)]
+    if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
+        return None
+    vectors = [d for d in kernel.parallel if weights.coefficients[d] and d != lane]
+    points = [d for d in kernel.parallel if d != lane and d not in vectors]
+    if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
+        return None
+    points.sort(key=lambda d: -high.coefficients[d])
+    steps = [d for d in kernel.reduced if d not in (pair, place)]
+    steps.sort(key=lambda d: -weights.coefficients[d])
+    return Halves(
+        high, low, weights, rest, lane, next(iter(vectors), None), tuple(points), tuple(steps)
+    )
+
+
+def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
+    """high x, low x, high w, low w of acc + (high * high + high * low + low * high)."""
+    if not kernel.accumulates or kernel.tails or kernel.captured:
+        return None
+    body = kernel.anchor.body
+    pairs: list[tuple[Access, Access]] = []
+    for op in body.ops:
+        if isinstance(op, arith.MulfOp):
+            numbers = [is_argument(uncast(operand), body) for operand in op.operands]
+            found = [kernel.anchor.inputs[n] for n in numbers if n is not None]
+            if len(found) != 2 or found[0] is None or found[1] is None:
+                return None
+            pairs.append((found[0], found[1]))
+        elif not isinstance(op, arith.ExtFOp | arith.AddfOp) and op is not body.last_op:
+            return None
+    if len(pairs) != 3:
+        return None
+    (high, weights), (again, rest), (low, same) = pairs
+    if high != again or weights != same:
+        return None
+    if any(kernel.element_types[a.argument] != bf16 for a in (high, low, weights, rest)):
+        return None
+    return high, low, weights, rest
+
+
+# --- the schedule -----------------------------------------------------------------------------
+
+
+def tiles(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of a contraction by halves; None for anything else, or without tiles."""
+    found = halves_of(kernel) if target.tiles else None
+    if found is None:
+        return None
+    *outer, inner = found.points
+    rows = _rows(kernel.extents[inner])
+    count = prod(kernel.extents[d] for d in outer) * -(-kernel.extents[inner] // rows)
+    blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
+    p, q = _tall_or_square(kernel, found, count, blocks, target)
+    sizes = [(inner, rows), *([] if found.vectors is None else [(found.vectors, q)])]
+    vectors = () if found.vectors is None else (found.vectors,)
+    held = HALF_BYTES * prod(
+        n for d, n in enumerate(kernel.extents) if found.weights.coefficients[d]
+    )
+    read = HALF_BYTES * prod(n for d, n in enumerate(kernel.extents) if found.high.coefficients[d])
+    share = target.core.l2_bytes // 2
+    points_outer = 2 * held <= share < 2 * read
+    order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
+    return Schedule(
+        found.lane,
+        VECTOR,
+        tuple((loop, n) for loop, n in sizes if n > 1),
+        (*order, found.lane),
+        found.steps,
+        chunks=len(order),
+        tiles=p,
+    )
+
+
+def _rows(extent: int) -> int:
+    """Rows of a tile that divide a row of points into tiles in the least time."""
+    return min(
+        range(1, min(extent, tile.ROWS) + 1),
+        key=lambda n: (-(-extent // n) * _product_cycles(n), -n),
+    )
+
+
+def _product_cycles(rows: int) -> float:
+    """Cycles of one product, as measured: rows are only partly proportional."""
+    return max(9.7, 5.1 + 0.71 * rows)
+
+
+def _tall_or_square(
+    kernel: Kernel, found: Halves, count: int, blocks: int, target: Target
+) -> tuple[int, int]:
+    """Tiles of points and of vectors that are summed at once.
+
+    Two by two load least. Where weights are more than L2 holds and points are few, four tiles of
+    points read each weight once.
+    """
+    weights = STEP * VECTOR * 2 * HALF_BYTES * prod(kernel.extents[d] for d in found.steps)
+    tall = weights * blocks > target.core.l2_bytes and count <= 4
+    if blocks == 1 or tall:
+        return min(count, 4), 1
+    return min(count, 2), 2
+
+
+def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+    """How many groups of tiles there are."""
+    plan = _Plan(kernel, schedule)
+    return plan.point_groups * plan.vector_groups
+
+
+class _Plan:
+    """The numbers of a schedule of tiles."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        halves = halves_of(kernel)
+        if halves is None or not schedule.tiles:
+            raise CompilerBug("matrix tiles for what is no contraction by halves")
+        self.halves = halves
+        *self.outer, self.inner = halves.points
+        self.extent = kernel.extents[self.inner]
+        self.rows = schedule.points(self.inner)
+        self.in_row = -(-self.extent // self.rows)
+        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
+        self.p = schedule.tiles
+        self.point_groups = -(-self.count // self.p)
+        vectors = halves.vectors
+        self.blocks = 1 if vectors is None else kernel.extents[vectors]
+        self.q = 1 if vectors is None else schedule.points(vectors)
+        self.vector_groups = -(-self.blocks // self.q)
+        self.points_outer = vectors is None or schedule.order[0] != vectors
+
+
+# --- the loops --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One tile of points: the base of each of their loops, and the first row to be stored."""
+
+    bases: dict[int, SSAValue | int]
+    first: SSAValue
+
+
+def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
+    """The kernel as a private function."""
+    return TileNest(kernel, schedule).write(name)
+
+
+class TileNest(Nest):
+    """The writer of one kernel with a schedule of `tiles`."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        self.plan = _Plan(kernel, schedule)
+        self.halves = self.plan.halves
+        self.sums = self._scratch(self.plan.p * self.plan.q * TILE)
+
+    def _scratch(self, elements: int) -> SSAValue:
+        properties: dict[str, Attribute] = {
+            "alignment": IntegerAttr(tile.ROW_BYTES, i64),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
+        }
+        return self.builder.add(memref.AllocaOp, [], memory_type(f32, elements), properties)
+
+    def write(self, name: str) -> func.FuncOp:
+        first, last = self.entry.args[-2:]
+        self.state.lanes = self.schedule.vector
+        self._do(tile.ConfigureOp(self.plan.rows))
+        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        self._do(tile.ReleaseOp())
+        self.entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
+        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+
+    def _do(self, op: Operation) -> None:
+        self.builder.blocks[-1].add_op(op)
+
+    def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
+        """One group of tiles of points, by one group of vectors."""
+        plan, builder = self.plan, self.builder
+        inner = plan.vector_groups if plan.points_outer else plan.point_groups
+        outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
+        group, vectors = (outside, inside) if plan.points_outer else (inside, outside)
+        tiles = [self._tile_of(group, k) for k in range(plan.p)]
+        if self.halves.vectors is None:
+            self._sum_and_store(tiles, 1)
+            return []
+        base = builder.local(builder.linear([(vectors, plan.q)], 0))
+        self.state.bases[self.halves.vectors] = base
+        whole, left = divmod(plan.blocks, plan.q)
+        if not left:
+            self._sum_and_store(tiles, plan.q)
+        else:
+            builder.branch(
+                builder.equal(vectors, whole),
+                lambda: self._sum_and_store(tiles, left),
+                lambda: self._sum_and_store(tiles, plan.q),
+            )
+        return []
+
+    def _tile_of(self, group: SSAValue, position: int) -> _Tile:
+        """Where the tile lies; behind the last one there is the last one, with nothing to store."""
+        plan, builder = self.plan, self.builder
+        number = builder.local(builder.linear([(group, plan.p)], position))
+        at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
+        bases: dict[int, SSAValue | int] = {}
+        rest = at
+        column = builder.remainder(rest, plan.in_row)
+        rest = builder.quotient(rest, plan.in_row)
+        for loop in reversed(plan.outer):
+            bases[loop] = builder.remainder(rest, self.kernel.extents[loop])
+            rest = builder.quotient(rest, self.kernel.extents[loop])
+        begin = builder.local(builder.linear([(column, plan.rows)], 0))
+        first: SSAValue = begin
+        if plan.extent % plan.rows:
+            begin = self._least(begin, plan.extent - plan.rows)
+        bases[plan.inner] = begin
+        terms = [(first, 1), (begin, -1)] if first is not begin else []
+        if at is not number:
+            terms += [(number, plan.rows), (at, -plan.rows)]
+        skipped = builder.linear(terms, 0) if terms else builder.constant(0)
+        return _Tile(bases, builder.local(skipped))
+
+    def _least(self, value: SSAValue, most: int) -> SSAValue:
+        builder = self.builder
+        found = builder.add(arith.MinUIOp, [value, builder.constant(most)], value.type)
+        return builder.local(found)
+
+    def _sum_and_store(self, tiles: Sequence[_Tile], q: int) -> None:
+        for number in range(len(tiles) * q):
+            self._do(tile.ZeroOp(number))
+        self._steps(list(self.halves.steps), tiles, q)
+        for k, number in product(range(len(tiles)), range(q)):
+            at = self.builder.constant((k * q + number) * TILE)
+            self._do(tile.StoreOp(k * q + number, self.sums, at, VECTOR * SUM_BYTES))
+        for k, held in enumerate(tiles):
+            self._follow_rows(held, k * q, q)
+
+    def _steps(self, loops: list[int], tiles: Sequence[_Tile], q: int) -> None:
+        if not loops:
+            for op in self._products(tiles, q):
+                self._do(op)
+            return
+        loop, inner = loops[0], loops[1:]
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            self._steps(inner, tiles, q)
+            return []
+
+        bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
+        self.builder.loop(*bounds, 1, [], step)
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _products(self, tiles: Sequence[_Tile], q: int) -> Iterator[Operation]:
+        """Loads and products of 32 numbers, loads between products that do not wait for them."""
+        if q == 1:
+            yield from self._tall(tiles)
+        elif len(tiles) == 1:
+            yield from self._pair(tiles[0])
+        else:
+            yield from self._square(tiles)
+
+    def _tall(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
+        yield self._load_vectors(6, self.halves.weights, 0)
+        yield self._load_vectors(7, self.halves.rest, 0)
+        for k, held in enumerate(tiles):
+            yield self._load_points(4, self.halves.low, held)
+            yield tile.MultiplyOp(k, 4, 6)
+            yield self._load_points(5, self.halves.high, held)
+            yield tile.MultiplyOp(k, 5, 6)
+            yield tile.MultiplyOp(k, 5, 7)
+
+    def _pair(self, held: _Tile) -> Iterator[Operation]:
+        halves = self.halves
+        yield self._load_vectors(6, halves.weights, 0)
+        yield self._load_points(4, halves.low, held)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_vectors(7, halves.weights, 1)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield self._load_points(5, halves.high, held)
+        yield tile.MultiplyOp(0, 5, 6)
+        yield self._load_vectors(6, halves.rest, 0)
+        yield tile.MultiplyOp(1, 5, 7)
+        yield self._load_vectors(7, halves.rest, 1)
+        yield tile.MultiplyOp(0, 5, 6)
+        yield tile.MultiplyOp(1, 5, 7)
+
+    def _square(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
+        halves, (top, bottom) = self.halves, tiles
+        yield self._load_vectors(6, halves.weights, 0)
+        yield self._load_points(4, halves.low, top)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_vectors(7, halves.weights, 1)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield self._load_points(5, halves.low, bottom)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield self._load_points(4, halves.high, top)
+        yield tile.MultiplyOp(3, 5, 7)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_points(5, halves.high, bottom)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield self._load_vectors(6, halves.rest, 0)
+        yield tile.MultiplyOp(3, 5, 7)
+        yield self._load_vectors(7, halves.rest, 1)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield tile.MultiplyOp(3, 5, 7)
+
+    def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
+        """A tile whose rows are points."""
+        saved = dict(self.state.bases)
+        self.state.bases.update(held.bases)
+        at = self._address(access, {})
+        self.state.bases = saved
+        distance = access.coefficients[self.plan.inner] * HALF_BYTES
+        return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
+
+    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
+        """A tile of weights for the block of outputs."""
+        vectors = self.halves.vectors
+        at = self._address(access, {} if vectors is None else {vectors: block})
+        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
+
+    # --- what follows -------------------------------------------------------------------------
+
+    def _follow_rows(self, held: _Tile, number: int, q: int) -> None:
+        """What follows at the points of one tile, the sums of which are in memory."""
+
+        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            saved = dict(self.state.bases)
+            self.state.bases.update(held.bases)
+            inner = held.bases[self.plan.inner]
+            terms = [(i, 1)] if isinstance(inner, int) else [(inner, 1), (i, 1)]
+            self.state.bases[self.plan.inner] = self.builder.local(self.builder.linear(terms, 0))
+            for block in range(q):
+                self._follow(i, number + block, block)
+            self.state.bases = saved
+            return []
+
+        last = self.builder.constant(self.plan.rows)
+        self.builder.loop(held.first, last, 1, [], row)
+
+    def _follow(self, row: SSAValue, number: int, block: int) -> None:
+        """What follows at one point for 16 outputs."""
+        self.cache = {}
+        vectors = self.halves.vectors
+        point = {} if vectors is None else {vectors: block}
+        at = self.builder.linear([(row, VECTOR)], number * TILE)
+        value = self.builder.load(self.sums, at, VECTOR)
+        value = self._started(value, point)
+        for stage in self.kernel.epilogue:
+            value = self._evaluate(stage, point, value)
+        self._store(value, point)
+        self.cache = {}
+
+    def _started(self, value: SSAValue, point: dict[int, int]) -> SSAValue:
+        """The sums with what they start from."""
+        initial = self.kernel.initial
+        if not isinstance(initial, Stage) and initial == 0.0:
+            return value
+        start = self._vector(self._initial(point))
+        return self.builder.add(arith.AddfOp, [start, value], value.type, {"fastmath": _FASTMATH})
+
+
+_FASTMATH = arith.FastMathFlagsAttr("none")

@@ -1,0 +1,151 @@
+"""The `tile` dialect: registers of 16 rows of 64 bytes, and products of bfloat16 on them.
+
+    tile.configure 14
+    tile.zero 0
+    tile.load 4 from %x[%i] by 128 : memref<4096xbf16>
+    tile.load 6 from %w[%j] by 64 : memref<8192xbf16>
+    tile.multiply 0 with 4 and 6
+    tile.store 0 to %sums[%k] by 64 : memref<1024xf32>
+    tile.release
+
+Tiles are numbered as in the hardware, and what they hold is no value: operations on them stay in
+their order. Rows lie `by` bytes apart.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i64
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+I64Attr = IntegerAttr.constr(type=i64)
+
+ROWS, ROW_BYTES = 16, 64
+"""The largest tile."""
+
+SUMS, LEFT, RIGHT = range(4), range(4, 6), range(6, 8)
+"""Which tiles hold sums, the left operands and the right operands of products."""
+
+
+def _number(value: int) -> IntegerAttr:
+    return IntegerAttr(value, i64)
+
+
+@irdl_op_definition
+class ConfigureOp(IRDLOperation):
+    """Set the shapes of all tiles, and zeros in them: `rows` rows of sums and left operands."""
+
+    name = "tile.configure"
+
+    rows = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$rows attr-dict"
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(properties={"rows": _number(rows)})
+
+    def verify_(self) -> None:
+        if not 1 <= self.rows.value.data <= ROWS:
+            raise VerifyException(f"tile.configure: a tile has 1 to {ROWS} rows")
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """Tiles are needed no more: the system does not save them when it switches threads."""
+
+    name = "tile.release"
+
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class ZeroOp(IRDLOperation):
+    """Zeros in one tile."""
+
+    name = "tile.zero"
+
+    tile = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile attr-dict"
+
+    def __init__(self, tile: int) -> None:
+        super().__init__(properties={"tile": _number(tile)})
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """One tile out of memory, row by row."""
+
+    name = "tile.load"
+
+    tile = prop_def(I64Attr)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType())
+    distance = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$tile `from` $memref `[` $index `]` `by` $distance attr-dict `:` type($memref)"
+    )
+
+    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
+        properties = {"tile": _number(tile), "distance": _number(distance)}
+        super().__init__(operands=[memref, index], properties=properties)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """One tile into memory, row by row."""
+
+    name = "tile.store"
+
+    tile = prop_def(I64Attr)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType())
+    distance = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile `to` $memref `[` $index `]` `by` $distance attr-dict `:` type($memref)"
+
+    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
+        properties = {"tile": _number(tile), "distance": _number(distance)}
+        super().__init__(operands=[memref, index], properties=properties)
+
+
+@irdl_op_definition
+class MultiplyOp(IRDLOperation):
+    """sums[m, n] += the sum over k and q < 2 of left[m, 2k + q] * right[k, 2n + q].
+
+    Sums are of float32, the operands of bfloat16. Denormal numbers count as zeros, in the operands
+    and in the sums.
+    """
+
+    name = "tile.multiply"
+
+    sums = prop_def(I64Attr)
+    left = prop_def(I64Attr)
+    right = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$sums `with` $left `and` $right attr-dict"
+
+    def __init__(self, sums: int, left: int, right: int) -> None:
+        numbers = {"sums": sums, "left": left, "right": right}
+        super().__init__(properties={name: _number(tile) for name, tile in numbers.items()})
+
+    def verify_(self) -> None:
+        used = [(self.sums, SUMS), (self.left, LEFT), (self.right, RIGHT)]
+        if any(tile.value.data not in room for tile, room in used):
+            raise VerifyException("tile.multiply: tiles 0 to 3 hold sums, 4 and 5 left operands")
+
+
+TILE = Dialect("tile", [ConfigureOp, ReleaseOp, ZeroOp, LoadOp, StoreOp, MultiplyOp])

@@ -1,0 +1,205 @@
+"""Contractions on matrix tiles: how they are cut, that they compile, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.interpret import interpret
+from ncc.compiler.linalg.halves import SplitHalves
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.loops import tiles
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.strategies import choose
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import stages
+from ncc.compiler.read.network import read
+from ncc.compiler.target import AMX, TARGETS, Target
+from ncc.dialects import tile
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from ncc.runtime import cpu
+
+Make: TypeAlias = Callable[..., Any]
+
+needs_tiles = pytest.mark.skipif(
+    not (AMX.features <= cpu.features() and cpu.allow_tiles()),
+    reason="this CPU has no matrix tiles, or the system does not allow them",
+)
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def kernel(
+    make_network: Make, kernels_of: Make, outputs: int, inputs: int, size: int, window: int
+) -> Kernel:
+    """A convolution by halves, out of planes."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(random(outputs, inputs, window, window)))
+        side = size - window + 1
+        o, y, z, i, k, m = b.loops(f"o y:{side} z:{side} i k m")
+        return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
+
+    module: ModuleOp = make_network([(inputs, size, size)], write)
+    Pack().apply(Context(), module)
+    SplitHalves().apply(Context(), module)
+    [found] = [k for k in kernels_of(module) if k.reduced]
+    assert isinstance(found, Kernel)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "size", "window", "rows", "p", "q"),
+    [
+        (64, 64, 58, 3, 14, 2, 2),
+        (64, 64, 16, 1, 16, 2, 2),  # all points are one row
+        (16, 64, 16, 1, 16, 4, 1),
+        (48, 40, 9, 3, 7, 2, 2),
+        (512, 2048, 7, 1, 13, 4, 1),  # weights that no cache holds are read once
+        (32, 64, 5, 3, 3, 2, 2),
+    ],
+)
+def test_cuts(
+    make_network: Make,
+    kernels_of: Make,
+    outputs: int,
+    inputs: int,
+    size: int,
+    window: int,
+    rows: int,
+    p: int,
+    q: int,
+) -> None:
+    """Rows that divide well, sums in four tiles at most, and chunks that cover all of it."""
+    found = kernel(make_network, kernels_of, outputs, inputs, size, window)
+    halves = tiles.halves_of(found)
+    schedule = choose(found, AMX)
+    assert halves is not None
+    vectors = 1 if halves.vectors is None else schedule.points(halves.vectors)
+    assert (schedule.points(halves.points[-1]), schedule.tiles, vectors) == (rows, p, q)
+    assert p * q <= len(tile.SUMS)
+    points = prod(found.extents[d] for d in halves.points)
+    done = tiles.chunk_count(found, schedule) * p * q * rows * 16
+    assert points * outputs <= done
+
+
+@pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
+def test_without_tiles(make_network: Make, kernels_of: Make, target: Target) -> None:
+    """Other strategies take it."""
+    assert not choose(kernel(make_network, kernels_of, 32, 32, 6, 3), target).tiles
+
+
+LAYERS = [  # inputs, outputs, window, stride, side, activation
+    (32, 32, 1, 1, 9, 0),
+    (64, 48, 3, 1, 14, 1),
+    (40, 24, 3, 2, 15, 1),
+    (48, 16, 1, 2, 7, 0),
+    (96, 80, 5, 1, 17, 1),
+    (33, 33, 3, 1, 5, 0),
+]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Convolutions side by side, each behind another one and added to itself; rows of products."""
+    lines, count = [], 0
+    for n, (inputs, outputs, window, stride, side, activation) in enumerate(LAYERS):
+        first, second = inputs * inputs, inputs * outputs * window**2
+        lines += [
+            f"Input in{n} 0 1 in{n} 0={side} 1={side} 2={inputs}",
+            f"Convolution a{n} 1 1 in{n} a{n} 0={inputs} 1=1 5=1 6={first}",
+            f"Convolution b{n} 1 1 a{n} b{n} 0={outputs} 1={window} 3={stride} 4={window // 2} 5=1 "
+            f"6={second}",
+            f"Split s{n} 1 2 b{n} c{n} d{n}",
+            f"ReLU r{n} 1 1 c{n} r{n}" if activation else f"TanH r{n} 1 1 c{n} r{n}",
+            f"BinaryOp o{n} 2 1 r{n} d{n} out{n} 0=0",
+        ]
+        count += 7
+    lines += ["Input rows 0 1 rows 0=50 1=13", "InnerProduct ip 1 1 rows out 0=36 1=1 2=1800"]
+    folder = tmp_path_factory.mktemp("tiles")
+    param, binary = folder / "net.param", folder / "net.bin"
+    param.write_text("\n".join(["7767517", f"{len(lines)} {count + 2}", *lines, ""]))
+    flags, values = b"\0\0\0\0", []
+    generator = np.random.default_rng(5)
+
+    def normal(size: int, scale: float) -> bytes:
+        return (generator.standard_normal(size) * scale).astype("<f4").tobytes()
+
+    for inputs, outputs, window, *_ in LAYERS:
+        depth = inputs * window**2
+        values += [flags, normal(inputs * inputs, inputs**-0.5), normal(inputs, 0.3)]
+        values += [flags, normal(outputs * depth, depth**-0.5), normal(outputs, 0.3)]
+    values += [flags, normal(1800, 50**-0.5), normal(36, 0.3)]
+    binary.write_bytes(b"".join(values))
+    return param, binary
+
+
+def level(network: tuple[Path, Path], wanted: str, opt_level: int, target: str) -> str:
+    """The text of one level of a compilation."""
+    texts = stages(*network, opt_level=opt_level, target=target)
+    return next(str(text) for name, text in texts if name == wanted)
+
+
+def test_contractions_are_on_tiles(network: tuple[Path, Path]) -> None:
+    """At -O3 for this target on any machine; at -O2 there are no tiles, and none are asked for."""
+    text = level(network, "loops", 3, "amx")
+    assert text.count("tile.configure") >= 10
+    assert "tile." not in level(network, "loops", 2, "amx")
+    assert not Options.of(opt_level=2, target="amx").target.tiles
+
+
+@pytest.mark.parametrize("target", [t.name for t in TARGETS if not t.tiles])
+def test_without_tiles_three_is_two(network: tuple[Path, Path], target: str) -> None:
+    """The same loops."""
+    assert level(network, "loops", 3, target) == level(network, "loops", 2, target)
+
+
+def test_objects_have_the_instructions(make_network: Make, kernels_of: Make) -> None:
+    """One configuration and one release a call, whatever the number of chunks."""
+    found = kernel(make_network, kernels_of, 48, 64, 9, 3)
+    function = tiles.write(found, choose(found, AMX), "k")
+    module = ModuleOp([function])
+    module.verify()
+    text = emit_assembly(emit_llvm(lower(module, AMX), AMX), AMX)
+    assert text.count("ldtilecfg") == text.count("tilerelease") == 1
+    assert text.count("tdpbf16ps") == 12 + 6  # two by two tiles, and the third block of outputs
+
+
+@needs_tiles
+@pytest.mark.parametrize("threads", [1, 3])
+def test_numbers(network: tuple[Path, Path], threads: int) -> None:
+    """1e-5 of the largest result, and the same bits on any number of threads."""
+    model = ncc.compile(*network, opt_level=3, target="amx", num_threads=threads)
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    expected = interpret(read(*network).module, feeds)
+    found = model.run(feeds)
+    for name, values in found.items():
+        assert abs(values - expected[name]).max() <= 1e-5 * abs(expected[name]).max()
+    single = ncc.compile(*network, opt_level=3, target="amx").run(feeds)
+    assert all((single[name] == values).all() for name, values in found.items())
+
+
+@needs_tiles
+def test_not_finite(network: tuple[Path, Path]) -> None:
+    """NaN and infinities are seen by the sums that depend on them, and by no others."""
+    model = ncc.compile(*network, opt_level=3, target="amx")
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    clean = model.run(feeds)["out"]
+    for bad in (np.nan, np.inf, -np.inf):
+        feeds["rows"][4, 7] = bad
+        found = model.run(feeds)["out"]
+        assert not np.isfinite(found[4]).any()
+        np.testing.assert_array_equal(np.delete(found, 4, 0), np.delete(clean, 4, 0))

@@ -96,7 +96,7 @@ class Candidate:
             self.tile,
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
-            chunks=chunks_of(kernel, order, sizes),
+            chunks=chunks_of(kernel, order[:-1], sizes),
             ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
             quad=operands.quad,
         )

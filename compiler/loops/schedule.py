@@ -69,10 +69,13 @@ def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(loops, key=lambda d: -abs(kernel.store.coefficients[d])))
 
 
-def chunks_of(kernel: Kernel, order: Sequence[int], sizes: dict[int, int]) -> int:
-    """How many outer loops give every thread something to do; the lane is never split."""
+def chunks_of(kernel: Kernel, loops: Sequence[int], sizes: dict[int, int]) -> int:
+    """How many of these outer loops give every thread something to do.
+
+    loops: outermost first, and without the lane, which is never split.
+    """
     count, trips = 0, 1
-    for loop in order[:-1]:
+    for loop in loops:
         count += 1
         trips *= -(-kernel.extents[loop] // sizes.get(loop, 1))
         if trips >= CHUNKS_WANTED:

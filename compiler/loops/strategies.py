@@ -94,7 +94,7 @@ def _window(kernel: Kernel, target: Target) -> Schedule | None:
     tile = [(loop, n) for loop, n in tile if n > 1]
     order = (*others, lane)
     reduced = tuple(sorted(kernel.reduced))
-    chunks = chunks_of(kernel, order, dict(tile))
+    chunks = chunks_of(kernel, others, dict(tile))
     return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks=chunks)
 
 
@@ -136,7 +136,7 @@ def _pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
     wide = kernel.extents[lane] >= 4 * vector
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
-    chunks = chunks_of(kernel, order, dict(tile))
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
     return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
 
 
@@ -162,7 +162,7 @@ def _turned(kernel: Kernel, target: Target) -> Schedule | None:
     others = [d for d in kernel.parallel if d not in (lane, turn)]
     order = (*in_store_order(kernel, others), turn, lane)
     tile = ((turn, lanes),)
-    chunks = chunks_of(kernel, order, dict(tile))
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
     return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
 
 
@@ -192,5 +192,5 @@ def _apart(kernel: Kernel, target: Target) -> Schedule | None:
         order,
         reduced,
         kernel.reduced if window <= MAX_UNROLLED else frozenset(),
-        chunks=chunks_of(kernel, order, {}),
+        chunks=chunks_of(kernel, order[:-1], {}),
     )

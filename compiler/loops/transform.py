@@ -75,7 +75,7 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
     order = in_store_order(kernel, [d for d in others if d != lane])
     clipped = {outer for outer, _, _ in kernel.tails}
     whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
-    chunks = min(whole, chunks_of(kernel, (*order, loops.row), {}))
+    chunks = min(whole, chunks_of(kernel, order, {}))
     reduced = tuple(sorted(kernel.reduced))
     if lane is None:
         return Schedule(None, 1, tile, order, reduced, chunks=chunks)

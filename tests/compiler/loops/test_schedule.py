@@ -241,6 +241,15 @@ def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
         assert chunk_count(found, strategies.choose(found, target)) >= CHUNKS_WANTED
 
 
+@targets
+def test_rows_are_shared_out(kernel: KernelOf, target: Target) -> None:
+    """Also where they are the only loop: the lane is a reduced one."""
+    found = kernel(row_sums, (64, 96))
+    schedule = strategies.choose(found, target)
+    assert schedule.lane in found.reduced and chunk_count(found, schedule) == 16
+    assert chunk_count(found, strategies.scalar(found)) == 64
+
+
 def test_the_same_kernel_is_scheduled_the_same_way(kernel: KernelOf) -> None:
     """A choice depends on nothing but the kernel and the target."""
     first, second = (kernel(convolution, (64, 16, 16)) for _ in range(2))

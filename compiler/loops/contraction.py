@@ -23,8 +23,7 @@ L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
 """Parts of the caches that a tile's vectors stay in beside everything else."""
 
 L1_WAY = 4096
-L1_WAYS_TO_SPARE = 6
-"""Bytes between addresses of one set, and lines of a set that a tile's points may take."""
+"""Bytes between addresses of one set, of which a tile's points may take L1_SHARE of the lines."""
 
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
@@ -199,7 +198,7 @@ def _conflicts(operands: _Operands, p: int) -> bool:
     if not operands.points:
         return False
     distance = 4 * abs(operands.still.coefficients[operands.points[0]])
-    return p * gcd(distance, L1_WAY) > L1_WAYS_TO_SPARE * L1_WAY
+    return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
 
 
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:

@@ -7,7 +7,7 @@ on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -230,25 +230,48 @@ def _ahead(
 
 
 def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
-    """The operand whose second pass is cheaper is walked in the inner loops."""
+    """The order in which the fewest bytes come from behind L2.
+
+        vectors, points          of each vector once, of all points again for each tile of vectors
+        rows, vectors, points    of each row once, of all vectors again for each row
+        points, vectors          of each point once, of all vectors again for each tile of points
+
+    "Again" costs nothing where all of them stay in L2. Where orders are equal, vectors are walked
+    once if they are more than the points, or make much more of them: such results leave in one
+    stream. Else points are, and each thread finds what it made in the layer before.
+    """
     kernel, lane = operands.kernel, operands.lane
     inner = {lane, *operands.points, *operands.vectors}
     batch = in_store_order(kernel, [d for d in kernel.parallel if d not in inner])
-    rows = tuple(reversed(operands.points))
-    if not rows:
-        return (*batch, *operands.vectors, lane)
+    points, vectors = tuple(reversed(operands.points)), operands.vectors
+    if not points or not vectors:
+        return (*batch, *points, *vectors, lane)
+    stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
+    still = 4 * _cells(operands.still, kernel, batch)
 
-    def tiles(d: int) -> int:
-        return -(-kernel.extents[d] // sizes.get(d, 1))
+    def again(bytes: int, loops: Sequence[int]) -> int:
+        """What is read beyond the first time where these loops stand outside."""
+        times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
+        return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 
-    stream_bytes = 4 * operands.steps * prod(kernel.extents[d] for d in (*operands.vectors, lane))
-    still_bytes = 4 * prod(
-        kernel.extents[d] for d in range(len(kernel.extents)) if operands.still.coefficients[d]
-    )
-    again = prod(tiles(d) for d in operands.vectors)
-    share = L2_SHARE * operands.core.l2_bytes
-    rows_outer = stream_bytes * (kernel.extents[rows[0]] if stream_bytes > share else 1)
-    vectors_outer = still_bytes * (again if still_bytes > share else 1)
-    if rows_outer <= vectors_outer or stream_bytes <= share:
-        return (*batch, *rows[:-1], *operands.vectors, *rows[-1:], lane)
-    return (*batch, *operands.vectors, *rows, lane)
+    *rows, last = points
+    along = max(stream, 2 * _cells(kernel.store, kernel, batch)) > still
+    by_vectors = (again(still, vectors), not along, (*vectors, *points))
+    by_rows = (again(stream, rows), along, (*rows, *vectors, last))
+    by_points = (again(stream, points), along, (*points, *vectors))
+    ways = [by_vectors, by_rows, by_points] if rows else [by_vectors, by_points]
+    return (*batch, *min(ways, key=lambda way: way[:2])[2], lane)
+
+
+def _cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
+    """What an access brings near for one step of the batch.
+
+    Cells that windows share count once; those that lie apart come with their neighbours, since
+    lines are fetched in pairs.
+    """
+    own = [
+        (abs(c), kernel.extents[d])
+        for d, c in enumerate(access.coefficients)
+        if c and d not in batch
+    ]
+    return min(2 * prod(n for _, n in own), 1 + sum(c * (n - 1) for c, n in own))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeAlias
 
@@ -13,11 +14,20 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.loops import strategies
+from ncc.compiler.loops import contraction, strategies
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import chunk_count
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
-from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
+from ncc.compiler.target import (
+    AVX2,
+    AVX512,
+    BASELINE,
+    ONE_UNIT,
+    TARGETS,
+    TWO_UNITS,
+    Core,
+    Target,
+)
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.weight import Shape, WeightAttr
@@ -186,6 +196,53 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     tile = schedule.points(blocks) * weights.coefficients[blocks]
     assert schedule.ahead == (weights.argument, tile)
     assert strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead is None
+
+
+def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(ones(outputs, x.shape[0]))
+        o, y, z, i = b.loops("o y z i")
+        return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "side", "outer"),
+    [(512, 512, 14, "w"), (1024, 128, 26, "x"), (64, 256, 56, "w"), (256, 64, 56, "x")],
+)
+def test_the_largest_operand_is_walked_once(
+    kernel: KernelOf, inputs: int, outputs: int, side: int, outer: str
+) -> None:
+    """Weights of 1 MB beside data of 400 KB, data beyond L2, results of 3 MB, data of 3 MB."""
+    found = kernel(pointwise_convolution(outputs), (inputs, side, side))
+    schedule = strategies.choose(found, AVX512)
+    weights = found.anchor.inputs[1]
+    assert weights is not None
+    assert (weights.coefficients[schedule.order[0]] != 0) == (outer == "w")
+
+
+@pytest.mark.parametrize("core", [ONE_UNIT, TWO_UNITS], ids=["one", "two"])
+def test_vectors_from_l2_do_not_hold_up_the_units(kernel: KernelOf, core: Core) -> None:
+    """Where two units wait for vectors from L2, a tile has points enough to hide them."""
+    found = kernel(pointwise_convolution(512), (512, 14, 14))
+    schedule = strategies.choose(found, replace(AVX512, core=core))
+    points, vectors = (
+        prod(n for d, n in schedule.tile if access is not None and access.coefficients[d])
+        for access in found.anchor.inputs
+    )
+    assert points * vectors >= 20
+    assert points * vectors / core.multiply_adds >= core.l2_line * vectors
+
+
+def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
+    """The choice is the cheapest of them, and none is there for what is no contraction."""
+    found = kernel(convolution, (64, 16, 16))
+    candidates = contraction.candidates(found, AVX512)
+    best = min(candidates, key=lambda one: one.cost)
+    assert best.schedule == strategies.choose(found, AVX512)
+    assert len({one.schedule for one in candidates}) == len(candidates) > 20
+    assert contraction.candidates(kernel(pointwise, (64, 16, 16)), AVX512) == []
 
 
 def phase(b: Builder, x: Tensor) -> Tensor:

@@ -103,7 +103,11 @@ class Candidate:
 
 def contraction(kernel: Kernel, target: Target) -> Schedule | None:
     """The cheapest schedule of acc + a * b with a lane in one of the two; None for others."""
-    found = candidates(kernel, target)
+    return cheapest(candidates(kernel, target))
+
+
+def cheapest(found: Sequence[Candidate]) -> Schedule | None:
+    """The schedule of the candidate that costs least, the first of those that do."""
     return min(found, key=lambda one: one.cost).schedule if found else None
 
 
@@ -123,10 +127,9 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
 
 def tiled(
     kernel: Kernel, target: Target, lane: int, stream: Access, still: Access, quad: int
-) -> Schedule:
-    """The schedule of dot products over the loop `quad`."""
-    found = _candidates(_operands(kernel, target, lane, stream, still, quad), target)
-    return min(found, key=lambda one: one.cost).schedule
+) -> list[Candidate]:
+    """The schedules of dot products over the loop `quad`."""
+    return _candidates(_operands(kernel, target, lane, stream, still, quad), target)
 
 
 def _operands(

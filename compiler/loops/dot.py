@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
-from ncc.compiler.loops.contraction import product_of, tiled
+from ncc.compiler.loops.contraction import Candidate, cheapest, product_of, tiled
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import Point
@@ -48,15 +48,20 @@ def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
 
 def dot(kernel: Kernel, target: Target) -> Schedule | None:
     """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
+    return cheapest(candidates(kernel, target))
+
+
+def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
+    """All schedules of such a contraction; none for anything else."""
     found = quads_of(kernel)
     if found is None or kernel.tails or kernel.captured:
-        return None
+        return []
     loop, lane, still, stream = found
     others = [a for a in kernel.accesses() if a not in (still, stream)]
     if any(a.coefficients[lane] not in (0, 1) for a in others):
-        return None
+        return []
     if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
-        return None
+        return []
     return tiled(kernel, target, lane, stream, still, quad=loop)
 
 

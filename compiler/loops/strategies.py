@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ncc.compiler.loops.contraction import candidates, contraction
-from ncc.compiler.loops.dot import dot
+from ncc.compiler.loops import contraction, dot
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.loops.tiles import tiles
@@ -42,7 +41,8 @@ put them behind its favourite."""
 def rivals(kernel: Kernel, target: Target) -> list[Schedule]:
     """What to time: the schedule that `choose` gives, and those that come close to it."""
     chosen = choose(kernel, target)
-    found = sorted(candidates(kernel, target), key=lambda one: one.cost)
+    found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)
+    found = sorted(found, key=lambda one: one.cost)
     near = [one.schedule for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]
     return near if chosen in near else [chosen]
 
@@ -54,7 +54,17 @@ def named(kernel: Kernel, target: Target, text: str) -> Schedule | None:
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
-    strategies = (transform, tiles, dot, contraction, _window, _rows, _pointwise, _turned, _apart)
+    strategies = (
+        transform,
+        tiles,
+        dot.dot,
+        contraction.contraction,
+        _window,
+        _rows,
+        _pointwise,
+        _turned,
+        _apart,
+    )
     for strategy in strategies:
         schedule = strategy(kernel, target)
         if schedule is not None:

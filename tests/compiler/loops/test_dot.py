@@ -16,7 +16,7 @@ from ncc.compiler.interpret import interpret
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
-from ncc.compiler.loops.strategies import choose
+from ncc.compiler.loops.strategies import choose, rivals
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -57,6 +57,7 @@ def test_packed_convolutions_take_them(
     kernel = [kernel for kernel in kernels_of(module) if kernel.reduced][-1]
     schedule = choose(kernel, target)
     assert schedule.quad is not None and schedule.vector == target.lanes
+    assert schedule == rivals(kernel, target)[0] and len(rivals(kernel, target)) > 1
     assert set(schedule.reduced) | {schedule.quad} == kernel.reduced
     assert np.prod([n for _, n in schedule.tile]) < target.registers - 3
 

@@ -14,7 +14,6 @@ Exit codes:  0 done
 
 from __future__ import annotations
 
-import secrets
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +37,7 @@ from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
+from ncc.runtime.draft import draft_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -339,13 +339,8 @@ def npy(array: np.ndarray[Any, Any]) -> bytes:
 
 def write(path: Path, data: bytes) -> None:
     """The whole file or none: written under another name, then renamed."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
+    with draft_of(path) as draft:
         draft.write_bytes(data)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -364,7 +359,11 @@ def run(arguments: Sequence[str]) -> int:
             return BUG
         return UNSUPPORTED if isinstance(error, Unsupported) else WRONG
     except OSError as error:
-        click.echo(f"ncc: {error}", err=True)
+        told = error.strerror and error.filename is not None
+        click.echo(f"ncc: {f'{error.filename}: {error.strerror}' if told else error}", err=True)
+        return WRONG
+    except MemoryError as error:
+        click.echo(f"ncc: there is not enough memory: {error}", err=True)
         return WRONG
     except Exception as error:
         traceback.print_exc()

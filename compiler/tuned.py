@@ -11,7 +11,6 @@ lock. A line that cannot be read counts for nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +20,7 @@ from filelock import FileLock
 from ncc.compiler.cache import cache_of, generator_version
 from ncc.compiler.target import Target
 from ncc.runtime import cpu
+from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import InputError
 
 SWITCH_VARIABLE = "NCC_TUNED"
@@ -61,18 +61,14 @@ class TunedSchedules:
             }
             lines |= {(name, *self._made_by): text for name, text in schedules.items()}
             text = "".join("\t".join((*key, held)) + "\n" for key, held in sorted(lines.items()))
-            draft = self.path.with_name(f".{NAME}.{os.urandom(8).hex()}")
-            try:
+            with draft_of(self.path) as draft:
                 draft.write_text(text)
-                draft.replace(self.path)
-            finally:
-                draft.unlink(missing_ok=True)
 
     def _lines(self) -> dict[tuple[str, ...], str]:
         """All lines, whoever made them."""
         try:
             text = self.path.read_text(errors="replace")
-        except FileNotFoundError:
+        except OSError:  # no file, no folder, or one that we may not read
             return {}
         rows = [tuple(line.split("\t")) for line in text.splitlines()]
         return {row[:-1]: row[-1] for row in rows if len(row) == _FIELDS}

@@ -12,9 +12,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO
 
+from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
 # Fits the pages of a mapping.
@@ -35,19 +35,12 @@ def write_archive(
     The file appears under its name when it is whole and on disk: `path` has its old content or all
     of the new one, whatever happens in between.  Raises OSError.
     """
-    path = Path(path)
-    draft = path.parent / f".{path.name}.{os.urandom(8).hex()}"
-    try:
-        with open(draft, "xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, data in entries.items():
-                    _write_entry(archive, file, name, data, name in aligned)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with draft_of(path) as draft, open(draft, "xb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, data in entries.items():
+                _write_entry(archive, file, name, data, name in aligned)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _write_entry(

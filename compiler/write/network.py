@@ -9,9 +9,8 @@ Both files appear together and whole: they are written under other names and ren
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from ncc.compiler.write.weights import KeptWide, write_weights
 from ncc.compiler.write.wiring import Line, wire
 from ncc.dialects.ncnn.layer import Layer, LayerError
 from ncc.dialects.ncnn.network import Network
+from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import InputError
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -95,11 +95,5 @@ def _together(*paths: Path) -> Iterator[list[Path]]:
             raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
         if path.exists() and not path.is_file():
             raise InputError(f"{path} cannot be written: it is there and is no plain file")
-    drafts = [path.with_name(f".{secrets.token_hex(8)}.draft") for path in paths]
-    try:
-        yield drafts
-        for draft, path in zip(drafts, paths, strict=True):
-            draft.replace(path)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        yield [stack.enter_context(draft_of(path)) for path in paths]

@@ -57,6 +57,12 @@ def test_a_line_that_cannot_be_read_counts_for_nothing(tmp_path: Path) -> None:
     assert kept.read() == {"a": "one"}
 
 
+def test_a_folder_that_is_none_holds_nothing(tmp_path: Path) -> None:
+    """As where nothing was tuned: a compilation goes on."""
+    (tmp_path / "file").write_text("")
+    assert TunedSchedules(tmp_path / "file", AVX512).read() == {}
+
+
 def test_several_writers_lose_nothing(tmp_path: Path) -> None:
     """What each of them found is there in the end."""
     writers = [

@@ -1,0 +1,30 @@
+"""A file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to, which becomes `path` if all goes well, and vanishes if not.
+
+    Raises OSError where `path` cannot become a plain file. (A device would be replaced.)
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is there and is no plain file", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
+    draft = path.with_name(f".{secrets.token_hex(8)}.draft")
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,49 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ncc.runtime.draft import draft_of
+
+
+def test_a_draft_becomes_the_file(tmp_path: Path) -> None:
+    """New, or in place of an old one, under a name as long as names can be."""
+    path = tmp_path / ("n" * 255)
+    for text in ("one", "two"):
+        with draft_of(path) as draft:
+            draft.write_text(text)
+            assert draft.parent == tmp_path
+        assert path.read_text() == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
+    """The old file stays, also where somebody interrupts."""
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), draft_of(path) as draft:
+        draft.write_text("new")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_plain_file_stays(tmp_path: Path) -> None:
+    """A device, a pipe or a folder is not replaced, whoever asks for it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path(os.devnull)):
+        with pytest.raises(OSError, match="no plain file"), draft_of(path):
+            pass
+    assert pipe.is_fifo() and [pipe] == list(tmp_path.iterdir())
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    """The folder is named, not the draft in it."""
+    with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'"):
+        with draft_of(tmp_path / "nowhere" / "file"):
+            pass

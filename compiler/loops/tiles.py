@@ -8,7 +8,8 @@ P tiles of points by Q of vectors are summed at once, at most four: for each ste
     low x * high w,  high x * high w,  high x * low w
 
 in this order, so that every half is loaded once. Sums are read back from memory, row by row, for
-what follows at each point.
+what follows at each point: a few rows in every step of the next sums, which are as good as free
+between products.
 
 The last tile of a row of points is moved back to end with the row, and the last group of tiles is
 filled up with its last tile: what they hold for the second time is not stored again.
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 
 from xdsl.dialects import arith, func, memref
@@ -210,8 +210,16 @@ class _Plan:
 class _Tile:
     """One tile of points: the base of each of their loops, and the first row to be stored."""
 
-    bases: dict[int, SSAValue | int]
+    bases: dict[int, SSAValue]
     first: SSAValue
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The tiles that are summed at once: those of points, and the first block of vectors."""
+
+    tiles: Sequence[_Tile]
+    vectors: SSAValue
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
@@ -227,6 +235,9 @@ class TileNest(Nest):
         self.plan = _Plan(kernel, schedule)
         self.halves = self.plan.halves
         self.sums = self._scratch(self.plan.p * self.plan.q * TILE)
+        steps = prod(kernel.extents[d] for d in self.halves.steps)
+        self.rows_a_step = -(-self.plan.rows // steps)
+        self.late = self.plan.blocks % self.plan.q == 0
 
     def _scratch(self, elements: int) -> SSAValue:
         properties: dict[str, Attribute] = {
@@ -239,7 +250,12 @@ class TileNest(Nest):
         first, last = self.entry.args[-2:]
         self.state.lanes = self.schedule.vector
         self._do(tile.ConfigureOp(self.plan.rows))
-        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        if self.late:
+            carried = self._carried(self._nothing())
+            left = self.builder.loop(first, last, 1, carried, self._chunk_late)
+            self._follow_all(self._uncarried(left), self.plan.q)
+        else:
+            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
         self._do(tile.ReleaseOp())
         self.entry.add_op(func.ReturnOp())
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
@@ -248,35 +264,71 @@ class TileNest(Nest):
     def _do(self, op: Operation) -> None:
         self.builder.blocks[-1].add_op(op)
 
+    # --- chunks -------------------------------------------------------------------------------
+
     def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
-        """One group of tiles of points, by one group of vectors."""
+        """One group of tiles of points, by one group of vectors, of which the last has fewer."""
+        group = self._group(chunk)
+        whole, left = divmod(self.plan.blocks, self.plan.q)
+
+        def sum_and_follow(q: int) -> None:
+            self._sum(group, q, None)
+            self._follow_all(group, q)
+
+        if self.halves.vectors is None or not left:
+            sum_and_follow(self.plan.q)
+        else:
+            last = self.builder.equal(group.vectors, whole * self.plan.q)
+            self.builder.branch(
+                last, lambda: sum_and_follow(left), lambda: sum_and_follow(self.plan.q)
+            )
+        return []
+
+    def _chunk_late(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+        """The sums of one group, and between them what follows on those of the group before."""
+        before = self._uncarried(carried)
+        group = self._group(chunk)
+        self._sum(group, self.plan.q, before)
+        return self._carried(group)
+
+    def _group(self, chunk: SSAValue) -> _Group:
+        """The tiles of a chunk."""
         plan, builder = self.plan, self.builder
         inner = plan.vector_groups if plan.points_outer else plan.point_groups
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
-        group, vectors = (outside, inside) if plan.points_outer else (inside, outside)
-        tiles = [self._tile_of(group, k) for k in range(plan.p)]
-        if self.halves.vectors is None:
-            self._sum_and_store(tiles, 1)
-            return []
+        points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
         base = builder.local(builder.linear([(vectors, plan.q)], 0))
-        self.state.bases[self.halves.vectors] = base
-        whole, left = divmod(plan.blocks, plan.q)
-        if not left:
-            self._sum_and_store(tiles, plan.q)
-        else:
-            builder.branch(
-                builder.equal(vectors, whole),
-                lambda: self._sum_and_store(tiles, left),
-                lambda: self._sum_and_store(tiles, plan.q),
-            )
-        return []
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
+
+    def _nothing(self) -> _Group:
+        """What is before the first group: tiles with nothing to store."""
+        zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
+        held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
+        return _Group([held] * self.plan.p, zero)
+
+    def _carried(self, group: _Group) -> list[SSAValue]:
+        """A group as the values that a loop carries."""
+        values = [group.vectors]
+        for held in group.tiles:
+            values += [held.bases[d] for d in self.halves.points]
+            values.append(held.first)
+        return values
+
+    def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
+        local = iter([self.builder.local(value) for value in values])
+        vectors = next(local)
+        tiles: list[_Tile] = []
+        for _ in range(self.plan.p):
+            bases = {d: next(local) for d in self.halves.points}
+            tiles.append(_Tile(bases, next(local)))
+        return _Group(tiles, vectors)
 
     def _tile_of(self, group: SSAValue, position: int) -> _Tile:
         """Where the tile lies; behind the last one there is the last one, with nothing to store."""
         plan, builder = self.plan, self.builder
         number = builder.local(builder.linear([(group, plan.p)], position))
         at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
-        bases: dict[int, SSAValue | int] = {}
+        bases: dict[int, SSAValue] = {}
         rest = at
         column = builder.remainder(rest, plan.in_row)
         rest = builder.quotient(rest, plan.in_row)
@@ -299,26 +351,35 @@ class TileNest(Nest):
         found = builder.add(arith.MinUIOp, [value, builder.constant(most)], value.type)
         return builder.local(found)
 
-    def _sum_and_store(self, tiles: Sequence[_Tile], q: int) -> None:
-        for number in range(len(tiles) * q):
-            self._do(tile.ZeroOp(number))
-        self._steps(list(self.halves.steps), tiles, q)
-        for k, number in product(range(len(tiles)), range(q)):
-            at = self.builder.constant((k * q + number) * TILE)
-            self._do(tile.StoreOp(k * q + number, self.sums, at, VECTOR * SUM_BYTES))
-        for k, held in enumerate(tiles):
-            self._follow_rows(held, k * q, q)
+    # --- sums ---------------------------------------------------------------------------------
 
-    def _steps(self, loops: list[int], tiles: Sequence[_Tile], q: int) -> None:
+    def _sum(self, group: _Group, q: int, before: _Group | None) -> None:
+        """The sums of a group into memory, where those of the group before were."""
+        for number in range(self.plan.p * q):
+            self._do(tile.ZeroOp(number))
+        self._steps(list(self.halves.steps), group, q, before)
+        for number in range(self.plan.p * q):
+            at = self.builder.constant(number * TILE)
+            self._do(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
+
+    def _steps(self, loops: list[int], group: _Group, q: int, before: _Group | None) -> None:
         if not loops:
-            for op in self._products(tiles, q):
+            if self.halves.vectors is not None:
+                self.state.bases[self.halves.vectors] = group.vectors
+            products = list(self._products(group.tiles, q))
+            middle = len(products) // 2
+            for op in products[:middle]:
+                self._do(op)
+            if before is not None:
+                self._follow_some(before)
+            for op in products[middle:]:
                 self._do(op)
             return
         loop, inner = loops[0], loops[1:]
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[loop] = i
-            self._steps(inner, tiles, q)
+            self._steps(inner, group, q, before)
             return []
 
         bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
@@ -400,22 +461,47 @@ class TileNest(Nest):
 
     # --- what follows -------------------------------------------------------------------------
 
-    def _follow_rows(self, held: _Tile, number: int, q: int) -> None:
-        """What follows at the points of one tile, the sums of which are in memory."""
+    def _follow_all(self, group: _Group, q: int) -> None:
+        """What follows on the sums in memory, which are those of this group."""
+        last = self.builder.constant(self.plan.rows)
+        for k, held in enumerate(group.tiles):
+            self._follow_rows(group, k, q, held.first, last)
+
+    def _follow_some(self, group: _Group) -> None:
+        """The same for as many rows as fall to the present step of the sums after."""
+        builder, number = self.builder, 1
+        terms: list[tuple[SSAValue, int]] = []
+        for loop in reversed(self.halves.steps):
+            base = self.state.bases[loop]
+            if isinstance(base, SSAValue):
+                terms.append((base, number * self.rows_a_step))
+            number *= self.kernel.extents[loop]
+        begin = builder.local(builder.linear(terms, 0))
+        end = builder.local(builder.linear(terms, self.rows_a_step))
+        last = self._least(end, self.plan.rows)
+        for k, held in enumerate(group.tiles):
+            first = builder.local(builder.add(arith.MaxUIOp, [begin, held.first], begin.type))
+            self._follow_rows(group, k, self.plan.q, first, last)
+
+    def _follow_rows(
+        self, group: _Group, position: int, q: int, first: SSAValue, last: SSAValue
+    ) -> None:
+        """What follows at some points of one tile."""
+        held = group.tiles[position]
 
         def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             saved = dict(self.state.bases)
             self.state.bases.update(held.bases)
-            inner = held.bases[self.plan.inner]
-            terms = [(i, 1)] if isinstance(inner, int) else [(inner, 1), (i, 1)]
-            self.state.bases[self.plan.inner] = self.builder.local(self.builder.linear(terms, 0))
+            point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
+            self.state.bases[self.plan.inner] = self.builder.local(point)
+            if self.halves.vectors is not None:
+                self.state.bases[self.halves.vectors] = group.vectors
             for block in range(q):
-                self._follow(i, number + block, block)
+                self._follow(i, position * q + block, block)
             self.state.bases = saved
             return []
 
-        last = self.builder.constant(self.plan.rows)
-        self.builder.loop(held.first, last, 1, [], row)
+        self.builder.loop(first, last, 1, [], row)
 
     def _follow(self, row: SSAValue, number: int, block: int) -> None:
         """What follows at one point for 16 outputs."""

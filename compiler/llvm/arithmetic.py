@@ -143,10 +143,20 @@ def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
     """float32 to the nearest float16 or bfloat16; by a formula where there is no instruction."""
     builder, value = function.builder, function.value(op.input)
     target = machine_type(op.result.type)
-    if _has_instruction(function, element(target)):
+    narrow = element(target)
+    if _has_instruction(function, narrow) or _rounds_vectors(function, value, narrow):
         return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
-    bits = half.TO_BITS[element(target).name](Lanes(builder, value)).value
+    bits = half.TO_BITS[narrow.name](Lanes(builder, value)).value
     function.bind(op.result, builder.convert(llvm.BitcastOp, bits, target))
+
+
+def _rounds_vectors(function: Function, value: SSAValue, narrow: Attribute) -> bool:
+    """Whether the target rounds whole vectors to bfloat16, denormal numbers to zeros.
+
+    Targets with matrix tiles do, and so do their products.
+    """
+    whole = lanes(value.type) == function.target.lanes
+    return whole and function.target.tiles and isinstance(narrow, BFloat16Type)
 
 
 def _has_instruction(function: Function, narrow: Attribute) -> bool:

@@ -5,6 +5,7 @@ schedule; the last always does.
 
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
     tiles         a contraction by halves of bfloat16, on matrix tiles (`tiles` writes it)
+    halving       a value in halves of bfloat16, both out of one read
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
     window        the lane is a batch loop (depthwise, pooling); a tile along the image
@@ -22,7 +23,7 @@ from math import prod
 from ncc.compiler.loops import contraction, dot
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
-from ncc.compiler.loops.tiles import tiles
+from ncc.compiler.loops.tiles import halving, tiles
 from ncc.compiler.loops.transform import transform
 from ncc.compiler.target import Target
 
@@ -57,6 +58,7 @@ def choose(kernel: Kernel, target: Target) -> Schedule:
     strategies = (
         transform,
         tiles,
+        halving,
         dot.dot,
         contraction.contraction,
         _window,

@@ -28,9 +28,9 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import uncast
 from ncc.compiler.loops.build import memory_type
-from ncc.compiler.loops.kernel import Access, Kernel, Stage, is_argument
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, can_be_lane, is_argument
 from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.target import Target
 from ncc.dialects import tile
 
@@ -145,6 +145,24 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         chunks=len(order),
         tiles=p,
     )
+
+
+def halving(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of making halves: both of a vector at once, out of one read."""
+    which = [d for d in kernel.index_of.values() if d is not None]
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    makes_halves = kernel.element_types[kernel.store.argument] == bf16 and not kernel.accumulates
+    if not makes_halves or len(which) != 1 or kernel.extents[which[0]] != 2 or not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    *others, side = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
+    sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
+    sizes[lane] = 2 if kernel.extents[lane] >= 2 * target.lanes else 1
+    order = (*others, side, *which, lane)
+    chunks = min(chunks_of(kernel, order, sizes), len(others))
+    vector = vector_of(kernel.extents[lane], target)
+    points = tuple((d, n) for d, n in sizes.items() if n > 1)
+    return Schedule(lane, vector, points, order, (), chunks=chunks)
 
 
 def _rows(extent: int) -> int:

@@ -96,6 +96,24 @@ def test_cuts(
     assert points * outputs <= done
 
 
+def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
+    """Both halves of a vector out of one read, where the channels lie side by side."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(random(48, x.shape[1])))
+        m, n, k = b.loops("m n k")
+        return b.sum((m, n), over=(k,), of=x[m, k] * w[n, k])
+
+    module: ModuleOp = make_network([(12, 64)], write)
+    Pack().apply(Context(), module)
+    SplitHalves().apply(Context(), module)
+    halving = kernels_of(module)[0]
+    schedule = choose(halving, AMX)
+    [which] = halving.index_of.values()
+    assert dict(schedule.tile) == {which: 2, schedule.lane: 2}
+    assert schedule.vector == AMX.lanes
+
+
 @pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
 def test_without_tiles(make_network: Make, kernels_of: Make, target: Target) -> None:
     """Other strategies take it."""

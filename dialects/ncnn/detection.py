@@ -264,6 +264,10 @@ class YoloLayer(Layer):
         """The confidence of the anchor of channels from `first` on; `logit` is its best class's."""
         raise NotImplementedError
 
+    def at_most(self, code: Code, something: Value) -> Value:
+        """No smaller than the confidence, whatever the classes: few cells need a look at them."""
+        raise NotImplementedError
+
     def infer(self, *maps: Shape) -> Shape:
         channels = self.num_box * (5 + self.num_class)
         for shape in maps:
@@ -327,24 +331,35 @@ class YoloLayer(Layer):
         h, w = x.shape[1:]
         first = box * (5 + self.num_class)
         with code.range(h) as i, code.range(w) as j:
-            label, logit = code.variable(0), code.variable(x[first + 5, i, j])
-            with code.range(first + 5 + self.num_class, first + 6) as q:
-                value, best = x[q, i, j], logit.value
-                with code.if_(value > best):
-                    label.value = q - (first + 5)
-                    logit.value = value
-            confidence = self.rate(code, x, first, (i, j), logit.value)
-            with code.if_(confidence >= self.confidence_threshold):
-                place = found.count.value
-                sizes = self.scale(head, w, h)
-                for k, (cell, cells) in enumerate(((j, w), (i, h))):
-                    offset = code.sigmoid(x[first + k, i, j])
-                    centre = (code.to_float(cell) + offset) / float(cells)
-                    size = code.exp(x[first + 2 + k, i, j]) * self.anchor(head, box)[k]
-                    half = size / float(sizes[k]) * 0.5
-                    boxes[place, k] = centre - half
-                    boxes[place, k + 2] = centre + half
-                found.add(label.value, confidence, place)
+            likely = self.at_most(code, x[first + 4, i, j]) >= self.confidence_threshold
+            with code.if_(likely):
+                self._look(code, head, box, (i, j), boxes, found)
+
+    def _look(
+        self, code: Code, head: int, box: int, cell: Cell, boxes: Memory, found: _Found
+    ) -> None:
+        """Add what one anchor finds in a cell."""
+        x = code.inputs[head]
+        first = box * (5 + self.num_class)
+        label, logit = code.variable(0), code.variable(x[first + 5, *cell])
+        with code.range(first + 5 + self.num_class, first + 6) as q:
+            value, best = x[q, *cell], logit.value
+            with code.if_(value > best):
+                label.value = q - (first + 5)
+                logit.value = value
+        confidence = self.rate(code, x, first, cell, logit.value)
+        with code.if_(confidence >= self.confidence_threshold):
+            place = found.count.value
+            h, w = x.shape[1:]
+            sizes = self.scale(head, w, h)
+            for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
+                offset = code.sigmoid(x[first + k, *cell])
+                centre = (code.to_float(at) + offset) / float(cells)
+                size = code.exp(x[first + 2 + k, *cell]) * self.anchor(head, box)[k]
+                half = size / float(sizes[k]) * 0.5
+                boxes[place, k] = centre - half
+                boxes[place, k + 2] = centre + half
+            found.add(label.value, confidence, place)
 
 
 @layer("YoloDetectionOutput", inputs=(1, None))
@@ -371,7 +386,10 @@ class YoloDetectionOutputOp(YoloLayer):
         total = code.variable(0.0)
         with code.range(first + 5 + self.num_class, first + 5) as q:
             total.value = total.value + code.exp(x[q, *cell] - logit)
-        return code.sigmoid(x[first + 4, *cell]) * (1.0 / total.value)
+        return self.at_most(code, x[first + 4, *cell]) * (1.0 / total.value)
+
+    def at_most(self, code: Code, something: Value) -> Value:
+        return code.sigmoid(something)
 
 
 @layer("Yolov3DetectionOutput", inputs=(1, None))
@@ -407,3 +425,6 @@ class Yolov3DetectionOutputOp(YoloLayer):
     def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
         something = x[first + 4, *cell]
         return 1.0 / (code.exp(-something) * (code.exp(-logit) + 1.0) + 1.0)
+
+    def at_most(self, code: Code, something: Value) -> Value:
+        return 1.0 / (code.exp(-something) + 1.0)

@@ -41,16 +41,20 @@ put them behind its favourite."""
 
 def rivals(kernel: Kernel, target: Target) -> list[Schedule]:
     """What to time: the schedule that `choose` gives, and those that come close to it."""
-    chosen = choose(kernel, target)
-    found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)
-    found = sorted(found, key=lambda one: one.cost)
-    near = [one.schedule for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]
+    chosen, near = choose(kernel, target), _cheapest(kernel, target)
     return near if chosen in near else [chosen]
 
 
 def named(kernel: Kernel, target: Target, text: str) -> Schedule | None:
-    """The schedule whose text this is; None where it is none that this kernel can have."""
-    return next((one for one in rivals(kernel, target) if str(one) == text), None)
+    """The one of several rivals whose text this is; None where there is no such."""
+    return next((one for one in _cheapest(kernel, target) if str(one) == text), None)
+
+
+def _cheapest(kernel: Kernel, target: Target) -> list[Schedule]:
+    """By the count of cycles, the best first; none for a kernel whose cycles are not counted."""
+    found = dot.candidates(kernel, target) or contraction.candidates(kernel, target)
+    found = sorted(found, key=lambda one: one.cost)
+    return [one.schedule for one in found[:RIVALS] if one.cost <= NEAR * found[0].cost]
 
 
 def choose(kernel: Kernel, target: Target) -> Schedule:

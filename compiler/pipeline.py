@@ -14,6 +14,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ModuleOp,
@@ -115,14 +117,9 @@ def compile_with(
     bin: AnyPath | None,
     options: Options,
     stopwatch: Stopwatch | None = None,
-    schedules: Mapping[str, str] | None = None,
 ) -> Model:
-    """The same with options that are checked already.
-
-    stopwatch: is told the time of each stage. schedules: texts of schedules by the signatures of
-    kernels, instead of those that were tuned.
-    """
-    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch, schedules)
+    """The same with options that are checked already. stopwatch: is told the time of each stage."""
+    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch)
     inputs = compilation.inputs()
     if not any(binding.is_open for binding in inputs):
         return Model(compilation.artifact())
@@ -135,15 +132,22 @@ def compile_with(
     )
 
 
-def loops_of(param: AnyPath, bin: AnyPath | None, options: Options) -> Loops:
-    """The loops level of a network, as the cost model schedules its kernels.
+class Schedulings:
+    """One network with any schedules for its kernels; what is the same for all is done once.
 
     Raises InputError where a shape is open.
     """
-    compilation = _Compilation(param, bin, options, schedules={})
-    require_shapes(compilation.inputs())
-    module = compilation.structured(compilation.network())
-    return compilation.loops(module, compilation.plan(module))
+
+    def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
+        self._compilation = _Compilation(param, bin, options, cache_of(os.environ))
+        require_shapes(self._compilation.inputs())
+        self._compilation.schedules = {}
+        self.steps = self._compilation.loops(*self._compilation.planned).steps
+
+    def model(self, schedules: Mapping[str, str]) -> Model:
+        """The network with schedules by the signatures of kernels, the cost model's for others."""
+        self._compilation.schedules = schedules
+        return Model(self._compilation.artifact())
 
 
 def stages(
@@ -169,10 +173,10 @@ class _Compilation:
         options: Options,
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
-        schedules: Mapping[str, str] | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
-        self.schedules = schedules
+        self.schedules: Mapping[str, str] | None = None
+        """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.stopwatch = stopwatch or Stopwatch()
         self.timing = self.stopwatch.timing
         self.context = Context()
@@ -222,9 +226,7 @@ class _Compilation:
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
         options = replace(self.options, input_shapes=shapes)
-        other = _Compilation(
-            self.param, self.bin, options, self.cache, self.stopwatch, self.schedules
-        )
+        other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
         other.source = self.source
         if self._weights_state() != self.read_from:
             raise InputError(
@@ -304,9 +306,20 @@ class _Compilation:
         with PYTHON.tuned():
             return self._artifact()
 
-    def _artifact(self) -> Artifact:
+    @cached_property
+    def planned(self) -> tuple[ModuleOp, Plan]:
+        """The structured level, and where its values live."""
         module = self.structured(self.network())
-        planned = self.plan(module)
+        return module, self.plan(module)
+
+    @cached_property
+    def weights(self) -> NDArray[np.uint8]:
+        """All constants in one blob."""
+        with self.timing("pack weights"):
+            return packed(self.planned[1])
+
+    def _artifact(self) -> Artifact:
+        module, planned = self.planned
         loops = self.loops(module, planned)
         inputs, outputs = bindings(module, planned)
         options = self.options
@@ -320,11 +333,9 @@ class _Compilation:
             outputs += (Binding(STAMPS, (options.num_threads, len(loops.steps) + 1), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
         objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
-        with self.timing("pack weights"):
-            weights = packed(planned)
         return Artifact(
             objects=objects,
-            weights=weights,
+            weights=self.weights,
             arena_bytes=planned.arena_bytes,
             inputs=inputs,
             outputs=outputs,

@@ -20,14 +20,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.compiler import pipeline
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.loops.network import Step
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import rivals
 from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
 from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Schedulings
 from ncc.compiler.tuned import tuned_file
 from ncc.runtime.session import Model
 
@@ -98,12 +97,12 @@ def tune(
     InputError where a shape is open or nothing can be kept.
     """
     kept = tuned_file(os.environ, options.target)
-    steps = pipeline.loops_of(param, bin, options).steps
+    network = _Variants(Schedulings(param, bin, replace(options, stamps=True)), feeds or {}, seed)
+    steps = network.schedulings.steps
     choices = _choices(steps, options)
     known = {} if again else _known(choices, kept.read())
     trials = {name: [known[name]] if name in known else found for name, found in choices.items()}
     favourites = {name: found[0] for name, found in choices.items()}
-    network = _Variants(param, bin, options, feeds or {}, seed)
     winners = known
     if len(known) < len(choices):
         ranks = max(map(len, trials.values()))
@@ -185,12 +184,8 @@ def _fastest(candidates: Sequence[Schedule], times: Sequence[float]) -> Schedule
 class _Variants:
     """One network with other schedules, on the same weights and inputs."""
 
-    def __init__(
-        self, param: AnyPath, bin: AnyPath | None, options: Options, feeds: Feeds, seed: int
-    ) -> None:
-        self.param, self.bin, self.options = param, bin, replace(options, stamps=True)
-        self.feeds, self.seed = feeds, seed
-        self.first: list[Model] = []
+    def __init__(self, schedulings: Schedulings, feeds: Feeds, seed: int) -> None:
+        self.schedulings, self.feeds, self.seed = schedulings, feeds, seed
 
     def times(self, variants: Sequence[Mapping[str, Schedule]], rounds: int) -> list[Times]:
         """The milliseconds of every step of every variant, all run in turns."""
@@ -207,8 +202,4 @@ class _Variants:
         ]
 
     def _model(self, schedules: Mapping[str, Schedule]) -> Model:
-        texts = {name: str(schedule) for name, schedule in schedules.items()}
-        made = settled(pipeline.compile_with(self.param, self.bin, self.options, schedules=texts))
-        if not self.first:
-            self.first.append(made)
-        return Model(sharing_weights(made.artifact, self.first))
+        return self.schedulings.model({name: str(held) for name, held in schedules.items()})

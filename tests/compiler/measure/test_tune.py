@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import ncc
-from ncc.compiler import pipeline
 from ncc.compiler.cache import FOLDER_VARIABLE
 from ncc.compiler.cli import ncc as command
 from ncc.compiler.loops.strategies import rivals
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Schedulings
 from ncc.compiler.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
@@ -54,7 +54,7 @@ def contenders(network: Path, chosen: Options) -> dict[str, list[str]]:
     """The texts of the candidates of all kernels that have some."""
     found = {
         step.signature or "": list(map(str, rivals(step.computation, chosen.target)))
-        for step in pipeline.loops_of(network, None, chosen).steps
+        for step in Schedulings(network, None, chosen).steps
         if step.computation is not None
     }
     return {name: texts for name, texts in found.items() if len(texts) > 1}
@@ -70,10 +70,9 @@ def test_no_candidate_changes_a_bit(network: Path, target: str) -> None:
     chosen = options(target=target, num_threads=3)
     choices = contenders(network, chosen)
     assert len(choices) >= 3
+    schedulings = Schedulings(network, None, chosen)
     models = [
-        pipeline.compile_with(
-            network, None, chosen, schedules={name: texts[-rank] for name, texts in choices.items()}
-        )
+        schedulings.model({name: texts[-rank] for name, texts in choices.items()})
         for rank in (0, 1, 2)
     ]
     assert len({tuple(kernels(model)) for model in models}) == 3

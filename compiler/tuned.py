@@ -12,6 +12,7 @@ lock. A line that cannot be read counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -79,7 +80,9 @@ def tuned_schedules(environment: Mapping[str, str], target: Target) -> dict[str,
     cache = cache_of(environment)
     if cache is None or environment.get(SWITCH_VARIABLE, "").lower() in ("off", "0", "no", "false"):
         return {}
-    return TunedSchedules(cache.folder, target).read()
+    with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
+        return TunedSchedules(cache.folder, target).read()
+    return {}
 
 
 def tuned_file(environment: Mapping[str, str], target: Target) -> TunedSchedules:

@@ -94,9 +94,10 @@ def tune(
     """Time the candidates of every kernel that has some, and keep what is the fastest.
 
     again: also of those whose schedule is known. Raises what reading, compiling and running raise,
-    InputError where a shape is open or nothing can be kept.
+    InputError where a shape is open or nothing shall be kept, OSError where nothing can be.
     """
     kept = tuned_file(os.environ, options.target)
+    kept.add({})  # so that nothing is timed in vain where nothing can be kept
     network = _Variants(Schedulings(param, bin, replace(options, stamps=True)), feeds or {}, seed)
     steps = network.schedulings.steps
     choices = _choices(steps, options)

@@ -96,3 +96,12 @@ def test_the_environment_switches_it_off(tmp_path: Path) -> None:
     assert tuned_schedules(without_cache, AVX512) == {}
     with pytest.raises(InputError, match="switched off"):
         tuned_file(without_cache, AVX512)
+
+
+def test_a_file_that_cannot_be_read_stops_no_compilation(tmp_path: Path) -> None:
+    """Whatever stands in its place; who wants to add to it is told."""
+    (tmp_path / tuned.NAME).mkdir()
+    environment = {FOLDER_VARIABLE: str(tmp_path)}
+    assert tuned_schedules(environment, AVX512) == {}
+    with pytest.raises(OSError):
+        tuned_file(environment, AVX512).add({"a": "one"})

@@ -187,11 +187,11 @@ def run_command(
         model = loaded(param, bin, shapes, options)
     else:
         from ncc.compiler import pipeline
-        from ncc.compiler.late import settled
+        from ncc.compiler.late import callable_now
 
         known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
         with progress(f"compiling {param}"):
-            model = settled(
+            model = callable_now(
                 pipeline.compile(param, bin, input_shapes=known, outputs=names, **options)
             )
     missing = [binding for binding in model.inputs if binding.name not in feeds]

@@ -5,6 +5,8 @@
     model(y)                                      # runs at once where y has that shape
     model.compiled({"data": (3, 224, 224)})       # the model for one shape: to warm up, to save
 
+Where the values of an input decide shapes (the box of a Crop), every array of them is compiled for.
+
 Files are read once, when the model is made. A shape that is new costs all stages behind that; most
 of its kernels may come from the cache of machine code.
 """
@@ -27,7 +29,8 @@ from ncc.runtime.errors import InputError, NccError
 from ncc.runtime.session import Array, ArrayLike, Model, as_array, misfit
 
 Shapes: TypeAlias = Mapping[str, Shape]
-Key: TypeAlias = tuple[Shape, ...]
+Arrays: TypeAlias = Mapping[str, Array]
+Key: TypeAlias = tuple[Shape | bytes, ...]
 
 MOST_KEPT = 8
 """For how many sets of shapes a model keeps its code; the least recently used goes first."""
@@ -44,12 +47,14 @@ class OpenBinding(Binding):
 
     ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
     nobody need say the shape, since the layers that read it do, and its extent may grow from run to
-    run within one compilation. is_cache: whether it is empty where nobody feeds it.
+    run within one compilation. is_cache: whether it is empty where nobody feeds it. settles:
+    whether its values decide shapes, so that a compilation is for one array of them.
     """
 
     ranked: bool = True
     grows: bool = False
     is_cache: bool = False
+    settles: bool = False
 
     @staticmethod
     def of(
@@ -59,12 +64,19 @@ class OpenBinding(Binding):
         *,
         growing: bool = False,
         is_cache: bool = False,
+        settles: bool = False,
     ) -> OpenBinding:
         """None stands for what is not known. growing: whether an input that is open grows."""
         extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
         grows = growing and (shape is None or None in shape)
         return OpenBinding(
-            name, extents, dtype, ranked=shape is not None, grows=grows, is_cache=is_cache
+            name,
+            extents,
+            dtype,
+            ranked=shape is not None,
+            grows=grows,
+            is_cache=is_cache,
+            settles=settles,
         )
 
     @property
@@ -91,13 +103,13 @@ class LateModel(Model):
     It can be called from several threads: two calls with one new shape compile once, calls with
     other shapes do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
 
-    compile: gives the artifact for shapes of all inputs but those that grow: calls that differ in
-    these run the same code.
+    compile: gives the artifact for shapes of all inputs but those that grow, in which calls may
+    differ that run the same code, and for the values of those that decide shapes.
     """
 
     def __init__(
         self,
-        compile: Callable[[Shapes], Artifact],
+        compile: Callable[[Shapes, Arrays], Artifact],
         inputs: Iterable[OpenBinding],
         outputs: Iterable[str],
         *,
@@ -118,8 +130,12 @@ class LateModel(Model):
         """The model for these shapes of the inputs, compiled unless it is kept.
 
         input_shapes: in numpy order by blob name; an input whose shape is known may be left out.
-        Raises InputError for shapes that are missing or do not fit, and what compiling raises.
+        Raises InputError for shapes that are missing or do not fit, or where values decide shapes,
+        and what compiling raises.
         """
+        if any(binding.settles for binding in self._open):
+            names = ", ".join(repr(binding.name) for binding in self._open if binding.settles)
+            raise InputError(f"the values of {names} decide shapes: call the model with them")
         given = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
         for name in given:
             if name not in self._input_names:
@@ -136,7 +152,7 @@ class LateModel(Model):
                     binding.extents,
                     "x".join(map(str, shapes[name])),
                 )
-        return self._model(shapes)
+        return self._model(shapes, {})
 
     def save(self, path: PathLike, input_shapes: Mapping[str, Sequence[int]] | None = None) -> None:
         """Write the model for these shapes to a .ncc file: such a file holds code for one set.
@@ -148,22 +164,23 @@ class LateModel(Model):
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
         asked = [b for b in self._open if b.name in feeds or not b.grows]
         arrays = {binding.name: _fed(feeds, binding) for binding in asked}
-        return self._model({name: array.shape for name, array in arrays.items()})._run(arrays)
+        values = {b.name: arrays[b.name] for b in asked if b.settles}
+        return self._model({name: a.shape for name, a in arrays.items()}, values)._run(arrays)
 
-    def _model(self, shapes: Shapes) -> Model:
+    def _model(self, shapes: Shapes, values: Arrays) -> Model:
         if self._closed:
             raise NccError("the model is closed")
         settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
         kept = self._kept = self._kept.of_this_process()
-        key = tuple(settled.values())
-        model = kept.get(key, lambda: self._made(settled, kept))
+        key: Key = (*settled.values(), *(array.tobytes() for array in values.values()))
+        model = kept.get(key, lambda: self._made(settled, values, kept))
         if self._closed:  # while this one was made
             self.close()
         return model
 
-    def _made(self, shapes: Shapes, kept: _Kept) -> Model:
+    def _made(self, shapes: Shapes, values: Arrays, kept: _Kept) -> Model:
         """The model for shapes; weights that are packed as for others are in memory once."""
-        return Model(sharing_weights(self._compile(shapes), kept.models()))
+        return Model(sharing_weights(self._compile(shapes, values), kept.models()))
 
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""
@@ -226,6 +243,12 @@ class _Kept:
 def settled(model: Model) -> Model:
     """The model, compiled now. Raises the InputError for a shape that is still open."""
     return model.compiled() if isinstance(model, LateModel) else model
+
+
+def callable_now(model: Model) -> Model:
+    """The same, but where values decide shapes, so that only calls can compile."""
+    settles = any(isinstance(b, OpenBinding) and b.settles for b in model.inputs)
+    return model if settles else settled(model)
 
 
 def require_shapes(bindings: Iterable[Binding]) -> None:

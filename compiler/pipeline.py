@@ -47,6 +47,7 @@ from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
@@ -55,8 +56,8 @@ from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
-from ncc.dialects.ncnn.layer import Shape
-from ncc.dialects.ncnn.network import Network, caches, growing_inputs
+from ncc.dialects.ncnn.layer import Array, Shape
+from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
@@ -121,10 +122,10 @@ def compile_with(
     """The same with options that are checked already. stopwatch: is told the time of each stage."""
     compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch)
     inputs = compilation.inputs()
-    if not any(binding.is_open for binding in inputs):
+    if not any(binding.is_open or binding.settles for binding in inputs):
         return Model(compilation.artifact())
     return LateModel(
-        lambda shapes: compilation.at(shapes).artifact(),
+        lambda shapes, values: compilation.at(shapes, values).artifact(),
         inputs,
         Network.of(compilation.source).output_names,
         target=options.target.name,
@@ -181,6 +182,7 @@ class _Compilation:
         self.timing = self.stopwatch.timing
         self.context = Context()
         self.read_from: tuple[int, int] | None = None
+        self.values: Mapping[str, Array] = {}
 
     @cached_property
     def source(self) -> ModuleOp:
@@ -197,7 +199,9 @@ class _Compilation:
         known = open_shapes(self.source, self.options.input_shapes)
         types = element_types.input_types(self.source, self.options.input_types)
         network = Network.of(self.source)
-        growing, emptied = growing_inputs(network), caches(network)
+        growing, emptied, settling = (
+            names(network) for names in (growing_inputs, caches, settling_inputs)
+        )
         return [
             OpenBinding.of(
                 name,
@@ -205,6 +209,7 @@ class _Compilation:
                 str(dtype_of(types[name])),
                 growing=name in growing,
                 is_cache=name in emptied,
+                settles=name in settling,
             )
             for name, shape in known.items()
         ]
@@ -220,14 +225,17 @@ class _Compilation:
             return None
         return found.st_mtime_ns, found.st_size
 
-    def at(self, shapes: Mapping[str, Shape]) -> _Compilation:
+    def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> _Compilation:
         """The same network for other shapes of its inputs; its files are not read again.
+
+        values: of the inputs, int32, that decide shapes by them.
 
         Raises InputError where the .bin, from which weights are packed, is not what it was.
         """
-        options = replace(self.options, input_shapes=shapes)
+        types = {**self.options.input_types, **dict.fromkeys(values, "int32")}
+        options = replace(self.options, input_shapes=shapes, input_types=types)
         other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
-        other.source = self.source
+        other.source, other.values = self.source, values
         if self._weights_state() != self.read_from:
             raise InputError(
                 "a new shape needs the weights, whose file has changed since the model was made: "
@@ -240,6 +248,7 @@ class _Compilation:
         options = self.options
         module = self.source.clone()
         with self.timing("infer shapes"):
+            settle(module, self.values)
             unroll_batches(module, options.input_shapes)
             infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:

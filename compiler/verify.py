@@ -32,7 +32,7 @@ from ncc.compiler import oracle, pipeline
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.interpret import run_layers
-from ncc.compiler.late import settled
+from ncc.compiler.late import callable_now
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.read.network import default_bin_path, read
 from ncc.compiler.write.weights import write_weights
@@ -118,12 +118,12 @@ def verify(
         "input_types": input_types,
         "random_weights": random_weights,
     }
-    network = settled(pipeline.compile(param, bin, **options))
+    network = callable_now(pipeline.compile(param, bin, **options))
     inputs = {**random_feeds(network.inputs, seed), **feeds}
     blobs = computed_blobs(module)
     single = read(param, bin, random_weights=random_weights, outputs=blobs).module
     layers = _of_samples(single, inputs)
-    whole = settled(pipeline.compile(param, bin, outputs=blobs, **options))
+    whole = callable_now(pipeline.compile(param, bin, outputs=blobs, **options))
     detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
     names = _with_what_they_read(network, detecting, inputs)
     if len(names) > len(network.outputs):

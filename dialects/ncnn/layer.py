@@ -403,6 +403,10 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The operands that may grow from run to run: caches, and a mask over what they hold."""
         return ()
 
+    def settling(self) -> tuple[int, ...]:
+        """The operands of which the values decide shapes: constants where shapes are inferred."""
+        return ()
+
     def complete(self, shapes: Sequence[Shape | None], counter: int) -> list[Shape | None]:
         """Shapes for the operands of `growing` that have none yet, by those of the others.
 
@@ -466,7 +470,7 @@ def wanted_by_readers(value: SSAValue) -> Attribute | None:
     """
     for use in value.uses:
         layer = use.operation
-        if isinstance(layer, MovingLayer):
+        if isinstance(layer, MovingLayer) and use.index not in layer.settling():
             found = next(filter(None, map(wanted_by_readers, layer.results)), None)
             if found is not None:
                 return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes, resolve_axis
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
@@ -121,8 +122,8 @@ class CropOp(MovingLayer):
       negative ones count from the end; a start of -233 is 0, an end of 0 or -233 is the extent.
     - Else by offsets at both sides and the largest size (-233: no limit) of w, h, d and c.
     - If sizes and far offsets are all 0, the second input's shape is the size.
-    - If woffset is -233 besides, the second input is a constant vector of int32: where the box
-      begins in w, h, c (of rank 4 w, h, d, c), and behind all three (four) of these its sizes.
+    - If woffset is -233 besides, the second input is a vector of int32: where the box begins in w,
+      h, c (of rank 4 w, h, d, c), and behind all three (four) of these its sizes.
     """
 
     woffset = integer(0)
@@ -178,12 +179,21 @@ class CropOp(MovingLayer):
                 if getattr(self, name) < 0:
                     raise LayerError(f"an offset of {getattr(self, name)}", name)
 
-    def box(self, *xs: Shape) -> tuple[Shape, Shape]:
-        """Where the result begins in the first input, and its shape."""
+    def settling(self) -> tuple[int, ...]:
+        return (1,) if self.by_vector else ()
+
+    def takes(self, position: int) -> tuple[Attribute, ...]:
+        return (i32,) if position in self.settling() else super().takes(position)
+
+    def box(self, *xs: Shape, vector: Array | None = None) -> tuple[Shape, Shape]:
+        """Where the result begins in the first input, and its shape.
+
+        vector: what is fed for the second input, if it is no constant.
+        """
         if self.by_ends:
             pairs = self._ends(*xs)
         elif self.by_vector:
-            pairs = self._at_vector(xs[0])
+            pairs = self._at_vector(xs[0], vector)
         elif self.by_reference:
             pairs = self._like(*xs)
         else:
@@ -232,11 +242,13 @@ class CropOp(MovingLayer):
             size["c"] = extents(x)["c"]
         return [(getattr(self, f"{name}offset"), size[name]) for name in EXTENT_NAMES[len(x)]]
 
-    def _at_vector(self, x: Shape) -> list[tuple[int, int]]:
-        held = constant_of(self.operands[1])
-        if held is None:
-            raise LayerError("where the box lies is known only to the run", "woffset")
-        numbers = np.ascontiguousarray(held.array()).view(np.int32).ravel()
+    def _at_vector(self, x: Shape, vector: Array | None) -> list[tuple[int, int]]:
+        if vector is None:
+            held = constant_of(self.operands[1])
+            if held is None:
+                raise LayerError("where the box lies is known only to the run", "woffset")
+            vector = held.array()
+        numbers = vector.ravel()
         sizes = 4 if len(x) == 4 else 3
         if len(numbers) < sizes + len(x):
             raise LayerError(f"{len(numbers)} numbers do not say a box of {x}", "woffset")
@@ -247,7 +259,8 @@ class CropOp(MovingLayer):
         return self.box(*xs)[1]
 
     def reference(self, *xs: Array) -> Array:
-        begin, size = self.box(*(x.shape for x in xs))
+        vector = xs[1] if self.by_vector else None
+        begin, size = self.box(*(x.shape for x in xs), vector=vector)
         return xs[0][tuple(slice(p, p + n) for p, n in zip(begin, size, strict=True))]
 
     def expand(self, b: Builder, *xs: Tensor) -> Tensor:

@@ -80,6 +80,20 @@ def growing_inputs(network: Network) -> set[str]:
     return _read_as(network, lambda layer: layer.growing())
 
 
+def settling_inputs(network: Network) -> set[str]:
+    """The inputs of which the values decide shapes, to any reader of theirs, by name."""
+
+    def settles(value: SSAValue) -> bool:
+        return any(
+            any(map(settles, use.operation.results))
+            if isinstance(use.operation, SplitOp)
+            else isinstance(use.operation, Layer) and use.index in use.operation.settling()
+            for use in value.uses
+        )
+
+    return {name for name, value in network.inputs.items() if settles(value)}
+
+
 def caches(network: Network) -> set[str]:
     """The inputs that may be empty, by name."""
     return _read_as(network, lambda layer: layer.caches())

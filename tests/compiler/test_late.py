@@ -15,6 +15,7 @@ import pytest
 import ncc
 from ncc.compiler import late
 from ncc.compiler.late import LateModel, OpenBinding
+from ncc.compiler.verify import verify
 from ncc.runtime.artifact import Artifact
 
 BRANCHES = """7767517
@@ -116,10 +117,10 @@ def test_two_calls_with_a_new_shape_compile_once(
     made = count_compilations(monkeypatch)
     compile, entered, go_on = model._compile, threading.Semaphore(0), threading.Event()
 
-    def slow(shapes: Any) -> Artifact:
+    def slow(shapes: Any, values: Any) -> Artifact:
         entered.release()
         assert go_on.wait(60)
-        return compile(shapes)
+        return compile(shapes, values)
 
     monkeypatch.setattr(model, "_compile", slow)
     results: list[Any] = []
@@ -348,3 +349,46 @@ def test_an_open_shape_admits(shape: tuple[int, ...], admitted: str) -> None:
     """Any extent where it is open, the very one where it is not."""
     assert [binding.admits(shape) for binding in SHAPES] == [flag == "1" for flag in admitted]
     assert [binding.is_open for binding in SHAPES] == [True, True, True, False]
+
+
+CROP = """7767517
+4 5
+Input data 0 1 data 0=5 1=4 2=3
+Input box 0 1 box 0=6
+Split split 1 2 box b0 b1
+Crop crop 2 1 data b0 out 0=-233
+"""
+
+
+@pytest.fixture
+def crop(tmp_path: Path) -> Path:
+    """A network whose result has the shape that an input's numbers say."""
+    path = tmp_path / "crop.param"
+    path.write_text(CROP)
+    path.with_suffix(".bin").touch()
+    return path
+
+
+def test_values_decide_shapes(crop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every box is compiled for once, and gives what the layer means."""
+    made = count_compilations(monkeypatch)
+    model = ncc.compile(crop, outputs=["out"])
+    assert [(b.name, b.dtype) for b in model.inputs] == [("data", "float32"), ("box", "int32")]
+    x = image(3, 4, 5)
+    for w, h, c in ((1, 2, 0), (0, 0, 2), (1, 2, 0)):
+        box = np.array([w, h, c, 3, 2, 1], np.int32)
+        found = model.run({"data": x, "box": box})["out"]
+        np.testing.assert_array_equal(found, x[c : c + 1, h : h + 2, w : w + 3])
+    assert len(made) == 2
+    with pytest.raises(ncc.ModelError, match="is empty or leaves the input"):
+        model.run({"data": x, "box": np.full(6, 9, np.int32)})
+
+
+def test_what_values_decide_is_not_compiled_ahead(crop: Path, tmp_path: Path) -> None:
+    """A file holds one compilation, and no shape says which; a verification feeds what it needs."""
+    model = ncc.compile(crop, outputs=["out"])
+    with pytest.raises(ncc.InputError, match="the values of 'box' decide shapes: call the model"):
+        model.save(tmp_path / "crop.ncc")
+    report = verify(crop, feeds={"box": np.array([1, 2, 0, 3, 2, 1], np.int32)})
+    assert report.first is None
+    assert next(row.shape for row in report.rows if row.blob == "out") == (1, 2, 3)

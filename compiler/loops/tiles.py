@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from xdsl.dialects import arith, func, memref
@@ -33,6 +34,9 @@ from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.target import Target
 from ncc.dialects import tile
+
+MOST_TURNS = 8
+"""Groups of points that are worth asking for weights in."""
 
 STEP, PAIR = 32, 2
 VECTOR = 16
@@ -143,8 +147,27 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         (*order, found.lane),
         found.steps,
         chunks=len(order),
+        ahead=_ahead(kernel, found, target, q, -(-count // p)) if not points_outer else None,
         tiles=p,
     )
+
+
+def _ahead(
+    kernel: Kernel, found: Halves, target: Target, q: int, turns: int
+) -> tuple[int, int] | None:
+    """The weights of the next blocks, while tiles of points walk through the present ones.
+
+    Where more turns than lines of a step share the asking, or all weights stay in L2, it is left
+    to the hardware.
+    """
+    if found.vectors is None:
+        return None
+    block = found.weights.coefficients[found.vectors]
+    held = HALF_BYTES * block * kernel.extents[found.vectors]
+    room = HALF_BYTES * block * q <= target.core.l2_bytes // 2
+    if held <= target.core.l2_bytes or not room or turns > MOST_TURNS:
+        return None
+    return found.weights.argument, q * block
 
 
 def halving(kernel: Kernel, target: Target) -> Schedule | None:
@@ -255,6 +278,7 @@ class TileNest(Nest):
         self.sums = self._scratch(self.plan.p * self.plan.q * TILE)
         steps = prod(kernel.extents[d] for d in self.halves.steps)
         self.rows_a_step = -(-self.plan.rows // steps)
+        self.turn: SSAValue = self.builder.constant(0)
         self.late = self.plan.blocks % self.plan.q == 0
 
     def _scratch(self, elements: int) -> SSAValue:
@@ -315,6 +339,7 @@ class TileNest(Nest):
         inner = plan.vector_groups if plan.points_outer else plan.point_groups
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
         points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
+        self.turn = points
         base = builder.local(builder.linear([(vectors, plan.q)], 0))
         return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
 
@@ -388,6 +413,7 @@ class TileNest(Nest):
             middle = len(products) // 2
             for op in products[:middle]:
                 self._do(op)
+            self._ask_for_next(q)
             if before is not None:
                 self._follow_some(before)
             for op in products[middle:]:
@@ -402,6 +428,20 @@ class TileNest(Nest):
 
         bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
         self.builder.loop(*bounds, 1, [], step)
+
+    def _ask_for_next(self, q: int) -> None:
+        """The share of this turn in both halves of the weights of this step, of the next blocks."""
+        vectors, ahead = self.halves.vectors, self.schedule.ahead
+        if ahead is None or vectors is None:
+            return
+        lines = 2 * tile.ROWS
+        share = -(-lines // self.plan.point_groups)
+        source, access = self.entry.args[ahead[0]], self.halves.weights
+        for block, line in product(range(q), range(share)):
+            at = self.builder.local(self._address(access, {vectors: block}))
+            distance = ahead[1] + line * STEP
+            further = self.builder.linear([(at, 1), (self.turn, share * STEP)], distance)
+            self.builder.prefetch(source, further)
 
     # --- one step -----------------------------------------------------------------------------
 

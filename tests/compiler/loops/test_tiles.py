@@ -96,6 +96,23 @@ def test_cuts(
     assert points * outputs <= done
 
 
+@pytest.mark.parametrize(("channels", "size", "wanted"), [(384, 9, True), (64, 9, False)])
+def test_weights_are_asked_for(
+    make_network: Make, kernels_of: Make, channels: int, size: int, wanted: bool
+) -> None:
+    """Those of the next blocks of outputs, where all of them are more than L2 holds."""
+    found = kernel(make_network, kernels_of, channels, channels, size, 3)
+    schedule, halves = choose(found, AMX), tiles.halves_of(found)
+    assert halves is not None and halves.vectors is not None
+    blocks = 2 * halves.weights.coefficients[halves.vectors]
+    assert schedule.ahead == ((halves.weights.argument, blocks) if wanted else None)
+    module = ModuleOp([tiles.write(found, schedule, "k")])
+    module.verify()
+    groups = (size - 2 + 1) // 2  # a row of points is a tile, two of them a group
+    lines = 2 * -(-2 * tile.ROWS // groups)
+    assert str(module).count("rt.prefetch") == (lines if wanted else 0)
+
+
 def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
     """Both halves of a vector out of one read, where the channels lie side by side."""
 

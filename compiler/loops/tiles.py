@@ -182,7 +182,7 @@ def halving(kernel: Kernel, target: Target) -> Schedule | None:
     sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
     sizes[lane] = 2 if kernel.extents[lane] >= 2 * target.lanes else 1
     order = (*others, side, *which, lane)
-    chunks = min(chunks_of(kernel, order, sizes), len(others))
+    chunks = chunks_of(kernel, others, sizes)
     vector = vector_of(kernel.extents[lane], target)
     points = tuple((d, n) for d, n in sizes.items() if n > 1)
     return Schedule(lane, vector, points, order, (), chunks=chunks)

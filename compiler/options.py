@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import index
+from typing import TypeVar
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
@@ -88,21 +89,56 @@ class Options:
 
         Raises InputError for values out of range, Unsupported for an unknown target or precision.
         """
-        shapes = {name: _asked(name, shape) for name, shape in (input_shapes or {}).items()}
-        names = None if outputs is None else tuple(outputs)
-        chosen = Target.of(target, tiles=opt_level >= TILES_LEVEL)
+        asked, types = _by_name("input_shapes", input_shapes), _by_name("input_types", input_types)
+        shapes = {name: _asked(name, shape) for name, shape in asked.items()}
+        level = _whole("no such optimization level", opt_level, "0 to 3")
         return Options(
-            opt_level=opt_level,
-            num_threads=num_threads,
-            target=chosen,
+            opt_level=level,
+            num_threads=_whole("no such number of threads", num_threads, "1 or more"),
+            target=Target.of(target, tiles=level >= TILES_LEVEL),
             precision=precision,
             input_shapes=shapes,
-            input_types=dict(input_types or {}),
-            outputs=names,
-            random_weights=random_weights,
+            input_types=types,
+            outputs=_names(outputs),
+            random_weights=None if random_weights is None else _seed(random_weights),
             stamps=stamps,
             tuned=tuned,
         )
+
+
+def _whole(what: str, value: object, wanted: str) -> int:
+    """A number as a caller may write it: numpy's as well, if it is whole."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(what, None, wanted, repr(value)) from None
+
+
+def _seed(value: object) -> int:
+    wanted = "0 or more"
+    seed = _whole("no seed for random_weights", value, wanted)
+    if seed < 0:
+        raise InputError("no seed for random_weights", None, wanted, repr(value))
+    return seed
+
+
+def _names(outputs: object) -> tuple[str, ...] | None:
+    """Names of blobs; a string is one."""
+    if outputs is None or isinstance(outputs, str):
+        return None if outputs is None else (outputs,)
+    names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("outputs are asked for by their names", None, "strings", repr(outputs))
+    return names
+
+
+V = TypeVar("V")
+
+
+def _by_name(what: str, given: Mapping[str, V] | None) -> dict[str, V]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{what} are told by the names of inputs", None, "a dict", repr(given))
+    return dict(given or {})
 
 
 def _asked(name: str, shape: Iterable[int | None]) -> OpenShape:

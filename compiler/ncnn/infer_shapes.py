@@ -23,6 +23,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 
 from xdsl.context import Context
@@ -54,6 +55,9 @@ MOST_COLOURS = 4
 
 LONGEST_CHAIN = 6
 """How many values a chain of shapes shows before it is cut."""
+
+MOST_ELEMENTS = 1 << 48
+"""Of larger values no address is known."""
 
 ROWS = (1009, 2003)
 """Numbers of rows that shape rules are asked with where only the run counts the rows."""
@@ -296,6 +300,8 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     for shape in inferred:
         if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
             raise LayerError(f"nothing is left: the result would be {_shown(shape)}")
+        if prod(shape) > MOST_ELEMENTS:
+            raise LayerError(f"no memory holds the result, which would be {_shown(shape)}")
     return inferred
 
 

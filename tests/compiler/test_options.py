@@ -22,6 +22,14 @@ def test_names_and_sequences_become_what_the_compiler_reads() -> None:
     assert options.outputs == ("a", "b")
 
 
+def test_one_output_is_a_string_and_numbers_are_whole() -> None:
+    """As `run` takes them, and as numpy counts."""
+    two: Any = np.int64(2)
+    options = Options.of(outputs="prob", num_threads=two, random_weights=3)
+    assert options.outputs == ("prob",)
+    assert (options.num_threads, options.random_weights) == (2, 3)
+
+
 def test_nothing_asked_is_the_default() -> None:
     """-O2 in fp32 on one thread, for the CPU at hand."""
     options = Options.of()
@@ -46,6 +54,14 @@ def test_options_do_not_change() -> None:
         ({"input_shapes": {"data": ()}}, InputError, "'data'"),
         ({"input_shapes": {"data": (3, -1)}}, InputError, "1 to 4 positive extents"),
         ({"input_shapes": {"data": (1, 2, 3, 4, 5)}}, InputError, "1 to 4 positive extents"),
+        ({"opt_level": "2"}, InputError, "expected 0 to 3, found '2'"),
+        ({"num_threads": 1.5}, InputError, "expected 1 or more, found 1.5"),
+        ({"input_shapes": [("data", (1,))]}, InputError, "expected a dict"),
+        ({"input_types": "int8"}, InputError, "expected a dict"),
+        ({"outputs": [3]}, InputError, "expected strings, found \\[3\\]"),
+        ({"outputs": 3}, InputError, "expected strings"),
+        ({"random_weights": -1}, InputError, "expected 0 or more, found -1"),
+        ({"random_weights": "one"}, InputError, "expected 0 or more, found 'one'"),
     ],
 )
 def test_values_out_of_range_are_refused(

@@ -143,6 +143,14 @@ def test_unknown_names_and_shapes_are_refused() -> None:
         infer_shapes(module, {"data": (0,)})
 
 
+def test_what_no_memory_holds() -> None:
+    """Extents whose product is no address are the file's fault, or that of who asks for them."""
+    x = data(w=10)
+    relu = ReLUOp.make(x.results, name="big", blobs=["y"])
+    with pytest.raises(ModelError, match="no memory holds the result.*3x99999999x99999999"):
+        infer_shapes(network([x, relu], ["y"]), {"data": (3, 99999999, 99999999)})
+
+
 def test_shapes_on_the_command_line() -> None:
     """`name=3x224x224` in numpy order, commas alike; anything else is refused."""
     assert parse_input_shape("data=3x224x224") == ("data", (3, 224, 224))

@@ -105,8 +105,15 @@ def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
 def to_bfloat16(x: NDArray[Any]) -> NDArray[np.uint16]:
     """The bits of the nearest bfloat16, halves to the even one; NaN stays NaN."""
     bits = np.asarray(x, np.float32, order="C").view(np.uint32)
-    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(x), (bits >> 16) | 0x40, nearest).astype(np.uint16)
+    nearest = bits >> 16
+    nearest &= 1
+    nearest += 0x7FFF
+    nearest += bits
+    nearest >>= 16
+    nan = np.isnan(x)
+    if nan.any():
+        nearest = np.where(nan, (bits >> 16) | 0x40, nearest)
+    return nearest.astype(np.uint16)
 
 
 def from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
@@ -119,8 +126,12 @@ def bfloat16_halves(x: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uin
 
     It leaves nothing of what is not finite, or is rounded to what is not.
     """
+    x = np.ascontiguousarray(x, np.float32)
     high = to_bfloat16(x)
     nearest = from_bfloat16(high)
     with np.errstate(invalid="ignore"):
-        rest = np.where(np.isfinite(nearest), x - nearest, np.float32(0))
+        rest = np.subtract(x, nearest)
+    finite = np.isfinite(nearest)
+    if not finite.all():
+        rest[~finite] = 0
     return high, to_bfloat16(rest)

@@ -33,6 +33,9 @@ BYTES_PER_MULTIPLY_ADD = 0.6
 BYTES_PER_LONE_READ = 32.0
 """Bytes that can be moved in the time of reading one element, or block, at a computed place."""
 
+STEPS_APART = 20
+"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
+
 NEVER = 1e15
 
 
@@ -75,7 +78,19 @@ def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
         return work * waste, work * 10
     data = view.reads[view.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
-    return work * waste, work * (0.5 if contiguous else 7)
+    if Role.OUT in roles.values():
+        return work * waste, work * (0.5 if contiguous else 7)
+    along = _along_a_row(view.extents[last]) if last is not None and contiguous else STEPS_APART
+    return work * waste, work * along
+
+
+def _along_a_row(extent: int) -> float:
+    """Multiply-adds that a window costs more along a plain row than in blocks.
+
+    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
+    """
+    vectors = extent // BLOCK + (extent % BLOCK).bit_count()
+    return 2.5 * vectors * BLOCK / extent - 2.0
 
 
 def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing | None]) -> None:

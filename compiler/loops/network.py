@@ -34,6 +34,7 @@ from ncc.compiler.loops.entry import (
     separate_arguments,
     write_run,
 )
+from ncc.compiler.loops.frames import boxes
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
 from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.schedule import Schedule
@@ -305,24 +306,12 @@ class _NetworkWriter:
         return Argument(number, offset, type, bytes_of(reach))
 
     def _frame(self, frame: Frame) -> None:
-        """Each border slab in turn: axes before it without their own border, those behind with."""
-        for axis in range(len(frame.shape)):
-            for begin, size in (
-                (0, frame.low[axis]),
-                (frame.shape[axis] - frame.high[axis], frame.high[axis]),
-            ):
-                if size == 0:
-                    continue
-                first, extents = [0] * len(frame.shape), list(frame.shape)
-                for before in range(axis):
-                    first[before] = frame.low[before]
-                    extents[before] -= frame.low[before] + frame.high[before]
-                first[axis], extents[axis] = begin, size
-                place = frame.place.moved(first)
-                element = element_of(frame.place.root.value)
-                store = Access(0, 0, place.strides)
-                kernel = constant_kernel(extents, frame.value, store, (element,))
-                self._kernel(kernel, [place], ("frame",))
+        """One constant in every box of the border."""
+        element = element_of(frame.place.root.value)
+        for box in boxes(frame):
+            store = Access(0, 0, box.place.strides)
+            kernel = constant_kernel(box.extents, frame.value, store, (element,))
+            self._kernel(kernel, [box.place], ("frame",))
 
     # --- barriers ---------------------------------------------------------------------------
 

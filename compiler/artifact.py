@@ -1,11 +1,9 @@
-"""What a compiled model holds besides code: inputs and outputs, and its constants in one blob."""
+"""What a compiled model holds besides code: inputs and outputs, and its constants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -18,12 +16,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.constants import Constants
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Plan, Root
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
+from ncc.dialects.sources import Inline, Weights
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 
@@ -64,22 +64,16 @@ def _names(network: FuncOp, which: str) -> list[str]:
     return [name.data for name in names if isinstance(name, StringAttr)]
 
 
-def packed(planned: Plan) -> NDArray[np.uint8]:
-    """All constants in one blob, 64-byte aligned, each at its root's offset."""
-    room = np.zeros(planned.constant_bytes + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    blob = room[start : start + planned.constant_bytes]
-    for root in planned.constants:
-        values = _constant(root)
-        target = blob[root.byte_offset : root.byte_offset + root.bytes]
-        target.view(values.dtype).reshape(values.shape)[...] = values
-    return blob
+def constants(planned: Plan) -> Constants:
+    """All constants, each at its root's offset."""
+    weights = tuple((root.byte_offset, _constant(root)) for root in planned.constants)
+    return Constants(planned.constant_bytes, weights)
 
 
-def _constant(root: Root) -> NDArray[np.generic]:
+def _constant(root: Root) -> Weights:
     op = root.value.owner
     if isinstance(op, ConstantOp):
-        return op.value.array()
+        return op.value.data
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
-        return np.frombuffer(op.value.data.data, np.int64)
+        return Weights(shape_of(root.value), Inline(op.value.data.data, "i8"))
     raise CompilerBug(f"a constant made by {op}")

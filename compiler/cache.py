@@ -1,6 +1,7 @@
-"""Machine code that was made before, kept in files, one for each kernel.
+"""What was made before, kept in files: machine code of kernels, and recipes of whole models.
 
-    <folder>/<key>.o      magic, SHA-256 of the key and code, code
+    <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
+    <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
@@ -13,17 +14,16 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-from platformdirs import user_cache_path
+from numpy import __version__ as numpy_version
 from xdsl import __version__ as xdsl_version
 
-from ncc.compiler.llvm.emit import llvmlite_version
+from ncc.compiler.llvm.version import llvmlite_version
 from ncc.compiler.target import Target
 
 FOLDER_VARIABLE = "NCC_CACHE_DIR"
@@ -38,8 +38,12 @@ LIMIT_BYTES = 64 << 20
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _LOCK = "trim.lock"
-_KERNEL, _DRAFT = ".o", "new-"
+_DRAFT = "new-"
 _MAGIC = b"ncc kernel 1\n"
+
+KERNEL, RECIPE = ".o", ".recipe"
+"""What an entry can be."""
+
 _HEADER_BYTES = len(_MAGIC) + 32
 
 _GENERATORS = ("loops", "llvm", "target.py", "../runtime/threads.py", "../dialects/rt.py")
@@ -48,16 +52,24 @@ _GENERATORS = ("loops", "llvm", "target.py", "../runtime/threads.py", "../dialec
 
 @cache
 def generator_version() -> str:
-    """Other code, other versions of LLVM or xDSL: another text. No entry outlives an edit."""
-    here = Path(__file__).parent
-    files: list[Path] = []
-    for name in _GENERATORS:
-        path = here / name
-        files += sorted(path.glob("*.py")) if path.is_dir() else [path]
+    """Other code, other versions of LLVM or xDSL: another text. No kernel outlives an edit."""
+    return _version([Path(__file__).parent / name for name in _GENERATORS])
+
+
+@cache
+def compiler_version() -> str:
+    """The same for all of ncc: no recipe outlives an edit of anything."""
+    house = Path(__file__).parent.parent
+    return _version([house / room for room in ("compiler", "dialects", "runtime")])
+
+
+def _version(places: Iterable[Path]) -> str:
     sources = sha256()
-    for file in files:
-        sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    return f"llvmlite {llvmlite_version()}, xdsl {xdsl_version}, ncc {sources.hexdigest()}"
+    for place in places:
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
+            sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    versions = f"llvmlite {llvmlite_version()}, xdsl {xdsl_version}, numpy {numpy_version}"
+    return f"{versions}, ncc {sources.hexdigest()}"
 
 
 def key_of(text: str, target: Target) -> str:
@@ -79,9 +91,9 @@ class Cache:
         self._grown = False
         self._writable = True
 
-    def get(self, key: str) -> bytes | None:
-        """The code kept under a key, if it is there and whole."""
-        path = self._path(key)
+    def get(self, key: str, kind: str = KERNEL) -> bytes | None:
+        """What is kept under a key, if it is there and whole."""
+        path = self._path(key, kind)
         try:
             with path.open("rb") as file:
                 held = file.read()
@@ -94,11 +106,11 @@ class Cache:
         self._note_use(path, used)
         return code
 
-    def put(self, key: str, code: bytes) -> None:
-        """Keep code under a key."""
+    def put(self, key: str, code: bytes, kind: str = KERNEL) -> None:
+        """Keep something under a key."""
         if not self._writable:
             return
-        path = self._path(key)
+        path = self._path(key, kind)
         try:
             if not self._grown:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,6 +136,8 @@ class Cache:
         if not self._grown:
             return
         self._grown = False
+        from filelock import FileLock, Timeout  # slow to import, and only needed here
+
         try:
             with FileLock(self.folder / _LOCK, timeout=0):
                 self._evict()
@@ -143,8 +157,8 @@ class Cache:
                 os.unlink(path)
             total -= size
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_KERNEL}"
+    def _path(self, key: str, kind: str = KERNEL) -> Path:
+        return self.folder / f"{key}{kind}"
 
     def _note_use(self, path: Path, used: float) -> None:
         """The time of the last change is that of the last use, an hour more or less."""
@@ -156,7 +170,7 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith(_KERNEL) and not entry.name.startswith(_DRAFT):
+                if not entry.name.endswith((KERNEL, RECIPE)) and not entry.name.startswith(_DRAFT):
                     continue  # locks, and what else is kept here
                 with suppress(OSError):
                     found = entry.stat()
@@ -167,8 +181,11 @@ def cache_of(environment: Mapping[str, str]) -> Cache | None:
     """The cache that the environment's variables ask for; None where they want none."""
     if environment.get(SWITCH_VARIABLE, "").lower() in ("off", "0", "no", "false"):
         return None
-    folder = environment.get(FOLDER_VARIABLE)
-    return Cache(Path(folder) if folder else user_cache_path("ncc", appauthor=False) / "kernels")
+    if folder := environment.get(FOLDER_VARIABLE):
+        return Cache(Path(folder))
+    from platformdirs import user_cache_path  # slow to import, and only needed here
+
+    return Cache(user_cache_path("ncc", appauthor=False) / "kernels")
 
 
 def _header(key: str, code: bytes) -> bytes:

@@ -125,13 +125,15 @@ def compile_command(
     `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
     stdout unless -o names a file, or a folder for several.
     """
-    from ncc.compiler import pipeline
+    from ncc.compiler import front
     from ncc.compiler.late import settled
     from ncc.compiler.measure.timing import Stopwatch
     from ncc.compiler.options import TILES_LEVEL, Options
 
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
+        from ncc.compiler import pipeline
+
         with progress(f"compiling {param}"):
             texts = levels_of(pipeline.stages(param, bin, **options), emit)
         write_levels(texts, emit, stem(param), out)
@@ -139,7 +141,7 @@ def compile_command(
     stopwatch = Stopwatch()
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        model = settled(pipeline.compile_with(param, bin, chosen, stopwatch))
+        model = settled(front.compile_with(param, bin, chosen, stopwatch))
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     model.save(path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
@@ -186,13 +188,13 @@ def run_command(
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:
-        from ncc.compiler import pipeline
+        from ncc.compiler import front
         from ncc.compiler.late import callable_now
 
         known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
         with progress(f"compiling {param}"):
             model = callable_now(
-                pipeline.compile(param, bin, input_shapes=known, outputs=names, **options)
+                front.compile(param, bin, input_shapes=known, outputs=names, **options)
             )
     missing = [binding for binding in model.inputs if binding.name not in feeds]
     values = model.run({**random_feeds(missing, seed), **feeds}, names)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.late import require_shapes
-from ncc.dialects.element import to_bfloat16
+from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.dialects.ncnn.layer import DYNAMIC, OpenShape, Shape
+from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
 from ncc.runtime.errors import InputError, NccError

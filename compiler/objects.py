@@ -26,26 +26,30 @@ class Objects:
     def __init__(self, target: Target, cache: Cache | None, stopwatch: Stopwatch) -> None:
         self.target, self.cache, self.timing = target, cache, stopwatch.timing
 
-    def of(self, loops: Loops) -> tuple[bytes, ...]:
-        """Machine code: one object a kernel, those of the entry point and of the threads last.
+    def of(self, loops: Loops) -> tuple[tuple[str, ...], tuple[bytes, ...]]:
+        """Keys in the cache, and machine code.
+
+        One object a kernel, those of the entry point and of the threads last.
 
         LLVM works in a thread of its own, without the interpreter's lock, while this one writes
         the next kernel.
         """
+        texts: list[tuple[str, Callable[[], str]]] = [
+            (unit.key(), partial(self._text, unit.module)) for unit in loops.units
+        ]
+        texts.append((loops.entry_key(), partial(self._text, loops.entry_module)))
+        texts.append((threads_text(), threads_text))
+        with self.timing("look into the cache"):
+            keys = tuple(key_of(key, self.target) for key, _ in texts)
         with ThreadPoolExecutor(1) as llvm:
             made = [
-                self._object(llvm, unit.key(), partial(self._text, unit.module))
-                for unit in loops.units
+                self._object(llvm, key, text) for key, (_, text) in zip(keys, texts, strict=True)
             ]
-            made.append(
-                self._object(llvm, loops.entry_key(), partial(self._text, loops.entry_module))
-            )
-            made.append(self._object(llvm, threads_text(), threads_text))
             with self.timing("wait for LLVM"):
                 objects = tuple(future.result() for future in made)
         if self.cache is not None:
             self.cache.trim()
-        return objects
+        return keys, objects
 
     def _text(self, module: Callable[[], ModuleOp]) -> str:
         with self.timing("write loops"):
@@ -56,17 +60,16 @@ class Objects:
     def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
         """The object for LLVM's text, which is only asked for where the cache has no object."""
         with self.timing("look into the cache"):
-            name = key_of(key, self.target) if self.cache is not None else ""
-            found = self.cache.get(name) if self.cache is not None else None
+            found = self.cache.get(key) if self.cache is not None else None
         if found is not None:
             done: Future[bytes] = Future()
             done.set_result(found)
             return done
-        return llvm.submit(self._emitted, name, text())
+        return llvm.submit(self._emitted, key, text())
 
-    def _emitted(self, name: str, text: str) -> bytes:
+    def _emitted(self, key: str, text: str) -> bytes:
         with self.timing(IN_LLVM):
             made = emit_object(text, self.target)
         if self.cache is not None:
-            self.cache.put(name, made)
+            self.cache.put(key, made)
         return made

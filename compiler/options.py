@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.target import Target
-from ncc.dialects.element import BLOB_ELEMENTS
-from ncc.dialects.ncnn.layer import OpenShape
+from ncc.dialects.shapes import OpenShape
 from ncc.runtime.errors import InputError
 
 OPT_LEVELS = {
@@ -66,6 +65,10 @@ class Options:
         for name, shape in self.input_shapes.items():
             if not 1 <= len(shape) <= 4 or any(n is not None and n < 0 for n in shape):
                 raise _no_shape(name, shape)
+        if not self.input_types:
+            return
+        from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
+
         for name, element in self.input_types.items():
             if element not in BLOB_ELEMENTS:
                 wanted = ", ".join(BLOB_ELEMENTS)

@@ -7,7 +7,7 @@ read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.passes import ModulePass
 
-from ncc.compiler.artifact import bindings, packed
+from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.convolve import ChooseConvolution
@@ -53,84 +53,25 @@ from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
 from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
-from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.network import read
+from ncc.compiler.recipe import Recipe, keep, key_of
 from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.sources import noting
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
 
+OWN = ("ncc.", "xdsl.")
+"""Where the operations of a network are declared if none of its layers is from outside."""
+
 STAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
-
-
-def compile(
-    param: AnyPath,
-    bin: AnyPath | None = None,
-    *,
-    opt_level: int = 2,
-    num_threads: int = 1,
-    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
-    input_types: Mapping[str, str] | None = None,
-    outputs: Sequence[str] | None = None,
-    target: str = "host",
-    precision: str = "fp32",
-    random_weights: int | None = None,
-    tuned: bool = True,
-) -> Model:
-    """Compile the network in `param` (text or binary) with the weights in `bin`.
-
-    bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
-    run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
-    the file leaves them open or others are wanted; None in them leaves an extent open. A blob that
-    a layer makes is fed instead if its shape is given here. input_types:
-    element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
-    that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
-    "amx", "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up
-    from. tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
-
-    Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
-    when it is first called with arrays of some shapes, and kept for them.
-
-    Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
-    InputError for options out of range.
-    """
-    options = Options.of(
-        opt_level=opt_level,
-        num_threads=num_threads,
-        input_shapes=input_shapes,
-        input_types=input_types,
-        outputs=outputs,
-        target=target,
-        precision=precision,
-        random_weights=random_weights,
-        tuned=tuned,
-    )
-    return compile_with(param, bin, options)
-
-
-def compile_with(
-    param: AnyPath,
-    bin: AnyPath | None,
-    options: Options,
-    stopwatch: Stopwatch | None = None,
-) -> Model:
-    """The same with options that are checked already. stopwatch: is told the time of each stage."""
-    compilation = _Compilation(param, bin, options, cache_of(os.environ), stopwatch)
-    inputs = compilation.inputs()
-    if not any(binding.is_open or binding.settles for binding in inputs):
-        return Model(compilation.artifact())
-    return LateModel(
-        lambda shapes, values: compilation.at(shapes, values).artifact(),
-        inputs,
-        Network.of(compilation.source).output_names,
-        target=options.target.name,
-        num_threads=options.num_threads,
-    )
 
 
 class Schedulings:
@@ -140,7 +81,7 @@ class Schedulings:
     """
 
     def __init__(self, param: AnyPath, bin: AnyPath | None, options: Options) -> None:
-        self._compilation = _Compilation(param, bin, options, cache_of(os.environ))
+        self._compilation = Compilation(param, bin, options, cache_of(os.environ))
         require_shapes(self._compilation.inputs())
         self._compilation.schedules = {}
         self.steps = self._compilation.loops(*self._compilation.planned).steps
@@ -159,12 +100,12 @@ def stages(
     The names are those of `--emit`. Modules are shown as they are at that moment: print or clone
     them before asking for the next. Options as for `compile`.
     """
-    compilation = _Compilation(param, bin, Options.of(**options))  # type: ignore[arg-type]
+    compilation = Compilation(param, bin, Options.of(**options))  # type: ignore[arg-type]
     yield "param", Path(fspath(param)).read_bytes()
     yield from compilation.levels()
 
 
-class _Compilation:
+class Compilation:
     """One network on its way; every method is one stage and returns what the next one reads."""
 
     def __init__(
@@ -193,6 +134,24 @@ class _Compilation:
             module = read(self.param, self.bin, random_weights=seed, outputs=outputs).module
         feed(module, self.options.input_shapes)
         return module
+
+    def model(self, recipe_key: str | None = None) -> Model:
+        """The model; a `LateModel` where a shape is open. The recipe is kept under its key."""
+        with noting() as pieces:
+            inputs = self.inputs()
+            if any(binding.is_open or binding.settles for binding in inputs):
+                return LateModel(
+                    lambda shapes, values: self.at(shapes, values).artifact(),
+                    inputs,
+                    Network.of(self.source).output_names,
+                    target=self.options.target.name,
+                    num_threads=self.options.num_threads,
+                )
+            recipe, objects = self.recipe()
+        if self.cache is not None and recipe_key is not None and self._is_said_by(recipe_key):
+            with self.timing("keep the recipe"):
+                keep(self.cache, recipe_key, recipe, pieces)
+        return Model(self._with_code(recipe, objects))
 
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""
@@ -225,7 +184,7 @@ class _Compilation:
             return None
         return found.st_mtime_ns, found.st_size
 
-    def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> _Compilation:
+    def at(self, shapes: Mapping[str, Shape], values: Mapping[str, Array]) -> Compilation:
         """The same network for other shapes of its inputs; its files are not read again.
 
         values: of the inputs, int32, that decide shapes by them.
@@ -234,7 +193,7 @@ class _Compilation:
         """
         types = {**self.options.input_types, **dict.fromkeys(values, "int32")}
         options = replace(self.options, input_shapes=shapes, input_types=types)
-        other = _Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
+        other = Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
         other.source, other.values = self.source, values
         if self._weights_state() != self.read_from:
             raise InputError(
@@ -312,8 +271,16 @@ class _Compilation:
 
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""
+        return self._with_code(*self.recipe())
+
+    def _with_code(self, recipe: Recipe, objects: tuple[bytes, ...]) -> Artifact:
+        """The model of a recipe with its code and weights."""
+        return replace(recipe.model, objects=objects, weights=self.weights)
+
+    def recipe(self) -> tuple[Recipe, tuple[bytes, ...]]:
+        """All of the model but its weights: how it is made, and the code for that."""
         with PYTHON.tuned():
-            return self._artifact()
+            return self._recipe()
 
     @cached_property
     def planned(self) -> tuple[ModuleOp, Plan]:
@@ -325,9 +292,9 @@ class _Compilation:
     def weights(self) -> NDArray[np.uint8]:
         """All constants in one blob."""
         with self.timing("pack weights"):
-            return packed(self.planned[1])
+            return constants(self.planned[1]).packed()
 
-    def _artifact(self) -> Artifact:
+    def _recipe(self) -> tuple[Recipe, tuple[bytes, ...]]:
         module, planned = self.planned
         loops = self.loops(module, planned)
         inputs, outputs = bindings(module, planned)
@@ -341,10 +308,10 @@ class _Compilation:
         if options.stamps:
             outputs += (Binding(STAMPS, (options.num_threads, len(loops.steps) + 1), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
-        objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
-        return Artifact(
-            objects=objects,
-            weights=self.weights,
+        keys, objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
+        model = Artifact(
+            objects=(),
+            weights=b"",
             arena_bytes=planned.arena_bytes,
             inputs=inputs,
             outputs=outputs,
@@ -353,3 +320,12 @@ class _Compilation:
             info=info,
             threads=options.num_threads,
         )
+        return Recipe(model, keys, constants(planned)), objects
+
+    def _is_said_by(self, recipe_key: str) -> bool:
+        """Whether all is said by the key, and by the .bin: no layer is from outside, no file has
+        changed meanwhile.
+        """
+        own = all(type(op).__module__.startswith(OWN) for op in self.source.walk())
+        files = self.read_from, key_of(self.param, self.bin, self.options)
+        return own and files == (self._weights_state(), recipe_key)

@@ -16,8 +16,6 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock
-
 from ncc.compiler.cache import cache_of, generator_version
 from ncc.compiler.target import Target
 from ncc.runtime import cpu
@@ -53,6 +51,8 @@ class TunedSchedules:
         Raises OSError where the folder cannot be written.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        from filelock import FileLock  # slow to import, and only needed here
+
         target, _, machine = self._made_by
         with FileLock(self.path.with_suffix(".lock")):
             lines = {

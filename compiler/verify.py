@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 
-from ncc.compiler import oracle, pipeline
+from ncc.compiler import front, oracle
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.interpret import run_layers
 from ncc.compiler.late import callable_now
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.network import read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network, growing_inputs
@@ -118,16 +119,16 @@ def verify(
         "input_types": input_types,
         "random_weights": random_weights,
     }
-    network = callable_now(pipeline.compile(param, bin, **options))
+    network = callable_now(front.compile(param, bin, **options))
     inputs = {**random_feeds(network.inputs, seed), **feeds}
     blobs = computed_blobs(module)
     single = read(param, bin, random_weights=random_weights, outputs=blobs).module
     layers = _of_samples(single, inputs)
-    whole = callable_now(pipeline.compile(param, bin, outputs=blobs, **options))
+    whole = callable_now(front.compile(param, bin, outputs=blobs, **options))
     detecting = [op for op in layers.layers if _names(op) & _dynamic(whole)]
     names = _with_what_they_read(network, detecting, inputs)
     if len(names) > len(network.outputs):
-        network = pipeline.compile(param, bin, outputs=names, **options)
+        network = front.compile(param, bin, outputs=names, **options)
     fused, every = network.run(inputs), whole.run(inputs)
 
     stored = None if random_weights is not None else bin or default_bin_path(param)

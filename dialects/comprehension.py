@@ -52,7 +52,8 @@ from ncc.dialects.scalar import (
     index,
     scalar,
 )
-from ncc.dialects.weight import ConstantOp, Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import ConstantOp, WeightAttr
 
 Index: TypeAlias = AffineExpr | int
 Indices: TypeAlias = Sequence[Index]

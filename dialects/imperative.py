@@ -36,7 +36,7 @@ from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import number
 from ncc.dialects.rt import CodeOp, DotOp, FoldOp, HandOp, LanesOp, YieldOp
 from ncc.dialects.scalar import conversion
-from ncc.dialects.weight import Shape
+from ncc.dialects.shapes import Shape
 
 index = IndexType()
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+    from ncc.compiler.front import compile
     from ncc.compiler.late import LateModel
     from ncc.compiler.optimizer import OptimizeReport, optimize
     from ncc.compiler.options import Options
-    from ncc.compiler.pipeline import compile
     from ncc.runtime.errors import ArtifactError, InputError, NccError
     from ncc.runtime.session import Model
 
@@ -55,7 +55,7 @@ _HOMES = {
     "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",
     "Unsupported": "ncc.compiler.diagnostics",
-    "compile": "ncc.compiler.pipeline",
+    "compile": "ncc.compiler.front",
     "optimize": "ncc.compiler.optimizer",
 }
 

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.compiler.linalg.loop_views import LoopViews, Window
 from ncc.compiler.linalg.scalar_semantics import Float, dtype_of
-from ncc.dialects.weight import Array
+from ncc.dialects.sources import Array
 
 _WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp)
 _PAIRS = ((arith.AddfOp, arith.MulfOp), (arith.AddiOp, arith.MuliOp))

@@ -31,7 +31,9 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.linalg.contraction import Contraction
 from ncc.compiler.linalg.loop_views import LoopViews, Window
 from ncc.compiler.linalg.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
-from ncc.dialects.weight import Array, ConstantOp, Shape
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import ConstantOp
 
 CHUNK = 1 << 23
 """How many elements one step of a computation may make at once."""

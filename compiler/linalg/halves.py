@@ -36,7 +36,8 @@ from ncc.compiler.linalg.view import Linear, View, expression
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
-from ncc.dialects.weight import Blocked, ConstantOp, WeightAttr, Weights
+from ncc.dialects.sources import Blocked, Weights
+from ncc.dialects.weight import ConstantOp, WeightAttr
 
 STEP = 32
 """Numbers of a row of a tile: what one instruction sums over."""

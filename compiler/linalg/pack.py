@@ -50,7 +50,8 @@ from ncc.compiler.linalg.view import (
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import select
-from ncc.dialects.weight import ConstantOp, WeightAttr, Weights
+from ncc.dialects.sources import Weights
+from ncc.dialects.weight import ConstantOp, WeightAttr
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
-from ncc.dialects.weight import Blocked, ConstantOp, WeightAttr
+from ncc.dialects.sources import Blocked
+from ncc.dialects.weight import ConstantOp, WeightAttr
 
 QUAD = 4
 """Products that one instruction adds to a lane."""

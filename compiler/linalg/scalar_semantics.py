@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f32
 from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.dialects import element
-from ncc.dialects.weight import Array
+from ncc.dialects import bfloat16, element
+from ncc.dialects.sources import Array
 
 Float: TypeAlias = type[np.floating[Any]]
 
@@ -53,9 +53,9 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
     if isinstance(op, arith.BitcastOp):
         return np.asarray(operands[0], order="C").view(dtype)
     if isinstance(op, arith.ExtFOp) and op.input.type == bf16:
-        return element.from_bfloat16(operands[0]).astype(dtype)
+        return bfloat16.from_bfloat16(operands[0]).astype(dtype)
     if isinstance(op, arith.TruncFOp) and result == bf16:
-        return element.to_bfloat16(operands[0])
+        return bfloat16.to_bfloat16(operands[0])
     if isinstance(op, arith.CmpfOp):
         return _FLOAT_COMPARISONS[op.predicate.value.data](*operands)
     if isinstance(op, arith.CmpiOp):

@@ -24,7 +24,8 @@ from xdsl.ir import Attribute, Operation
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr, Weights
+from ncc.dialects.sources import Weights
+from ncc.dialects.weight import WeightAttr
 
 
 @dataclass(frozen=True)

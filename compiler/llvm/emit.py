@@ -62,13 +62,6 @@ def emit_assembly(text: str, target: Target) -> str:
     return str(machine.emit_assembly(_parse(text, machine)))
 
 
-def llvmlite_version() -> str:
-    """The version of llvmlite, and so of the LLVM inside it. Quick: LLVM is not loaded."""
-    from llvmlite import __version__
-
-    return str(__version__)
-
-
 @cache
 def _machine(target: Target) -> TargetMachine:
     """LLVM's code generator for a target. llvmlite is only loaded here: it takes 0.1 s."""

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.compiler import pipeline
+from ncc.compiler import front
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
@@ -168,8 +168,8 @@ def bench(
         input_types=input_types,
         random_weights=random_weights,
     )
-    model = settled(pipeline.compile_with(param, bin, options))
-    stamped = settled(pipeline.compile_with(param, bin, replace(options, stamps=True)))
+    model = settled(front.compile_with(param, bin, options))
+    stamped = settled(front.compile_with(param, bin, replace(options, stamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
     meter = CeilingMeter(options.target, model.num_threads)

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.measure.timing import Timing, burst
-from ncc.compiler.read.network import default_bin_path, read
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.network import read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.network import Network
 
@@ -86,10 +87,10 @@ class Ncc(System):
     module = "ncc"
 
     def __init__(self, task: Task, feeds: Feeds) -> None:
-        from ncc.compiler import pipeline
+        from ncc.compiler import front
 
         self.feeds = feeds
-        self.model = pipeline.compile(
+        self.model = front.compile(
             task.param,
             task.bin,
             opt_level=task.opt_level,

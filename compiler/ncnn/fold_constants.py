@@ -46,7 +46,7 @@ class FoldConstants(LayerPattern):
         try:
             made = op.infer_all(shapes)
             elements = op.element_types_all(
-                [_maker(op, k).values.data.element_type for k in range(len(op.operands))]
+                [_maker(op, k).values.element_type for k in range(len(op.operands))]
             )
         except LayerError as error:
             return error.message

@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, NoopOp, SplitOp
 from ncc.dialects.ncnn.reshape import View
-from ncc.dialects.weight import Encoding, Inline, Random, Stored
+from ncc.dialects.sources import Encoding, Inline, Random, Stored
 
 
 def blob_bytes(module: ModuleOp) -> int | None:

@@ -24,7 +24,7 @@ from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.unary import ReLUOp
-from ncc.dialects.weight import Weights
+from ncc.dialects.sources import Weights
 
 
 @choice(PReLUOp)

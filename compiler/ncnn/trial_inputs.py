@@ -18,7 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.dialects.element import dtype_of, is_integer, to_bfloat16
+from ncc.dialects.bfloat16 import to_bfloat16
+from ncc.dialects.element import dtype_of, is_integer
 from ncc.dialects.ncnn.layer import Array, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.ncnn.reshape import ABSENT, ReshapeOp

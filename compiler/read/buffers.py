@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ncc.dialects.weight import Encoding
+from ncc.dialects.sources import Encoding
 
 TAGS: Mapping[int, Encoding] = {
     0: Encoding.FP32,
@@ -23,14 +23,6 @@ TAGS: Mapping[int, Encoding] = {
 }
 
 TAG_SIZE = 4
-CODEBOOK_SIZE = 256 * 4
-
-_VALUE_SIZE = {
-    Encoding.FP32: 4,
-    Encoding.FP16: 2,
-    Encoding.INT8: 1,
-    Encoding.CODEBOOK: 1,
-}
 
 
 def encoding_of(tag: bytes) -> Encoding:
@@ -55,7 +47,5 @@ class Buffer:
 
     def size(self, encoding: Encoding) -> int:
         """Its bytes in the file, with the tag and up to a multiple of 4."""
-        values = self.count * _VALUE_SIZE[encoding]
-        if encoding is Encoding.CODEBOOK:
-            values += CODEBOOK_SIZE
+        values = encoding.bytes_of(self.count)
         return TAG_SIZE * self.tagged + -(-values // 4) * 4

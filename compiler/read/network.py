@@ -16,6 +16,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.read.build import build
+from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.records import Graph, Source
@@ -94,10 +95,3 @@ def read_graph(path: AnyPath) -> Graph:
             "this is a compiled model, which `ncc run` and ncc.load read; here the .param is wanted"
         )
     return read_binary(path, data) if is_binary(data) else read_text(path, data)
-
-
-def default_bin_path(param_path: AnyPath) -> str:
-    """`net.bin` for `net.param` and for `net.param.bin`."""
-    path = Path(param_path)
-    stem = path.name.removesuffix(".bin").removesuffix(".param")
-    return os.fspath(path.with_name(f"{stem}.bin"))

@@ -22,7 +22,9 @@ from ncc.compiler.read.records import LayerRecord, Source
 from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.layer import Layer, Weight
 from ncc.dialects.ncnn.opaque import OpaqueOp
-from ncc.dialects.weight import Encoding, Random, Shape, Stored, WeightAttr, Weights
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Encoding, Piece, Random, Stored, Weights, note
+from ncc.dialects.weight import WeightAttr
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 
@@ -161,6 +163,7 @@ class StoredWeights:
 
     def _encoding_at(self, position: int) -> Encoding | None:
         """What the tag at a position says; None where the file ends within it."""
+        note(Piece(self.path, position, TAG_SIZE))
         self.file.seek(position)
         tag = self.file.read(TAG_SIZE)
         return encoding_of(tag) if len(tag) == TAG_SIZE else None

@@ -63,7 +63,7 @@ class Int8:
     @property
     def weight(self) -> WeightAttr:
         """The weights as int8, in the shape in which they are stored."""
-        if self.stored.data.element_type == i8:
+        if self.stored.element_type == i8:
             return self.stored
         scales = self.weight_scales.array()
         rows = self.stored.array().reshape(len(scales), -1)
@@ -151,7 +151,7 @@ class Int8Layer(Activated):
 
 def refuse_int8(weight: WeightAttr, param: str) -> None:
     """ncnn does not load int8 weights without the scales that give them a meaning."""
-    if weight.data.element_type == i8:
+    if weight.element_type == i8:
         raise LayerError("its weights are int8, but there are no scales", param)
 
 

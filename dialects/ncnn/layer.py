@@ -69,9 +69,12 @@ from xdsl.utils.exceptions import VerifyException
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import BLOB_ELEMENTS, name_of
 from ncc.dialects.growing import Growing, GrowingAttr
-from ncc.dialects.weight import Array, Shape, WeightAttr
+from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import WeightAttr
 
 __all__ = [
+    "DYNAMIC",
     "LAYERS",
     "Array",
     "Builder",
@@ -99,12 +102,7 @@ __all__ = [
 
 T = TypeVar("T")
 Shapes: TypeAlias = Sequence[Shape]
-OpenShape: TypeAlias = tuple[int | None, ...]
-"""A shape of which None stands for an extent that is not settled yet."""
 ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]
-
-DYNAMIC = -1
-"""An extent that only the run knows: the rows of a detection."""
 
 
 class LayerError(VerifyException):

@@ -142,7 +142,7 @@ class EmbedOp(Layer):
         return (i32,)
 
     def element_types(self, *operands: Attribute) -> Attribute:
-        stored = None if self.weight is None else self.weight.data.element_type
+        stored = None if self.weight is None else self.weight.element_type
         if stored is not None and (stored == i8) != bool(self.int8_scale_term):
             raise LayerError("int8 weights and a scale go together", "int8_scale_term")
         return f32

@@ -22,7 +22,7 @@ from ncc.dialects.ncnn.layer import (
     declare,
     text_of,
 )
-from ncc.dialects.weight import Shape as Extents
+from ncc.dialects.shapes import Shape as Extents
 
 
 class OpaqueOp(Layer):

@@ -115,7 +115,7 @@ class MemoryDataOp(Layer):
         return self.shape
 
     def element_types(self, *operands: Attribute) -> Attribute:
-        return self.values.data.element_type
+        return self.values.element_type
 
     def reference(self) -> Array:
         return self.values.array()

@@ -6,8 +6,9 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f16, f32, i8, i32
 from xdsl.ir import Attribute
 
+from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.comprehension import Indices
-from ncc.dialects.element import BLOB_ELEMENTS, dtype_of, from_bfloat16, to_bfloat16
+from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
 from ncc.dialects.ncnn.activation import activate, activate_array, check_activation
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.int8 import quantize_array

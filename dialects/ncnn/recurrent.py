@@ -143,7 +143,7 @@ class Recurrent(Layer):
 
     def element_types(self, *operands: Attribute) -> Attribute:
         for weight in (self.input_weight, self.recurrent_weight):
-            if (weight.data.element_type == i8) != bool(self.int8_scale_term):
+            if (weight.element_type == i8) != bool(self.int8_scale_term):
                 raise LayerError("int8 weights and their scales go together", "int8_scale_term")
         return f32
 

@@ -15,7 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.weight import Array, Shape
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array
 
 SAME_UPPER = -233
 """Padding code: the result has ceil(n / stride) cells; an odd cell of padding goes behind."""

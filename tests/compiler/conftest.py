@@ -18,7 +18,7 @@ from ncc.compiler.linalg.tiling import Tiling
 from ncc.compiler.linalg.winograd import F2, F4, Form
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import Shape
+from ncc.dialects.shapes import Shape
 
 Write: TypeAlias = Callable[..., "Tensor | Sequence[Tensor]"]
 """Writes a computation: a builder and the arguments to the results."""

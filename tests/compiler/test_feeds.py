@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ncc.compiler.feeds import random_feeds, read_arrays
-from ncc.dialects.element import from_bfloat16
+from ncc.dialects.bfloat16 import from_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 

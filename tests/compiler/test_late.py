@@ -65,13 +65,13 @@ def count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]
     made: list[tuple[int, ...]] = []
     from ncc.compiler import pipeline
 
-    whole = pipeline._Compilation.artifact
+    whole = pipeline.Compilation.artifact
 
     def artifact(compilation: Any) -> Artifact:
         made.append(compilation.options.input_shapes["data"])
         return whole(compilation)
 
-    monkeypatch.setattr(pipeline._Compilation, "artifact", artifact)
+    monkeypatch.setattr(pipeline.Compilation, "artifact", artifact)
     return made
 
 

@@ -20,7 +20,7 @@ from ncc.compiler.target import TARGETS
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
-from ncc.dialects.weight import Array
+from ncc.dialects.sources import Array
 from ncc.runtime import cpu
 from tests.layer_table import MARKS, PASSED, TABLE, Judged
 from tests.recorded import Batch, Case

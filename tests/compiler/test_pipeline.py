@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import ncc
+from ncc.compiler.front import compile_with
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import STAMPS, compile_with, stages
-from ncc.dialects.weight import Array
+from ncc.compiler.pipeline import STAMPS, stages
+from ncc.dialects.sources import Array
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 

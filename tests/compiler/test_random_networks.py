@@ -24,7 +24,7 @@ from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.weight import Shape
+from ncc.dialects.shapes import Shape
 from ncc.runtime import cpu
 
 WAYS = [(0, "host", 1), (1, "avx2", 1), (2, "host", 2), (2, "avx2", 1), (2, "baseline", 2)]

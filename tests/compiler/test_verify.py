@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler import oracle, pipeline
+from ncc.compiler import front, oracle
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.verify import (
     Report,
@@ -71,7 +71,7 @@ def test_a_sound_network_is_sound() -> None:
 
 def test_the_first_wrong_blob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one of the blobs behind it, which are wrong as well."""
-    compile = pipeline.compile
+    compile = front.compile
 
     class Wrong:
         def __init__(self, model: Any) -> None:
@@ -82,7 +82,7 @@ def test_the_first_wrong_blob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             wrong = ("pool2", "score")
             return {name: value + (name in wrong) for name, value in values.items()}
 
-    monkeypatch.setattr(pipeline, "compile", lambda *a, **o: Wrong(compile(*a, **o)))
+    monkeypatch.setattr(front, "compile", lambda *a, **o: Wrong(compile(*a, **o)))
     first = verify(DIGITS / "digits.param").first
     assert first is not None and (first.layer, first.type, first.fused) == (
         "pool2",

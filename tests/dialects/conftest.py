@@ -17,7 +17,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import BASELINE
 from ncc.dialects.rt import CodeOp
-from ncc.dialects.weight import Array
+from ncc.dialects.sources import Array
 
 RunCode = Callable[[CodeOp, Sequence[Array]], list[Array]]
 

@@ -7,13 +7,14 @@ from io import StringIO
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import bf16, i8, i32
+from xdsl.dialects.builtin import bf16
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ncc.dialects.element import from_bfloat16, to_bfloat16
+from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.weight import WeightAttr, Weights
+from ncc.dialects.sources import Weights
+from ncc.dialects.weight import WeightAttr
 
 
 @pytest.mark.parametrize("columns", [1, 4, 5])
@@ -23,7 +24,7 @@ def test_paired(columns: int) -> None:
     plain = WeightAttr.of(values).data
     paired = plain.paired()
     half = (columns + 1) // 2
-    assert (plain.element_type, paired.element_type) == (i8, i32)
+    assert (str(plain.dtype), str(paired.dtype)) == ("int8", "int32")
     assert paired.shape == (2, half, 3)
     held = paired.array()
     assert held.dtype == np.int32
@@ -55,7 +56,7 @@ def test_bits() -> None:
     """The same bytes, as another type."""
     words = np.array([[3, -1]], np.int32)
     bits = WeightAttr.of(words.view(np.float32)).data.bits()
-    assert bits.element_type == i32
+    assert bits.dtype.name == "int32"
     np.testing.assert_array_equal(bits.array(), words)
 
 
@@ -64,7 +65,7 @@ def test_halves() -> None:
     values = np.random.default_rng(0).standard_normal((3, 4, 5, 2)).astype(np.float32)
     plain = WeightAttr.of(values).data
     halves = plain.halves()
-    assert halves.element_type == bf16 and halves.shape == (3, 2, 4, 5, 2)
+    assert WeightAttr(halves).element_type == bf16 and halves.shape == (3, 2, 4, 5, 2)
     both = from_bfloat16(halves.array())
     np.testing.assert_allclose(both.sum(axis=1), values, rtol=2.0**-17, atol=0)
     np.testing.assert_array_equal(both[:, 0], from_bfloat16(to_bfloat16(values)))

@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.test import TestOp
 
 from ncc.compiler.diagnostics import NccError
-from ncc.dialects.element import element_of_dtype, from_bfloat16
+from ncc.dialects.bfloat16 import from_bfloat16
+from ncc.dialects.element import element_of_dtype
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.layer import LAYERS, Array, LayerError, Param, ParamValue, WeightAttr
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ncc.dialects.element import from_bfloat16, to_bfloat16
+from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import Array, ParamValue
 from tests.networks.random_growth import Growth, Motif, Rejected

@@ -22,7 +22,8 @@ from ncc.compiler.plan import Call, Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from ncc.dialects.weight import Random, WeightAttr, Weights
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork = Callable[..., ModuleOp]
 

@@ -27,7 +27,9 @@ from ncc.compiler.linalg.scalar_semantics import compute
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.rt import CodeOp, YieldOp
 from ncc.dialects.scalar import exp, maximum, to_index
-from ncc.dialects.weight import Array, Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import WeightAttr
 
 RANDOM = np.random.default_rng(0)
 

@@ -17,7 +17,8 @@ from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import Fuse, find_groups, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from ncc.dialects.weight import Array, WeightAttr
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

@@ -16,8 +16,9 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import STEP, SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.element import bfloat16_halves, element_of, from_bfloat16
+from ncc.dialects.element import element_of
 from ncc.dialects.scalar import sqrt
 from ncc.dialects.weight import WeightAttr
 

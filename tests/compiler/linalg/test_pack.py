@@ -19,7 +19,8 @@ from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from ncc.dialects.weight import Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

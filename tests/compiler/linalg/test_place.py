@@ -18,7 +18,8 @@ from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.dialects import rt
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.weight import Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

@@ -15,7 +15,8 @@ from ncc.compiler.linalg.plan_memory import ALIGNMENT
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.weight import Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

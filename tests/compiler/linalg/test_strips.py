@@ -21,7 +21,8 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weight import Random, WeightAttr, Weights
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
 
 MakeNetwork = Callable[..., ModuleOp]
 

@@ -9,7 +9,8 @@ from xdsl.parser import Parser
 
 from ncc.compiler.linalg.winograd import F2, F4, Form
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.weight import Random, WeightAttr, Weights
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
 
 FORMS = pytest.mark.parametrize("form", [F2, F4], ids=["F2", "F4"])
 

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
-from ncc.dialects.weight import Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import WeightAttr
 
 Write: TypeAlias = Callable[..., Any]
 

@@ -26,7 +26,9 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum
-from ncc.dialects.weight import Array, Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
 
 RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]

@@ -30,7 +30,8 @@ from ncc.compiler.target import (
 )
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.weight import Shape, WeightAttr
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weight import WeightAttr
 
 targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 

@@ -23,7 +23,8 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.target import AVX512, TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weight import Array, Random, WeightAttr, Weights
+from ncc.dialects.sources import Array, Random, Weights
+from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
 
 RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]

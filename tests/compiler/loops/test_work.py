@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler import pipeline
+from ncc.compiler import front
 from ncc.compiler.options import Options
 
 
@@ -16,7 +16,7 @@ def work(folder: Path, level: int, *lines: str) -> list[tuple[str, dict[str, Any
     path = folder / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
     options = Options.of(opt_level=level, random_weights=1, stamps=True)
-    info = pipeline.compile_with(path, None, options).artifact.info
+    info = front.compile_with(path, None, options).artifact.info
     kinds = [kernel.rpartition("_")[0] for kernel, _ in info["steps"]]
     return list(zip(kinds, info["work"], strict=True))
 

@@ -24,7 +24,7 @@ from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
 from ncc.dialects.ncnn.unary import ReLUOp
-from ncc.dialects.weight import Random, Weights
+from ncc.dialects.sources import Random, Weights
 from ncc.runtime.errors import InputError
 
 

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.read.network import ReadResult, default_bin_path, read
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.network import ReadResult, read
 from ncc.dialects.ncnn.detection import Yolov3DetectionOutputOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp

@@ -12,7 +12,8 @@ import pytest
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import Layer
-from ncc.dialects.weight import Encoding, Random, Stored, WeightAttr
+from ncc.dialects.sources import Encoding, Random, Stored
+from ncc.dialects.weight import WeightAttr
 
 RAW = "MemoryData raw 0 1 a 0=3"
 TAGGED = "MemoryData tagged 0 1 b 0=3 21=0"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ncc.compiler.write import weights as room
 from ncc.compiler.write.weights import FP16_TAG, FP32_TAG, INT8_TAG, KeptWide, write_weights
 from ncc.dialects.ncnn.layer import LAYERS, Layer
-from ncc.dialects.weight import Encoding, Stored, WeightAttr, Weights
+from ncc.dialects.sources import Encoding, Stored, Weights
+from ncc.dialects.weight import WeightAttr
 
 
 def product(weight: WeightAttr, bias: WeightAttr | None = None) -> Layer:

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from ncc.dialects.ncnn.block_quantization import BlockQuantization, check_quantize_term
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LayerError, WeightAttr
-from ncc.dialects.weight import Random, Weights, unpack_integers
+from ncc.dialects.sources import Random, Weights, unpack_integers
 
 
 def test_numbers_stand_low_bits_first() -> None:

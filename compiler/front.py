@@ -1,0 +1,82 @@
+"""Where a compilation begins: by the recipe of an earlier one, or through all levels.
+
+The levels are imported only where they are needed: a recipe takes a tenth of a second, and half of
+one would go into imports.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ncc.compiler.cache import cache_of
+from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.options import Options
+from ncc.compiler.recipe import key_of, recalled
+from ncc.runtime.artifact import PathLike
+from ncc.runtime.session import Model
+
+
+def compile(
+    param: PathLike,
+    bin: PathLike | None = None,
+    *,
+    opt_level: int = 2,
+    num_threads: int = 1,
+    input_shapes: Mapping[str, Sequence[int | None]] | None = None,
+    input_types: Mapping[str, str] | None = None,
+    outputs: Sequence[str] | None = None,
+    target: str = "host",
+    precision: str = "fp32",
+    random_weights: int | None = None,
+    tuned: bool = True,
+) -> Model:
+    """Compile the network in `param` (text or binary) with the weights in `bin`.
+
+    bin: by default the .bin beside the .param. opt_level: 0 to 3. num_threads: the most that a
+    run uses. input_shapes: shapes in numpy order by blob name, `{"data": (3, 224, 224)}`, where
+    the file leaves them open or others are wanted; None in them leaves an extent open. A blob that
+    a layer makes is fed instead if its shape is given here. input_types:
+    element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
+    that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
+    "amx", "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up
+    from. tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
+
+    Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
+    when it is first called with arrays of some shapes, and kept for them.
+
+    Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
+    InputError for options out of range.
+    """
+    options = Options.of(
+        opt_level=opt_level,
+        num_threads=num_threads,
+        input_shapes=input_shapes,
+        input_types=input_types,
+        outputs=outputs,
+        target=target,
+        precision=precision,
+        random_weights=random_weights,
+        tuned=tuned,
+    )
+    return compile_with(param, bin, options)
+
+
+def compile_with(
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    stopwatch: Stopwatch | None = None,
+) -> Model:
+    """The same with options that are checked already. stopwatch: is told the time of each stage."""
+    stopwatch = stopwatch or Stopwatch()
+    cache = cache_of(os.environ)
+    with stopwatch.timing("follow a recipe"):
+        key = key_of(param, bin, options) if cache is not None else None
+        artifact = recalled(cache, key) if cache is not None and key is not None else None
+    if artifact is not None:
+        return Model(artifact)
+    with stopwatch.timing("import the levels"):
+        from ncc.compiler.pipeline import Compilation
+
+    return Compilation(param, bin, options, cache, stopwatch).model(key)

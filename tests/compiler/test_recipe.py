@@ -1,0 +1,243 @@
+"""Recipes of models: when they are followed, when not, and that nothing else changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncc
+from ncc.compiler import cache as cache_module
+from ncc.compiler import pipeline, recipe
+from ncc.compiler.cache import Cache, cache_of
+from ncc.compiler.options import Options
+from ncc.compiler.recipe import key_of, recalled
+from ncc.compiler.tuned import tuned_file
+
+PARAM = """7767517
+4 4
+Input            data   0 1 data 0=6 1=5 2=4
+Convolution      conv   1 1 data a 0=8 1=3 4=1 5=1 6=288
+BatchNorm        norm   1 1 a b 0=8
+Convolution      last   1 1 b c 0=5 1=1 5=1 6=40
+"""
+
+SIZES = {"conv": (288, 8), "norm": (8, 8, 8, 8), "last": (40, 5)}
+TAGGED = ("conv", "last")
+
+
+def weights(**changed: float) -> bytes:
+    """A .bin for the network; the first weight of a layer is what it is told here."""
+    generator = np.random.default_rng(0)
+    parts = []
+    for name, sizes in SIZES.items():
+        values = [generator.uniform(0.5, 1, size).astype("<f4") for size in sizes]
+        values[0][0] = changed.get(name, values[0][0])
+        parts.append(bytes(4 * (name in TAGGED)) + b"".join(v.tobytes() for v in values))
+    return b"".join(parts)
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network with its weights, and a cache of its own."""
+    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.delenv("NCC_CACHE", raising=False)
+    path = tmp_path / "net.param"
+    path.write_text(PARAM)
+    path.with_suffix(".bin").write_bytes(weights())
+    return path
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The networks that went through all levels since the test began."""
+    names: list[str] = []
+    whole = pipeline.Compilation.recipe
+
+    def counted(compilation: pipeline.Compilation) -> Any:
+        names.append(str(compilation.param))
+        return whole(compilation)
+
+    monkeypatch.setattr(pipeline.Compilation, "recipe", counted)
+    return names
+
+
+def image() -> Any:
+    return np.random.default_rng(1).standard_normal((4, 5, 6)).astype(np.float32)
+
+
+def same(network: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a compilation gives the artifact that it gives without any cache."""
+    found = ncc.compile(network).artifact
+    with monkeypatch.context() as patch:
+        patch.setenv("NCC_CACHE", "off")
+        fresh = ncc.compile(network).artifact
+    packed = bytes(np.asarray(found.weights)) == bytes(np.asarray(fresh.weights))
+    told = (found.objects, found.info, found.inputs, found.outputs, found.arena_bytes)
+    return packed and told == (
+        fresh.objects,
+        fresh.info,
+        fresh.inputs,
+        fresh.outputs,
+        fresh.arena_bytes,
+    )
+
+
+def test_the_second_compilation_follows_the_recipe(
+    network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives the same model, and leaves out all levels."""
+    cold = ncc.compile(network)
+    assert len(made) == 1
+    assert ncc.compile(network)(image()).tobytes() == cold(image()).tobytes()
+    assert len(made) == 1
+    assert same(network, monkeypatch)
+
+
+def test_it_takes_neither_ir_nor_llvm(network: Path) -> None:
+    """They are not even imported by the process that follows it."""
+    ncc.compile(network)
+    code = (
+        "import ncc, sys\n"
+        "ncc.compile(sys.argv[1])\n"
+        "print(*(name for name in ('xdsl.ir', 'llvmlite.binding') if name in sys.modules))"
+    )
+    command = [sys.executable, "-c", code, str(network)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_values_that_nobody_looked_at_may_change(
+    network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are packed anew from the file."""
+    before = ncc.compile(network)(image())
+    network.with_suffix(".bin").write_bytes(weights(last=7.0))
+    after = ncc.compile(network)(image())
+    assert len(made) == 1
+    assert not np.array_equal(before, after)
+    assert same(network, monkeypatch)
+
+
+@pytest.mark.parametrize("layer", ["conv", "norm"])
+def test_values_that_a_rewrite_looked_at_may_not(
+    layer: str, network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch norm is folded into the filters, which are in the recipe: it holds no longer."""
+    before = ncc.compile(network)(image())
+    network.with_suffix(".bin").write_bytes(weights(**{layer: 7.0}))
+    assert not np.array_equal(ncc.compile(network)(image()), before)
+    assert len(made) == 2
+    assert same(network, monkeypatch)
+
+
+def test_tags_are_looked_at(network: Path, made: list[str]) -> None:
+    """Another tag is another reading of the same bytes."""
+    ncc.compile(network)
+    other = bytearray(weights())
+    other[:4] = (0x0002C056).to_bytes(4, "little")
+    network.with_suffix(".bin").write_bytes(other)
+    ncc.compile(network)
+    assert len(made) == 2
+
+
+def test_a_lost_kernel_is_made_again(network: Path, made: list[str], tmp_path: Path) -> None:
+    """The recipe is not followed half-way."""
+    cold = ncc.compile(network)
+    next((tmp_path / "kernels").glob("*.o")).unlink()
+    assert ncc.compile(network).artifact.objects == cold.artifact.objects
+    assert len(made) == 2
+    ncc.compile(network)
+    assert len(made) == 2
+
+
+def test_files_that_change_meanwhile_leave_no_recipe(
+    network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nobody could tell which content it is of."""
+    whole = pipeline.Compilation.recipe
+
+    def disturbed(compilation: pipeline.Compilation) -> Any:
+        os.utime(network.with_suffix(".bin"), (0, 0))
+        return whole(compilation)
+
+    monkeypatch.setattr(pipeline.Compilation, "recipe", disturbed)
+    ncc.compile(network)
+    assert not list((tmp_path / "kernels").glob("*.recipe"))
+
+
+def test_layers_from_outside_leave_no_recipe(
+    network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Their code is no part of ncc's version."""
+    monkeypatch.setattr(pipeline, "OWN", ("xdsl.",))
+    ncc.compile(network)
+    assert not list((tmp_path / "kernels").glob("*.recipe"))
+
+
+def test_large_recipes_are_not_kept(
+    network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cache is no place for folded weights of a whole network."""
+    monkeypatch.setattr(recipe, "LARGEST", 1000)
+    ncc.compile(network)
+    assert not list((tmp_path / "kernels").glob("*.recipe"))
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "opt_level": {"opt_level": 1},
+    "num_threads": {"num_threads": 2},
+    "target": {"target": "baseline"},
+    "input_shapes": {"input_shapes": {"data": (4, 5, 7)}},
+    "input_types": {"input_types": {"data": "float32"}},
+    "outputs": {"outputs": ("a",)},
+    "random_weights": {"random_weights": 1},
+    "stamps": {"stamps": True},
+    "tuned": {"tuned": False},
+}
+
+
+def test_every_option_is_in_the_key(network: Path) -> None:
+    """And so are the files: the text of one, the name and the size of the other."""
+    usual = Options.of(target="avx2")
+    assert {field.name for field in fields(Options)} - {"precision"} == set(OTHERS)
+    keys = [key_of(network, None, usual)]
+    for changed in OTHERS.values():
+        keys.append(key_of(network, None, Options.of(**{"target": "avx2", **changed})))
+    tuned_file(os.environ, usual.target).add({"kernel": "schedule"})
+    keys.append(key_of(network, None, usual))
+    core = replace(usual.target.core, l2_bytes=12345)
+    keys.append(key_of(network, None, replace(usual, target=replace(usual.target, core=core))))
+    other = network.with_name("other.bin")
+    other.write_bytes(weights())
+    keys.append(key_of(network, other, usual))
+    network.with_suffix(".bin").write_bytes(weights() + bytes(4))
+    keys.append(key_of(network, None, usual))
+    network.write_text(PARAM + "\n")
+    keys.append(key_of(network, None, usual))
+    assert len(set(keys)) == len(keys) and None not in keys
+
+
+def test_an_edit_of_ncc_leaves_no_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever file it is in."""
+    for room in ("compiler/ncnn", "dialects", "runtime"):
+        (tmp_path / room).mkdir(parents=True)
+    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/cache.py"))
+    version = cache_module.compiler_version.__wrapped__
+    versions = {version()}
+    for file in ("compiler/ncnn/fold.py", "dialects/rt.py", "runtime/cpu.py"):
+        (tmp_path / file).write_text("edited")
+        versions.add(version())
+    assert len(versions) == 4
+
+
+def test_there_is_no_recipe_for_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """The compilation itself says what is wrong."""
+    assert key_of(tmp_path / "net.param", None, Options()) is None
+    cache = cache_of({"NCC_CACHE_DIR": str(tmp_path)})
+    assert isinstance(cache, Cache) and recalled(cache, "none") is None

@@ -30,7 +30,7 @@ FOLDER_VARIABLE = "NCC_CACHE_DIR"
 """Names the folder of the cache; without it, the user's cache folder has one for ncc."""
 
 SWITCH_VARIABLE = "NCC_CACHE"
-"""`off` or `0`: no cache."""
+"""`off` or `0`: no cache. `kernels`: no recipes, for whoever changes ncc while it runs."""
 
 LIMIT_BYTES = 64 << 20
 """What a cache keeps at most: the kernels of some hundred networks."""
@@ -82,17 +82,25 @@ def key_of(text: str, target: Target) -> str:
 class Cache:
     """The files in a folder. Nothing here fails: a folder that cannot be written gives a warning.
 
-    limit: bytes that `trim` leaves at most.
+    limit: bytes that `trim` leaves at most. kinds: what is kept.
     """
 
-    def __init__(self, folder: Path, limit: int = LIMIT_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limit: int = LIMIT_BYTES,
+        kinds: tuple[str, ...] = (KERNEL, RECIPE),
+    ) -> None:
         self.folder = folder
         self.limit = limit
+        self.kinds = kinds
         self._grown = False
         self._writable = True
 
     def get(self, key: str, kind: str = KERNEL) -> bytes | None:
         """What is kept under a key, if it is there and whole."""
+        if kind not in self.kinds:
+            return None
         path = self._path(key, kind)
         try:
             with path.open("rb") as file:
@@ -108,7 +116,7 @@ class Cache:
 
     def put(self, key: str, code: bytes, kind: str = KERNEL) -> None:
         """Keep something under a key."""
-        if not self._writable:
+        if not self._writable or kind not in self.kinds:
             return
         path = self._path(key, kind)
         try:
@@ -179,13 +187,15 @@ class Cache:
 
 def cache_of(environment: Mapping[str, str]) -> Cache | None:
     """The cache that the environment's variables ask for; None where they want none."""
-    if environment.get(SWITCH_VARIABLE, "").lower() in ("off", "0", "no", "false"):
+    switch = environment.get(SWITCH_VARIABLE, "").lower()
+    if switch in ("off", "0", "no", "false"):
         return None
+    kinds = (KERNEL,) if switch == "kernels" else (KERNEL, RECIPE)
     if folder := environment.get(FOLDER_VARIABLE):
-        return Cache(Path(folder))
+        return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here
 
-    return Cache(user_cache_path("ncc", appauthor=False) / "kernels")
+    return Cache(user_cache_path("ncc", appauthor=False) / "kernels", kinds=kinds)
 
 
 def _header(key: str, code: bytes) -> bytes:

@@ -177,4 +177,5 @@ def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:
     watch = Stopwatch()
     compile_with(path, None, Options.of(), watch)
     names = list(watch.seconds)
-    assert names[:2] == ["read", "infer shapes"] and names[-1] == "pack weights"
+    assert names[:4] == ["follow a recipe", "import the levels", "read", "infer shapes"]
+    assert names[-1] == "pack weights"

@@ -180,6 +180,21 @@ def test_layers_from_outside_leave_no_recipe(
     assert not list((tmp_path / "kernels").glob("*.recipe"))
 
 
+def test_the_environment_may_want_kernels_only(
+    network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Recipes are neither kept nor followed then."""
+    monkeypatch.setenv("NCC_CACHE", "kernels")
+    ncc.compile(network)
+    assert not list((tmp_path / "kernels").glob("*.recipe"))
+    assert list((tmp_path / "kernels").glob("*.o"))
+    monkeypatch.setenv("NCC_CACHE", "on")
+    ncc.compile(network)
+    monkeypatch.setenv("NCC_CACHE", "kernels")
+    ncc.compile(network)
+    assert len(made) == 3
+
+
 def test_large_recipes_are_not_kept(
     network: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

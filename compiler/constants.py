@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from ncc.dialects.sources import Weights, release
 from ncc.runtime.memory import Memory
 
+RELEASED_AFTER = 32 << 20
+"""Bytes packed until the pages of the .bin that were read for them are given back."""
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -24,13 +27,15 @@ class Constants:
     weights: tuple[tuple[int, Weights], ...]
 
     def packed(self) -> NDArray[np.uint8]:
-        """The blob. Its memory is of huge pages: it costs as much to get small ones as to fill
-        them.
-        """
+        """The blob, in huge pages: small ones would cost as much as what is put into them."""
         blob = np.frombuffer(Memory(self.size).bytes, np.uint8, self.size)
+        since = 0
         for offset, weights in self.weights:
-            count = prod(weights.shape)
-            place = np.frombuffer(blob.data, weights.dtype, count, offset)
+            place = np.frombuffer(blob.data, weights.dtype, prod(weights.shape), offset)
             weights.write(place.reshape(weights.shape))
+            since += place.nbytes
+            if since >= RELEASED_AFTER:
+                release()
+                since = 0
         release()
         return blob

@@ -193,8 +193,9 @@ class Transformed:
         """Put the values into dense memory of their size, slab by slab of the other axes."""
         matrix = np.array(self.rows, np.float64)
         both = np.kron(matrix, matrix)
-        windows = np.moveaxis(self.of.array(), (self.first, self.first + 1), (0, 1))
-        made = out.reshape(len(both), len(windows[0, 0]), -1)
+        axes = (self.first, self.first + 1)
+        windows = np.atleast_3d(np.moveaxis(self.of.array(), axes, (0, 1)))
+        made = out.reshape(len(both), windows.shape[2], -1)
         products = np.empty((len(both), _TRANSFORMED_AT_ONCE))
         for slab in range(made.shape[1]):
             columns = windows[:, :, slab].astype(np.float64, order="C").reshape(both.shape[1], -1)

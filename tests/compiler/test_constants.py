@@ -1,0 +1,61 @@
+"""Weights in one blob: every source lands where it was sent, in its own type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ncc.compiler import constants
+from ncc.compiler.constants import Constants
+from ncc.dialects.sources import Inline, Random, Stored, Weights
+
+FILTER = ((0.25, 0.5, 0.75), (1.0, -1.0, 2.0), (0.0, 3.0, 0.5), (1.0, 1.0, 1.0))
+
+
+def sources(path: Path) -> list[Weights]:
+    """Of every kind that is written in a way of its own, plain and in blocks."""
+    values = np.random.default_rng(0).standard_normal(20 * 5 * 9).astype("<f4")
+    path.write_bytes(values.tobytes())
+    plain = Weights((20, 5, 3, 3), Stored(str(path), 0))
+    transformed = plain.transformed(FILTER)
+    return [
+        plain,
+        plain.blocked((0,), 16),
+        plain.blocked((1, 0), 16),
+        transformed,
+        transformed.blocked((3, 2), 16),
+        transformed.blocked((2,), 16),
+        transformed.blocked((0,), 16),
+        Weights((3, 3), Random(0, 1)).transformed(FILTER),
+        Weights((7,), Inline(np.arange(7).astype("<i8").tobytes(), "i8")),
+        Weights((4, 6), Random(1, 2, dtype="i1")).paired(),
+    ]
+
+
+@pytest.mark.parametrize("released_after", [1, 1 << 30])
+def test_every_source_is_written_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, released_after: int
+) -> None:
+    """Whether it goes there at once, or through an array; and what lies between stays zero."""
+    monkeypatch.setattr(constants, "RELEASED_AFTER", released_after)
+    held, end = [], 64
+    for weights in sources(tmp_path / "net.bin"):
+        held.append((end, weights))
+        end += -(-weights.array().nbytes // 64) * 64
+    blob = Constants(end, tuple(held)).packed()
+    assert blob.shape == (end,) and not blob[:64].any()
+    for offset, weights in held:
+        expected = weights.array()
+        assert expected.dtype == weights.dtype
+        found = blob[offset : offset + expected.nbytes].view(weights.dtype)
+        np.testing.assert_array_equal(found.reshape(weights.shape), expected)
+
+
+def test_a_transformation_is_what_it_says(tmp_path: Path) -> None:
+    """m @ w @ m.T for the last two axes, which come first."""
+    plain, *_ = sources(tmp_path / "net.bin")
+    m = np.array(FILTER)
+    expected = np.einsum("pk,oikl,ql->pqoi", m, plain.array().astype(np.float64), m)
+    np.testing.assert_allclose(plain.transformed(FILTER).array(), expected, rtol=1e-6, atol=1e-6)

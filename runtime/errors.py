@@ -23,6 +23,10 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
+MOST_NAMED = 12
+"""How many names a message lists."""
+
+
 class InputError(NccError, ValueError):
     """What a caller handed to a model does not fit it: name, dtype or shape of a blob."""
 
@@ -55,7 +59,9 @@ class InputError(NccError, ValueError):
     def unknown_name(cls, kind: str, name: str, known: Iterable[str]) -> InputError:
         """`name` is none of the model's blobs of this `kind` ("input" or "output")."""
         names = tuple(known)
-        expected = " or ".join(map(repr, names)) if names else f"no {kind} at all"
+        expected = " or ".join(map(repr, names[:MOST_NAMED])) if names else f"no {kind} at all"
+        if len(names) > MOST_NAMED:
+            expected += f" or {len(names) - MOST_NAMED} more"
         return cls(
             f"the model has no {kind} {name!r}", name, expected, None, did_you_mean(name, names)
         )

@@ -132,6 +132,14 @@ def test_errors_survive_pickling(error: NccError) -> None:
     assert type(copy) is type(error) and str(copy) == str(error) and vars(copy) == vars(error)
 
 
+def test_an_unknown_name_among_many_lists_a_dozen() -> None:
+    """And how many more there are; what was meant is found among all."""
+    text = str(InputError.unknown_name("blob", "blob_77", [f"blob_{k}" for k in range(70, 190)]))
+    assert text.count(" or ") == 12 and "or 108 more" in text
+    text = str(InputError.unknown_name("blob", "convv", [*map(str, range(50)), "conv"]))
+    assert "'conv'" in text.partition("39 more")[2]
+
+
 def test_an_unknown_name_lists_the_known_and_the_near() -> None:
     """InputError.unknown_name names the blob, what there is and what was meant."""
     text = str(InputError.unknown_name("output", "prb", ["prob", "fc"]))

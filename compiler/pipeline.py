@@ -224,7 +224,9 @@ class Compilation:
         if self.options.opt_level >= 2:
             passes += [
                 SinkViews(),
-                ChooseConvolution(self.options.target, halves=self.options.tiles),
+                ChooseConvolution(
+                    self.options.target, self.options.num_threads, self.options.tiles
+                ),
                 ComputeInStrips(self.options.num_threads),
                 Pack(),
                 FoldMoves(),

@@ -58,12 +58,14 @@ BESIDE = 2
 class ChooseConvolution(ModulePass):
     """Rewrite the convolutions of the network that are cheaper in tiles.
 
+    threads: how many share a chunk, which may be the larger for it.
     halves: leave those that products of bfloat16 will compute, which is cheaper still.
     """
 
     name = "choose-convolution"
 
     target: Target = AVX512
+    threads: int = 1
     halves: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -71,7 +73,7 @@ class ChooseConvolution(ModulePass):
             if isinstance(inner, GenericOp):
                 found = match(inner, self.target)
                 if isinstance(found, Convolution) and not (self.halves and _wide(found)):
-                    _Rewrite(found).run()
+                    _Rewrite(found, self.threads).run()
 
 
 def _wide(convolution: Convolution) -> bool:
@@ -141,8 +143,9 @@ def _start(op: GenericOp) -> SSAValue | float | None:
 class _Rewrite:
     """The rewriting of one convolution and of what follows it at each point."""
 
-    def __init__(self, convolution: Convolution) -> None:
+    def __init__(self, convolution: Convolution, threads: int) -> None:
         self.convolution = convolution
+        self.threads = threads
         self.tiling = convolution.tiling
         self.tile = self.tiling.form.tile
         self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
@@ -153,7 +156,7 @@ class _Rewrite:
         self.builder = Builder(self.block, doc.data if doc is not None else "")
 
     def run(self) -> None:
-        rows = self.tiling.chunk()
+        rows = self.tiling.chunk(self.threads)
         reach = [n + BESIDE for n in self.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = Constants.of(

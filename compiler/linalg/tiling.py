@@ -3,7 +3,8 @@
 A count of cycles of one core. Arithmetic and the stream of weights go on side by side: of times a
 and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
 F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
-result has few points, as late in a network.
+result has few points, as late in a network. Threads share a chunk, and their caches hold more of
+it; which tiles they compute does not depend on how many they are, so that results do not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import hypot
 
+from ncc.compiler.linalg.strips import MOST_SHARES
 from ncc.compiler.linalg.winograd import F2, F4, Form
 from ncc.compiler.target import Core, Target
 
@@ -55,25 +57,23 @@ class Tiling:
         """Tiles of a row."""
         return -(-self.width // self.form.tile)
 
-    def cycles(self, rows: int) -> float:
-        """The cost in chunks of `rows` rows of tiles."""
+    def cycles(self, rows: int, threads: int = 1) -> float:
+        """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
         core, chunks = self.target.core, -(-self.rows // rows)
         points = self.form.window**2 * self.rows * self.columns
         weights = 4 * self.form.window**2 * self.outputs * self.inputs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         between = 4 * points * (self.inputs + self.outputs)
-        return (
-            hypot(
-                points * self.outputs * self.inputs / _multiply_adds(self.target),
-                weights / LINE * stream,
-            )
-            + between / LINE * _held(between / chunks, core)
-            + chunks * CALLS
-        )
+        shared = hypot(
+            points * self.outputs * self.inputs / _multiply_adds(self.target),
+            weights / LINE * stream,
+        ) + between / LINE * _held(between / chunks / threads, core)
+        return shared / threads + chunks * CALLS
 
-    def chunk(self) -> int:
+    def chunk(self, threads: int = 1) -> int:
         """The cheapest number of rows of tiles in a chunk, all chunks equal."""
-        return min((n for n in range(1, self.rows + 1) if self.rows % n == 0), key=self.cycles)
+        equal = (n for n in range(1, self.rows + 1) if self.rows % n == 0)
+        return min(equal, key=lambda rows: self.cycles(rows, min(threads, MOST_SHARES)))
 
 
 def tiling_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Tiling | None:

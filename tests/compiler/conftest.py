@@ -67,5 +67,5 @@ def always_tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Tiles pay for every convolution, in chunks of one row of tiles."""
     form: Form = request.param
     monkeypatch.setattr(convolve, "tiling_of", lambda *sizes: Tiling(form, *sizes))
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling: 1)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads: 1)
     return form

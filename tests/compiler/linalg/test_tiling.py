@@ -54,3 +54,12 @@ def test_large_weights_are_read_once(target: Target) -> None:
     """38 MB of weights cost more than what lies between the steps."""
     tiling = Tiling(F4, 512, 512, 28, 28, target)
     assert tiling.chunk() == tiling.rows
+
+
+@ON_BOTH
+def test_threads_share_chunks(target: Target) -> None:
+    """Two caches hold more than one, and a barrier is dearer where there is less to do."""
+    tiling = Tiling(F4, 64, 64, 56, 56, target)
+    assert tiling.chunk(threads=1) < tiling.chunk(threads=2)
+    large = Tiling(F4, 64, 64, 224, 224, target)
+    assert large.chunk(threads=64) < large.rows

@@ -126,7 +126,6 @@ def compile_command(
     stdout unless -o names a file, or a folder for several.
     """
     from ncc.compiler import front
-    from ncc.compiler.late import settled
     from ncc.compiler.measure.timing import Stopwatch
     from ncc.compiler.options import TILES_LEVEL, Options
 
@@ -141,15 +140,15 @@ def compile_command(
     stopwatch = Stopwatch()
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        model = settled(front.compile_with(param, bin, chosen, stopwatch))
+        artifact = front.compile_artifact(param, bin, chosen, stopwatch)
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
-    model.save(path)
-    click.echo(f"{path}: {path.stat().st_size:,} bytes for {model.artifact.target}")
+    artifact.save(path)
+    click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
-        click.echo(f"  -O3 is -O2 here: {model.artifact.target} has no matrix tiles")
-    for binding in model.inputs:
+        click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")
+    for binding in artifact.inputs:
         click.echo(f"  input   {signature(binding)}")
-    for binding in model.outputs:
+    for binding in artifact.outputs:
         click.echo(f"  output  {signature(binding)}")
     if timing:
         click.echo("\n".join(timing_lines(stopwatch.seconds)))

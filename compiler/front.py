@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ncc.compiler.cache import cache_of
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.recipe import key_of, recalled
-from ncc.runtime.artifact import PathLike
+from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.session import Model
+
+if TYPE_CHECKING:
+    from ncc.compiler.late import LateModel
 
 
 def compile(
@@ -69,14 +73,32 @@ def compile_with(
     stopwatch: Stopwatch | None = None,
 ) -> Model:
     """The same with options that are checked already. stopwatch: is told the time of each stage."""
-    stopwatch = stopwatch or Stopwatch()
+    made = _compiled(param, bin, options, stopwatch or Stopwatch())
+    return Model(made) if isinstance(made, Artifact) else made
+
+
+def compile_artifact(
+    param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch | None = None
+) -> Artifact:
+    """What a compiled file holds; this CPU need not be able to run it.
+
+    Raises InputError for a shape that is still open.
+    """
+    made = _compiled(param, bin, options, stopwatch or Stopwatch())
+    return made if isinstance(made, Artifact) else made.compiled().artifact
+
+
+def _compiled(
+    param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
+) -> Artifact | LateModel:
+    """What a model runs; where a shape is open, the model that is compiled when it is called."""
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
         key = key_of(param, bin, options) if cache is not None else None
         artifact = recalled(cache, key) if cache is not None and key is not None else None
     if artifact is not None:
-        return Model(artifact)
+        return artifact
     with stopwatch.timing("import the levels"):
         from ncc.compiler.pipeline import Compilation
 
-    return Compilation(param, bin, options, cache, stopwatch).model(key)
+    return Compilation(param, bin, options, cache, stopwatch).compiled(key)

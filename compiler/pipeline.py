@@ -135,8 +135,8 @@ class Compilation:
         feed(module, self.options.input_shapes)
         return module
 
-    def model(self, recipe_key: str | None = None) -> Model:
-        """The model; a `LateModel` where a shape is open. The recipe is kept under its key."""
+    def compiled(self, recipe_key: str | None = None) -> Artifact | LateModel:
+        """What a model runs; where a shape is open, the model. The recipe is kept under its key."""
         with noting() as pieces:
             inputs = self.inputs()
             if any(binding.is_open or binding.settles for binding in inputs):
@@ -151,7 +151,7 @@ class Compilation:
         if self.cache is not None and recipe_key is not None and self._is_said_by(recipe_key):
             with self.timing("keep the recipe"):
                 keep(self.cache, recipe_key, recipe, pieces)
-        return Model(self._with_code(recipe, objects))
+        return self._with_code(recipe, objects)
 
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""

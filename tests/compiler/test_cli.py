@@ -62,6 +62,14 @@ def test_compile_writes_one_file_that_run_can_use(ncc: Run, tmp_path: Path, imag
     assert np.load(result).argmax() == 9
 
 
+def test_compile_for_another_cpu(ncc: Run, tmp_path: Path) -> None:
+    """A file for matrix tiles is made anywhere; without them -O3 is said to be -O2."""
+    for target, said in [("amx", "bytes for amx"), ("avx2", "-O3 is -O2 here: avx2 has no")]:
+        made = ncc("compile", DIGITS, "-O3", "--target", target, "-o", tmp_path / "net.ncc")
+        assert made.code == cli.OK and said in made.out
+        assert ("-O2" in made.out) == (target == "avx2")
+
+
 def test_run_compiles_a_network_and_hands_out_any_blob(ncc: Run, image: Path) -> None:
     """--output names blobs inside the network as well."""
     ran = ncc("run", DIGITS, "--input", f"data=@{image}", "--output", "pool1", "--output", "score")
@@ -156,7 +164,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(front, "compile_with", fail)
+    monkeypatch.setattr(front, "compile_artifact", fail)
     assert ncc("compile", DIGITS).code == code
 
 

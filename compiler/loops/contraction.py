@@ -25,6 +25,9 @@ L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
 L1_WAY = 4096
 """Bytes between addresses of one set, of which a tile's points may take L1_SHARE of the lines."""
 
+EVEN_CHUNKS = 32
+"""So many that one more for a thread is no loss worth mentioning; a tile is work enough for one."""
+
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
 
@@ -95,7 +98,7 @@ class Candidate:
             self.tile,
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
-            chunks=chunks_of(kernel, order[:-1], sizes),
+            chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
             ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
             quad=operands.quad,
         )

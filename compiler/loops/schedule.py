@@ -69,7 +69,9 @@ def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(loops, key=lambda d: -abs(kernel.store.coefficients[d])))
 
 
-def chunks_of(kernel: Kernel, loops: Sequence[int], sizes: dict[int, int]) -> int:
+def chunks_of(
+    kernel: Kernel, loops: Sequence[int], sizes: dict[int, int], wanted: int = CHUNKS_WANTED
+) -> int:
     """How many of these outer loops give every thread something to do.
 
     loops: outermost first, and without the lane, which is never split.
@@ -78,6 +80,6 @@ def chunks_of(kernel: Kernel, loops: Sequence[int], sizes: dict[int, int]) -> in
     for loop in loops:
         count += 1
         trips *= -(-kernel.extents[loop] // sizes.get(loop, 1))
-        if trips >= CHUNKS_WANTED:
+        if trips >= wanted:
             break
     return count

@@ -3,7 +3,7 @@
 Between the network's entry point and the runtime:
 
     %m = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
-    %first, %last = rt.share 56 of %tid, %threads
+    %first, %last = rt.take 56 of launch 3, %buffers, %tid, %threads
     rt.barrier %buffers, %threads
 
 In a kernel, what other dialects have no operation for:
@@ -72,12 +72,15 @@ from xdsl.utils.exceptions import VerifyException
 
 I64Attr = IntegerAttr.constr(type=i64)
 
+MOST_CHUNKS = 1 << 31
+"""Numbers of chunks and of launches share a word of 64 bits."""
+
 
 @irdl_op_definition
 class BufferOp(IRDLOperation):
     """The memory at `buffers[index]` plus a constant number of bytes, seen as a memref.
 
-    `buffers` is the first argument of the entry point: 0 is the barrier's state, 1 the arena,
+    `buffers` is the first argument of the entry point: 0 is the threads' state, 1 the arena,
     2 the packed weights, then the inputs and the outputs in order.
     """
 
@@ -114,35 +117,48 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ShareOp(IRDLOperation):
-    """The contiguous share of `extent` chunks that falls to one of several threads.
+class TakeOp(IRDLOperation):
+    """Chunks of a launch that nobody has taken yet; they are the taker's to do. None: first = last.
 
-    `first = extent * thread / threads` and `last = extent * (thread + 1) / threads`, rounded
-    down: the shares cover [0, extent) without overlap, and their sizes differ by at most one.
+    `launch` counts from 1 in the order of a run, and every thread takes until there are none before
+    it goes on to the next. Of `extent` chunks those from extent * thread / threads up to the next
+    thread's are a thread's own share, which it takes first, a quarter of what is left at a time;
+    then it takes from the others' shares. Who takes what is left to time, so chunks must not
+    depend on it. Its state is `buffers[0]`. One thread takes all at once.
     """
 
-    name = "rt.share"
+    name = "rt.take"
 
     extent = prop_def(I64Attr)
+    launch = prop_def(I64Attr)
+    buffers = operand_def(LLVMPointerType())
     thread = operand_def(IndexType())
     threads = operand_def(IndexType())
     first = result_def(IndexType())
     last = result_def(IndexType())
 
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$extent `of` $thread `,` $threads attr-dict"
+    assembly_format = (
+        "$extent `of` `launch` $launch `,` $buffers `,` $thread `,` $threads attr-dict"
+    )
 
-    def __init__(self, extent: int, thread: SSAValue, threads: SSAValue) -> None:
+    def __init__(
+        self, extent: int, launch: int, buffers: SSAValue, thread: SSAValue, threads: SSAValue
+    ) -> None:
         super().__init__(
-            operands=[thread, threads],
-            properties={"extent": IntegerAttr(extent, i64)},
+            operands=[buffers, thread, threads],
+            properties={
+                "extent": IntegerAttr(extent, i64),
+                "launch": IntegerAttr(launch, i64),
+            },
             result_types=[IndexType(), IndexType()],
         )
 
     def verify_(self) -> None:
-        if self.extent.value.data < 0:
-            raise VerifyException("rt.share: a number of chunks is not negative")
+        if not 0 <= self.extent.value.data < MOST_CHUNKS:
+            raise VerifyException(f"rt.take: a number of chunks is 0 to {MOST_CHUNKS - 1}")
+        if not 0 < self.launch.value.data < MOST_CHUNKS:
+            raise VerifyException(f"rt.take: a launch has a number from 1 to {MOST_CHUNKS - 1}")
 
 
 @irdl_op_definition
@@ -462,4 +478,4 @@ class YieldOp(IRDLOperation):
 
 
 _OF_CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
-RT = Dialect("rt", [BufferOp, ShareOp, BarrierOp, PrefetchOp, DotBytesOp, *_OF_CODE])
+RT = Dialect("rt", [BufferOp, TakeOp, BarrierOp, PrefetchOp, DotBytesOp, *_OF_CODE])

@@ -23,7 +23,7 @@ from ncc.runtime.artifact import (
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
-from ncc.runtime.threads import BARRIER_BYTES, Team
+from ncc.runtime.threads import Team, state_bytes
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -39,7 +39,7 @@ ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
 # Alignment of everything that compiled code writes; a cache line, and an AVX-512 register.
 ALIGNMENT = 64
 
-# The table of buffers: barrier state, arena, weights, then inputs, then outputs.
+# The table of buffers: state of the threads, arena, weights, then inputs, then outputs.
 _STATE, _ARENA, _WEIGHTS, _FIRST = range(4)
 
 
@@ -49,7 +49,7 @@ class _Context:
     def __init__(self, team: Team, arena_bytes: int, weights: int, arrays: int) -> None:
         """weights: their address; arrays: how many inputs and outputs there are."""
         self.team = team
-        self._state = Memory(BARRIER_BYTES)
+        self._state = Memory(state_bytes(team.threads))
         self._arena = Memory(arena_bytes)
         self.table = (ctypes.c_void_p * (_FIRST + arrays))()
         self.table[_STATE] = self._state.address

@@ -21,16 +21,21 @@ from ncc.runtime.errors import NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 
-# Where the maker of a pool writes the number of its threads (int64), and the sizes of pool and
-# barrier state; all else in them belongs to the compiled code.
+# Where the maker of a pool writes the number of its threads (int64), and the size of a pool; all
+# else in it, and in the state of a run, belongs to the compiled code.
 POOL_BYTES = 128
 POOL_THREADS = 16
-BARRIER_BYTES = 128
 
 _RUN_ALONE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _LAUNCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def state_bytes(threads: int) -> int:
+    """The size of the state of a run: of the barrier, and a line for each thread's share."""
+    return 128 + 64 * threads
+
 
 _forks = 0
 

@@ -27,6 +27,9 @@ from ncc.dialects import rt
 BARRIER = "ncc_barrier"
 """void ncc_barrier(void *state, int64_t threads), of the runtime's text."""
 
+TAKE = "ncc_take"
+"""int64_t ncc_take(void *state, int64_t launch, int64_t chunks, int64_t tid, int64_t threads)."""
+
 
 def lower_call(function: Function, op: func.CallOp) -> None:
     """Memrefs are passed as bare pointers."""
@@ -42,15 +45,17 @@ def lower_call(function: Function, op: func.CallOp) -> None:
         function.bind(source, result)
 
 
-def lower_share(function: Function, op: rt.ShareOp) -> None:
-    """extent * thread / threads, and the same for the next thread."""
+def lower_take(function: Function, op: rt.TakeOp) -> None:
+    """A call of the runtime's taker with the state in buffers[0]; both numbers are in one word."""
     builder = function.builder
-    extent = builder.constant(op.extent.value.data, i64)
-    thread, threads = function.value(op.thread), function.value(op.threads)
-    following = builder.binary(llvm.AddOp, thread, builder.constant(1, i64))
-    for result, number in ((op.first, thread), (op.last, following)):
-        product = builder.binary(llvm.MulOp, number, extent)
-        function.bind(result, builder.binary(llvm.UDivOp, product, threads))
+    function.library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
+    state = memory.buffer_pointer(function, op.buffers, 0)
+    launch, extent = (builder.constant(n.value.data, i64) for n in (op.launch, op.extent))
+    threads = (function.value(op.thread), function.value(op.threads))
+    (taken,) = builder.call(TAKE, [state, launch, extent, *threads], [i64])
+    low = builder.constant((1 << 32) - 1, i64)
+    function.bind(op.first, builder.binary(llvm.AndOp, taken, low))
+    function.bind(op.last, builder.binary(llvm.LShrOp, taken, builder.constant(32, i64)))
 
 
 def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
@@ -87,7 +92,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **vectors.HANDLERS,
     **tiles.HANDLERS,
     func.CallOp: lower_call,
-    rt.ShareOp: lower_share,
+    rt.TakeOp: lower_take,
     rt.BarrierOp: lower_barrier,
     rt.DotBytesOp: dot_bytes.lower_dot_bytes,
 }

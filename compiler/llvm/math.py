@@ -71,12 +71,14 @@ class Library:
         """Their definitions and declarations, to go into the module."""
         return tuple(self._functions.values())
 
-    def declare(self, symbol: str, arguments: Sequence[Attribute]) -> None:
-        """A function without a result that another module defines."""
+    def declare(
+        self, symbol: str, arguments: Sequence[Attribute], result: Attribute | None = None
+    ) -> None:
+        """A function that another module defines."""
         if symbol not in self._functions:
             self._functions[symbol] = llvm.FuncOp(
                 symbol,
-                llvm.LLVMFunctionType(arguments, llvm.LLVMVoidType()),
+                llvm.LLVMFunctionType(arguments, result or llvm.LLVMVoidType()),
                 linkage=llvm.LinkageAttr("external"),
                 other_props={"no_unwind": UnitAttr()},
             )

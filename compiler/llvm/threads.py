@@ -1,9 +1,11 @@
-"""LLVM text of what threads need at run time: a barrier, a pool of workers, and the entries.
+"""LLVM text of what threads need at run time: chunks to take, a barrier, a pool, the entries.
 
 The text stands in a module of its own or is appended to the model's; either way no library is
 called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).
 
     void ncc_barrier(void *state, int64_t threads)   all threads meet; at once for one thread
+    int64_t ncc_take(void *state, int64_t launch, int64_t chunks, int64_t tid, int64_t threads)
+                                                     first + (last << 32) of chunks to do
     void ncc_run_alone(void **buffers)               run(buffers, 0, 1) in the caller's thread
     void ncc_launch(void *pool, void **buffers)      run on all threads of the pool, caller included
     void ncc_worker(void *pool, int64_t tid)         what thread tid > 0 of a pool does for life
@@ -11,11 +13,16 @@ called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).
 
 Every thread has FTZ and DAZ set in MXCSR while it is inside `run`, and its own setting after it.
 
-Barrier state, 128 bytes aligned to 64, zeroed by the entries before each run:
+State, aligned to 64, zeroed by the entries before each run:
     i32 +0 arrived    i32 +64 generation, i32 +68 sleepers
+    i64 +128 + 64 tid: next + (launch << 32), how far the share of a thread is taken
 Pool, 128 bytes aligned to 64, zeroed by its maker but for `threads` (ncc.runtime.threads):
     i32 +0 generation, i32 +4 sleepers, i32 +8 stop, i64 +16 threads, ptr +24 buffers
     i32 +64 running, i32 +68 launcher sleeps
+
+Why no chunk is lost: a thread goes on to a launch when it has seen all shares of the one before
+taken. So whoever finds the word of a share at an earlier launch may begin that share, and whoever
+finds it at a later one knows that there is nothing left.
 
 Why nobody sleeps through a wake: a waiter first counts itself among the sleepers and then lets the
 kernel compare the word with the value it has seen; a waker first changes the word and then looks
@@ -118,6 +125,68 @@ done:
 }
 """
 
+_TAKE = """
+define i64 @ncc_take(ptr %state, i64 %launch, i64 %chunks, i64 %tid, i64 %threads) nounwind {
+entry:
+  %tag = shl i64 %launch, 32
+  %alone = icmp eq i64 %threads, 1
+  br i1 %alone, label %single, label %share
+single:
+  %only = getelementptr i8, ptr %state, i64 128
+  %before = load i64, ptr %only, align 64
+  %is.over = icmp eq i64 %before, %tag
+  store i64 %tag, ptr %only, align 64
+  %whole = shl i64 %chunks, 32
+  %rest = select i1 %is.over, i64 0, i64 %whole
+  ret i64 %rest
+share:
+  %passed = phi i64 [ 0, %entry ], [ %more, %taken ]
+  %whose.unwrapped = add i64 %tid, %passed
+  %whose = urem i64 %whose.unwrapped, %threads
+  %whose.next = add i64 %whose, 1
+  %low = mul i64 %chunks, %whose
+  %high = mul i64 %chunks, %whose.next
+  %first = udiv i64 %low, %threads
+  %last = udiv i64 %high, %threads
+  %line = shl i64 %whose.next, 6
+  %line.at = add i64 %line, 64
+  %word = getelementptr i8, ptr %state, i64 %line.at
+  %glimpse = load atomic i64, ptr %word acquire, align 64
+  br label %look
+look:
+  %seen = phi i64 [ %glimpse, %share ], [ %found, %try ]
+  %at = lshr i64 %seen, 32
+  %is.later = icmp ugt i64 %at, %launch
+  br i1 %is.later, label %taken, label %count
+count:
+  %is.begun = icmp eq i64 %at, %launch
+  %position = and i64 %seen, 4294967295
+  %next = select i1 %is.begun, i64 %position, i64 %first
+  %left = sub i64 %last, %next
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %taken, label %try
+try:
+  %rounded = add i64 %left, 3
+  %quarter = lshr i64 %rounded, 2
+  %until = add i64 %next, %quarter
+  %wanted = or i64 %tag, %until
+  %swap = cmpxchg ptr %word, i64 %seen, i64 %wanted acq_rel acquire, align 64
+  %found = extractvalue { i64, i1 } %swap, 0
+  %mine = extractvalue { i64, i1 } %swap, 1
+  br i1 %mine, label %done, label %look
+taken:
+  %more = add i64 %passed, 1
+  %all = icmp eq i64 %more, %threads
+  br i1 %all, label %nothing, label %share
+done:
+  %upper = shl i64 %until, 32
+  %result = or i64 %upper, %next
+  ret i64 %result
+nothing:
+  ret i64 0
+}
+"""
+
 _ENTRIES = """
 define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nounwind {
   %saved = alloca i32, align 4
@@ -132,16 +201,25 @@ define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nou
   ret void
 }
 
-define internal void @ncc.clear_barrier(ptr %buffers) nounwind {
+define internal void @ncc.clear_state(ptr %buffers, i64 %threads) nounwind {
+entry:
   %state = load ptr, ptr %buffers, align 8
-  %second = getelementptr i8, ptr %state, i64 64
-  store <16 x i32> zeroinitializer, ptr %state, align 64
-  store <16 x i32> zeroinitializer, ptr %second, align 64
+  %lines = add i64 %threads, 2
+  br label %clear
+clear:
+  %line = phi i64 [ 0, %entry ], [ %next, %clear ]
+  %offset = shl i64 %line, 6
+  %at = getelementptr i8, ptr %state, i64 %offset
+  store <16 x i32> zeroinitializer, ptr %at, align 64
+  %next = add i64 %line, 1
+  %more = icmp ult i64 %next, %lines
+  br i1 %more, label %clear, label %done
+done:
   ret void
 }
 
 define void @ncc_run_alone(ptr %buffers) nounwind {
-  call void @ncc.clear_barrier(ptr %buffers)
+  call void @ncc.clear_state(ptr %buffers, i64 1)
   call void @ncc.run_flushing(ptr %buffers, i64 0, i64 1)
   ret void
 }
@@ -187,7 +265,7 @@ entry:
   %running = getelementptr i8, ptr %pool, i64 64
   %launcher = getelementptr i8, ptr %pool, i64 68
   %threads = load i64, ptr %threads.at, align 8
-  call void @ncc.clear_barrier(ptr %buffers)
+  call void @ncc.clear_state(ptr %buffers, i64 %threads)
   store ptr %buffers, ptr %buffers.at, align 8
   %all = trunc i64 %threads to i32
   %workers = sub i32 %all, 1
@@ -226,7 +304,7 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 
 
 def threads_text(declare_run: bool = True) -> str:
-    """The LLVM text of barrier, pool and entries, for every x86-64 target.
+    """The LLVM text of taking, barrier, pool and entries, for every x86-64 target.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
     text is appended to the module that defines `run`.  LLVM's assembly parser must have been
@@ -235,4 +313,4 @@ def threads_text(declare_run: bool = True) -> str:
     run = "declare void @run(ptr, i64, i64)\n" if declare_run else ""
     futex = _FUTEX.replace("SPIN_TICKS", str(SPIN_TICKS))
     pool = _POOL.replace("POOL_THREADS", str(POOL_THREADS))
-    return run + _DECLARATIONS + futex + _BARRIER + _ENTRIES + pool
+    return run + _DECLARATIONS + futex + _BARRIER + _TAKE + _ENTRIES + pool

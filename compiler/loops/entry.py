@@ -2,8 +2,15 @@
 
     func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
       %x = rt.buffer %buffers[3] : memref<150528xf32>
-      %first, %last = rt.share 56 of %tid, %threads
-      func.call @contraction_8d04ab2c91f3(%x, %w, %y, %first, %last)
+      scf.while : () -> (index, index) {
+        %first, %last = rt.take 56 of launch 1, %buffers, %tid, %threads
+        %some = arith.cmpi ne, %first, %last : index
+        scf.condition(%some) %first, %last : index, index
+      } do {
+      ^bb0(%first: index, %last: index):
+        func.call @contraction_8d04ab2c91f3(%x, %w, %y, %first, %last)
+        scf.yield
+      }
       rt.barrier %buffers, %threads
       ...
 
@@ -15,12 +22,12 @@ is without writing it, and which arguments of a kernel never share memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -66,7 +73,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Launch:
-    """All threads run their share of a kernel's chunks."""
+    """All threads run a kernel on chunks until all are taken."""
 
     kernel: str
     chunks: int
@@ -139,6 +146,7 @@ def write_run(script: Script, stamps: Stamps | None = None) -> func.FuncOp:
     entry = Block(arg_types=[LLVMPointerType(), index, index])
     buffers, thread, threads = entry.args
     known: dict[Argument, SSAValue] = {}
+    number = 0
     clock = None if stamps is None else _Clock(entry, stamps, launches(script) + 1)
     for step in script:
         if isinstance(step, Barrier):
@@ -149,14 +157,24 @@ def write_run(script: Script, stamps: Stamps | None = None) -> func.FuncOp:
                 op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset)
                 entry.add_op(op)
                 known[argument] = op.memref
-        share = rt.ShareOp(step.chunks, thread, threads)
-        operands = [*(known[argument] for argument in step.arguments), share.first, share.last]
-        entry.add_ops([share, func.CallOp(step.kernel, operands, [])])
+        number += 1
+        take = rt.TakeOp(step.chunks, number, buffers, thread, threads)
+        entry.add_op(_while_some(take, step.kernel, [known[a] for a in step.arguments]))
         if clock is not None:
             clock.stamp()
     entry.add_op(func.ReturnOp())
     types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
     return func.FuncOp("run", types, Region(entry))
+
+
+def _while_some(take: rt.TakeOp, kernel: str, arguments: Sequence[SSAValue]) -> scf.WhileOp:
+    """Call the kernel on chunks as long as there are some to be taken."""
+    some = arith.CmpiOp(take.first, take.last, "ne")
+    condition = scf.ConditionOp(some.result, take.first, take.last)
+    body = Block(arg_types=[index, index])
+    body.add_ops([func.CallOp(kernel, [*arguments, *body.args], []), scf.YieldOp()])
+    taking = Region(Block([take, some, condition]))
+    return scf.WhileOp([], [index, index], taking, Region(body))
 
 
 def launches(script: Script) -> int:

@@ -14,14 +14,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, ShareOp, YieldOp
+from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, TakeOp, YieldOp
 
 ENTRY = """\
 builtin.module {
   func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index) {
     %0 = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
     %1 = rt.buffer %buffers[1] : memref<8xi8>
-    %first, %last = rt.share 56 of %tid, %threads
+    %first, %last = rt.take 56 of launch 3, %buffers, %tid, %threads
     rt.barrier %buffers, %threads
     rt.prefetch %1[%last] : memref<8xi8>
     func.return
@@ -114,7 +114,8 @@ def test_constructors_make_verified_operations() -> None:
     code.body.block.add_op(YieldOp())
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
-    for op in (buffer, ShareOp(56, thread, threads), BarrierOp(buffers, threads), code, turning):
+    take = TakeOp(56, 1, buffers, thread, threads)
+    for op in (buffer, take, BarrierOp(buffers, threads), code, turning):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -129,7 +130,8 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
-        (ENTRY.replace("rt.share 56", "rt.share -1"), "not negative"),
+        (ENTRY.replace("rt.take 56", "rt.take -1"), "a number of chunks is 0 to"),
+        (ENTRY.replace("launch 3", "launch 0"), "a launch has a number from 1"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),

@@ -13,7 +13,7 @@ from ncc.runtime import threads
 from ncc.runtime.errors import NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
-from ncc.runtime.threads import BARRIER_BYTES, Team
+from ncc.runtime.threads import Team, state_bytes
 
 MARK = """
 define void @run(ptr %buffers, i64 %tid, i64 %threads) {
@@ -35,7 +35,7 @@ def code(assemble: object, threads_object: bytes) -> MachineCode:
 
 def marks(team: Team) -> list[int]:
     """The cells after one run."""
-    state, cells = Memory(BARRIER_BYTES), Memory(4096)
+    state, cells = Memory(state_bytes(8)), Memory(4096)
     table = (ctypes.c_void_p * 2)(state.address, cells.address)
     team.run(ctypes.addressof(table))
     return list((ctypes.c_int64 * 8).from_address(cells.address))

@@ -428,7 +428,7 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
   %t = rt.buffer %buffers[1] offset 64 : memref<8xf32, strided<[1], offset: 8>>
   %u = rt.buffer %buffers[1] offset 96 : memref<8xf32>
   %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
-  %first, %last = rt.share 8 of %tid, %threads
+  %first, %last = rt.take 8 of launch 1, %buffers, %tid, %threads
   func.call @scale(%x, %t, %first, %last)
     : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
   rt.barrier %buffers, %threads
@@ -437,12 +437,26 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
   func.return
 }
 """
-BARRIER = "define internal void @ncc_barrier(ptr %state, i64 %threads) { ret void }"
+RUNTIME = """
+define internal void @ncc_barrier(ptr %state, i64 %threads) { ret void }
+
+; A fixed share for each thread.
+define internal i64 @ncc_take(ptr %state, i64 %launch, i64 %chunks, i64 %tid, i64 %threads) {
+  %low = mul i64 %tid, %chunks
+  %next = add i64 %tid, %launch
+  %high = mul i64 %next, %chunks
+  %first = udiv i64 %low, %threads
+  %last = udiv i64 %high, %threads
+  %upper = shl i64 %last, 32
+  %both = or i64 %upper, %first
+  ret i64 %both
+}
+"""
 
 
 def test_entry_point(compiled: Compile) -> None:
-    """Buffers, their offsets in bytes, shares and calls of kernels with bare pointers."""
-    code = compiled(ENTRY, BARRIER)
+    """Buffers, their offsets in bytes, chunks and calls of kernels with bare pointers."""
+    code = compiled(ENTRY, RUNTIME)
     x, arena, y = random(8), np.zeros(64, np.float32), np.zeros(17, np.float32)
     state = np.zeros(16, np.int64)
     addresses = [buffer.ctypes.data for buffer in (state, arena, state, x, y)]

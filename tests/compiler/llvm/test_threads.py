@@ -17,7 +17,7 @@ from ncc.runtime import cpu
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
-from ncc.runtime.threads import BARRIER_BYTES, POOL_BYTES, POOL_THREADS
+from ncc.runtime.threads import POOL_BYTES, POOL_THREADS, state_bytes
 
 # The levels of x86-64 behind the three targets.
 LEVELS = {"baseline": "x86-64", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
@@ -56,6 +56,93 @@ done:
 }
 """
 
+# cells[3 * launch + chunk] counts how often a chunk was done, of 200 launches without a barrier.
+CHUNKS = """
+declare i64 @ncc_take(ptr, i64, i64, i64, i64)
+define void @run(ptr %buffers, i64 %tid, i64 %threads) {
+entry:
+  %state = load ptr, ptr %buffers
+  %cells.at = getelementptr ptr, ptr %buffers, i64 1
+  %cells = load ptr, ptr %cells.at
+  br label %launch
+launch:
+  %number = phi i64 [1, %entry], [%number.next, %exhausted]
+  %cell = mul i64 %number, 3
+  %cell.first = sub i64 %cell, 3
+  br label %take
+take:
+  %taken = call i64 @ncc_take(ptr %state, i64 %number, i64 3, i64 %tid, i64 %threads)
+  %first = and i64 %taken, 4294967295
+  %last = lshr i64 %taken, 32
+  %none = icmp eq i64 %first, %last
+  br i1 %none, label %exhausted, label %chunk
+chunk:
+  %i = phi i64 [%first, %take], [%i.next, %chunk]
+  %index = add i64 %cell.first, %i
+  %at = getelementptr i64, ptr %cells, i64 %index
+  %old = atomicrmw add ptr %at, i64 1 monotonic
+  %i.next = add i64 %i, 1
+  %i.more = icmp ult i64 %i.next, %last
+  br i1 %i.more, label %chunk, label %take
+exhausted:
+  %number.next = add i64 %number, 1
+  %go = icmp ule i64 %number.next, 200
+  br i1 %go, label %launch, label %done
+done:
+  ret void
+}
+"""
+
+# One launch of 16 chunks: cells[chunk] counts it, cells[16] all of them. Thread 0 does not end
+# its first chunks before all others are done, and says so in cells[17]; it gives up in the end.
+HELD_UP = """
+declare i64 @ncc_take(ptr, i64, i64, i64, i64)
+declare void @llvm.x86.sse2.pause()
+define void @run(ptr %buffers, i64 %tid, i64 %threads) {
+entry:
+  %state = load ptr, ptr %buffers
+  %cells.at = getelementptr ptr, ptr %buffers, i64 1
+  %cells = load ptr, ptr %cells.at
+  %all = getelementptr i64, ptr %cells, i64 16
+  %told = getelementptr i64, ptr %cells, i64 17
+  br label %take
+take:
+  %taken = call i64 @ncc_take(ptr %state, i64 1, i64 16, i64 %tid, i64 %threads)
+  %first = and i64 %taken, 4294967295
+  %last = lshr i64 %taken, 32
+  %size = sub i64 %last, %first
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %done, label %who
+who:
+  %others = sub i64 16, %size
+  %is.first = icmp eq i64 %tid, 0
+  br i1 %is.first, label %wait, label %chunk
+wait:
+  %turn = phi i64 [0, %who], [%turn.next, %wait]
+  call void @llvm.x86.sse2.pause()
+  %count = load atomic i64, ptr %all acquire, align 8
+  %finished = icmp eq i64 %count, %others
+  %turn.next = add i64 %turn, 1
+  %tired = icmp eq i64 %turn.next, 100000000
+  %leave = or i1 %finished, %tired
+  br i1 %leave, label %tell, label %wait
+tell:
+  %fine = zext i1 %finished to i64
+  store i64 %fine, ptr %told
+  br label %chunk
+chunk:
+  %i = phi i64 [%first, %who], [%first, %tell], [%i.next, %chunk]
+  %at = getelementptr i64, ptr %cells, i64 %i
+  %old = atomicrmw add ptr %at, i64 1 monotonic
+  %before = atomicrmw add ptr %all, i64 1 release
+  %i.next = add i64 %i, 1
+  %more = icmp ult i64 %i.next, %last
+  br i1 %more, label %chunk, label %take
+done:
+  ret void
+}
+"""
+
 # cells[tid] (as float) becomes denormal / 1: 0 where denormals are flushed.
 DENORMAL = """
 define void @run(ptr %buffers, i64 %tid, i64 %threads) {
@@ -87,8 +174,8 @@ class Stage:
 
     def __init__(self, code: MachineCode) -> None:
         self.code = code
-        self.state = Memory(BARRIER_BYTES)
-        self.cells = Memory(1024)
+        self.state = Memory(state_bytes(8))
+        self.cells = Memory(8192)
         self.pointers = (ctypes.c_void_p * 2)(self.state.address, self.cells.address)
         self.buffers = ctypes.addressof(self.pointers)
 
@@ -142,17 +229,38 @@ def test_one_thread_needs_no_pool(level: str) -> None:
     assert stage.integers(1) == [50]
 
 
-def test_the_barrier_state_is_cleared_before_a_run(level: str) -> None:
-    """Whatever was left in its 128 bytes, a run starts from zero."""
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_every_chunk_is_done_once(level: str, threads: int) -> None:
+    """In 200 launches of 3 chunks, without a barrier between them, and in the runs that follow."""
+    stage = Stage(build(level, threads_text(), CHUNKS))
+    with stage.pool(threads) as pool:
+        for run in range(1, 6):
+            stage.call("ncc_launch", pool, stage.buffers)
+            assert stage.integers(3 * 200) == [run] * 3 * 200
+    stage.call("ncc_run_alone", stage.buffers)
+    assert stage.integers(3 * 200) == [6] * 3 * 200
+
+
+def test_others_do_the_share_of_a_thread_that_is_held_up(level: str) -> None:
+    """Thread 0 stays with its first chunks until all others are done; nobody waits for it."""
+    stage = Stage(build(level, threads_text(), HELD_UP))
+    with stage.pool(2) as pool:
+        stage.call("ncc_launch", pool, stage.buffers)
+    assert stage.integers(17) == [1] * 16 + [16]
+    assert stage.integers(18)[17] == 1
+
+
+def test_the_state_is_cleared_before_a_run(level: str) -> None:
+    """Whatever was left in it, a run starts from zero."""
     code = build(level, threads_text(), COUNT)
     stage = Stage(code)
-    stage.state.bytes[:BARRIER_BYTES] = b"\x07" * BARRIER_BYTES
+    stage.state.bytes[: state_bytes(2)] = b"\x07" * state_bytes(2)
     with stage.pool(2) as pool:
         stage.call("ncc_launch", pool, stage.buffers)
     assert stage.integers(2) == [50, 50] and stage.integers(65)[64] == 0
-    stage.state.bytes[:BARRIER_BYTES] = b"\x07" * BARRIER_BYTES
+    stage.state.bytes[: state_bytes(1)] = b"\x07" * state_bytes(1)
     stage.call("ncc_run_alone", stage.buffers)
-    assert bytes(stage.state.bytes[:BARRIER_BYTES]) == bytes(BARRIER_BYTES)
+    assert bytes(stage.state.bytes[: state_bytes(1)]) == bytes(state_bytes(1))
 
 
 def test_denormals_are_zero_inside_a_run_and_only_there(level: str) -> None:

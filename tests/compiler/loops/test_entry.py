@@ -72,14 +72,15 @@ def test_entry_point_does_what_the_script_says() -> None:
     kept = (func.CallOp, rt.BarrierOp)
     steps = [
         op.callee.string_value() if isinstance(op, func.CallOp) else "barrier"
-        for op in run.body.block.ops
+        for op in run.walk()
         if isinstance(op, kept)
     ]
     assert steps == ["scale", "barrier", "scale", "add"]
     windows = [op for op in run.body.block.ops if isinstance(op, rt.BufferOp)]
     assert len(windows) == 5
-    shares = [op.extent.value.data for op in run.body.block.ops if isinstance(op, rt.ShareOp)]
-    assert shares == [5, 5, 1]
+    takes = [op for op in run.walk() if isinstance(op, rt.TakeOp)]
+    assert [op.extent.value.data for op in takes] == [5, 5, 1]
+    assert [op.launch.value.data for op in takes] == [1, 2, 3]
 
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:

@@ -102,7 +102,8 @@ def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
     for op in body.ops:
         if isinstance(op, arith.MulfOp):
             numbers = [is_argument(uncast(operand), body) for operand in op.operands]
-            found = [kernel.anchor.inputs[n] for n in numbers if n is not None]
+            inputs = dict(enumerate(kernel.anchor.inputs))  # without the accumulator
+            found = [inputs.get(n) for n in numbers if n is not None]
             if len(found) != 2 or found[0] is None or found[1] is None:
                 return None
             pairs.append((found[0], found[1]))

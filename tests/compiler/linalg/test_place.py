@@ -120,7 +120,7 @@ def test_flatten_and_reshape_keep_the_address(levels: dict[str, Any]) -> None:
         for op in module.body.block.ops
         if isinstance(op, func.FuncOp) and op.sym_name.data == "run"
     )
-    calls = [op for op in run.body.block.ops if isinstance(op, func.CallOp)]
+    calls = [op for op in run.walk() if isinstance(op, func.CallOp)]
 
     def buffers(call: func.CallOp) -> list[tuple[int, int]]:
         """Number and byte offset of each memref."""

@@ -131,6 +131,18 @@ def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
     assert schedule.vector == AMX.lanes
 
 
+def test_products_are_no_sums(make_network: Make, kernels_of: Make) -> None:
+    """A kernel that multiplies what it has by a number, or sums squares, is another one."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        i, k = b.loops("i k")
+        squares = b.sum((i,), over=(k,), of=x[i, k] * x[i, k])
+        return b.map((i,), b.product((i,), over=(k,), of=x[i, k])[i] + squares[i])
+
+    found = [k for k in kernels_of(make_network([(4, 64)], write)) if k.reduced]
+    assert len(found) == 2 and all(tiles.halves_of(k) is None for k in found)
+
+
 @pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
 def test_without_tiles(make_network: Make, kernels_of: Make, target: Target) -> None:
     """Other strategies take it."""

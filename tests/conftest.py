@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -36,6 +37,13 @@ from tests.recorded import CASES, Case, recorded
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected text of tests/ir")
     parser.addoption("--layer-table", metavar="FILE", help="run all recordings, tell how they went")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A run of all tests uses all cores; one of some tests is over sooner without workers."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    chosen = config.option.keyword or config.option.layer_table or config.option.usepdb
+    return len(os.sched_getaffinity(0)) if whole and not chosen else 0
 
 
 def pytest_configure(config: pytest.Config) -> None:

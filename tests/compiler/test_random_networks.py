@@ -333,7 +333,7 @@ def check_seed(seed: int, folder: Path, ways: Sequence[tuple[int, str, int]]) ->
             check(text, folder, level, target, threads)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", [0, 10])
 def test_random_networks(first: int, tmp_path: Path) -> None:
     """Ten networks, each compiled in one of the ways."""
     for seed in range(first, first + 10):

@@ -222,7 +222,7 @@ def check(
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_any_legal_schedule(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],

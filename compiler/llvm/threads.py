@@ -37,6 +37,13 @@ from ncc.runtime.threads import POOL_THREADS
 # than a barrier between kernels takes when all threads have a core, too short to show up as load.
 SPIN_TICKS = 100_000
 
+# The same for workers between runs: long enough for the caller to prepare the next one, since to
+# be woken takes longer than the kernels of a small network.
+IDLE_TICKS = 1_000_000
+
+_NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": POOL_THREADS}
+"""What the text below calls by name."""
+
 _FUTEX = """
 define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
   ; futex(word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, no timeout)
@@ -54,8 +61,9 @@ define internal void @ncc.futex_wake(ptr %word) nounwind noinline {
   ret void
 }
 
-; Returns once *word differs from %seen.
-define internal void @ncc.wait_while(ptr %word, i32 %seen, ptr %sleepers) nounwind noinline {
+; Returns once *word differs from %seen; spins for %patience ticks before it sleeps.
+define internal void @ncc.wait_while(ptr %word, i32 %seen, ptr %sleepers, i64 %patience)
+  nounwind noinline {
 entry:
   %start = call i64 @llvm.readcyclecounter()
   br label %spin
@@ -67,7 +75,7 @@ pause:
   call void @llvm.x86.sse2.pause()
   %now = call i64 @llvm.readcyclecounter()
   %ticks = sub i64 %now, %start
-  %early = icmp ult i64 %ticks, SPIN_TICKS
+  %early = icmp ult i64 %ticks, %patience
   br i1 %early, label %spin, label %sleep
 sleep:
   %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
@@ -118,7 +126,7 @@ open:
   call void @ncc.wake_sleepers(ptr %generation, ptr %sleepers)
   ret void
 wait:
-  call void @ncc.wait_while(ptr %generation, i32 %seen, ptr %sleepers)
+  call void @ncc.wait_while(ptr %generation, i32 %seen, ptr %sleepers, i64 SPIN_TICKS)
   ret void
 done:
   ret void
@@ -239,7 +247,7 @@ entry:
 idle:
   ; A launch that came before this thread did is not missed: the count starts from 0 here too.
   %seen = phi i32 [ 0, %entry ], [ %current, %report ], [ %current, %last ]
-  call void @ncc.wait_while(ptr %pool, i32 %seen, ptr %sleepers)
+  call void @ncc.wait_while(ptr %pool, i32 %seen, ptr %sleepers, i64 IDLE_TICKS)
   %current = load atomic i32, ptr %pool acquire, align 4
   %stop = load atomic i32, ptr %stop.at acquire, align 4
   %go = icmp eq i32 %stop, 0
@@ -279,7 +287,7 @@ wait:
   %finished = icmp eq i32 %left, 0
   br i1 %finished, label %done, label %again
 again:
-  call void @ncc.wait_while(ptr %running, i32 %left, ptr %launcher)
+  call void @ncc.wait_while(ptr %running, i32 %left, ptr %launcher, i64 SPIN_TICKS)
   br label %wait
 done:
   ret void
@@ -311,6 +319,7 @@ def threads_text(declare_run: bool = True) -> str:
     initialised before machine code is made of it (the system calls are inline assembly).
     """
     run = "declare void @run(ptr, i64, i64)\n" if declare_run else ""
-    futex = _FUTEX.replace("SPIN_TICKS", str(SPIN_TICKS))
-    pool = _POOL.replace("POOL_THREADS", str(POOL_THREADS))
-    return run + _DECLARATIONS + futex + _BARRIER + _TAKE + _ENTRIES + pool
+    text = run + _DECLARATIONS + _FUTEX + _BARRIER + _TAKE + _ENTRIES + _POOL
+    for name, number in _NUMBERS.items():
+        text = text.replace(name, str(number))
+    return text

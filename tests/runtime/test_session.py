@@ -9,9 +9,9 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -191,17 +191,22 @@ def test_every_call_gives_fresh_arrays(single: Artifact) -> None:
 
 
 def test_a_call_costs_little(single: Artifact) -> None:
-    """15 us on a quiet machine; three times that is accepted here."""
+    """What Python does in one, counted: functions entered, its own and those written in C."""
     model = Model(single, 1)
-    best = min(timed(model) for _ in range(200))
-    assert best < 45e-6
-
-
-def timed(model: Model) -> float:
-    """Seconds of one call."""
-    start = time.perf_counter()
     model(X)
-    return time.perf_counter() - start
+    entered = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal entered
+        entered += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        model(X)
+    finally:
+        sys.setprofile(before)
+    assert 0 < entered <= 30
 
 
 def test_weights_that_are_not_aligned_are_copied(reverse: Artifact) -> None:
@@ -349,17 +354,15 @@ def test_running_needs_neither_xdsl_nor_llvm(reverse: Artifact, tmp_path: Path) 
     """A saved model is loaded and run by numpy and the standard library alone."""
     reverse.save(tmp_path / "m.ncc")
     text = """if True:
-        import sys, time
+        import sys
         import numpy as np
-        start = time.perf_counter()
         from ncc.runtime.session import Model
         model = Model.load(sys.argv[1], 1)
         model.run({"data": np.ones((3, 4), np.float32)})
-        print(time.perf_counter() - start < 0.5)
         print([name for name in sys.modules if name.split(".")[0] in ("xdsl", "llvmlite")])
         print([name for name in sys.modules if name.startswith(("ncc.compiler", "ncc.dialects"))])
     """
-    assert run_python(text, str(tmp_path / "m.ncc")) == "True\n[]\n[]\n"
+    assert run_python(text, str(tmp_path / "m.ncc")) == "[]\n[]\n"
 
 
 def test_repr_tells_the_signature(reverse: Artifact) -> None:

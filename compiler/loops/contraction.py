@@ -28,6 +28,9 @@ L1_WAY = 4096
 EVEN_CHUNKS = 32
 """So many that one more for a thread is no loss worth mentioning; a tile is work enough for one."""
 
+LINE = 16
+"""Elements of a cache line."""
+
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
 
@@ -99,7 +102,7 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            ahead=_ahead(operands, sizes, order) if operands.quad is None else None,
+            ahead=_ahead(operands, sizes, order) if operands.quad is None else (),
             quad=operands.quad,
         )
 
@@ -225,14 +228,33 @@ def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
 
 def _ahead(
     operands: _Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[int, int] | None:
-    """The vectors of the next tile, where points walk through the present ones in the meantime."""
+) -> tuple[Access, ...]:
+    """The vectors of the next tile, where points walk through the present ones in the meantime.
+
+    Every tile of points asks for its share, a piece at each step: asked for all at once, they come
+    slower than a tile multiplies them.
+    """
     if not operands.points or not operands.vectors:
-        return None
-    loop, point = operands.vectors[0], operands.points[0]
-    if order.index(loop) > order.index(point):
-        return None
-    return operands.stream.argument, sizes.get(loop, 1) * operands.stream.coefficients[loop]
+        return ()
+    kernel, stream, loop = operands.kernel, operands.stream, operands.vectors[0]
+    inside = [d for d in order[order.index(loop) + 1 :] if d in operands.points]
+    step = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
+    if operands.points[0] not in inside or step <= 0:
+        return ()
+    trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
+    count, panel = sizes.get(loop, 1), stream.coefficients[loop]
+    piece = -(-count * step // prod(trips.values()))
+    coefficients = list(stream.coefficients)
+    for d in kernel.reduced:
+        coefficients[d] = coefficients[d] // step * piece
+    share = panel // step * piece
+    for d in reversed(inside):
+        coefficients[d] = share // sizes.get(d, 1)
+        share *= trips[d]
+    return tuple(
+        Access(stream.argument, stream.offset + count * panel + line, tuple(coefficients))
+        for line in range(0, piece, LINE)
+    )
 
 
 def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:

@@ -245,6 +245,7 @@ class Nest(PointWriter):
     ) -> list[SSAValue]:
         """All reduced loops around one step; the accumulators are carried."""
         if not loops:
+            self._ask_ahead()
             return [
                 self._evaluate(self.kernel.anchor, point, value)
                 for point, value in zip(points, values, strict=True)

@@ -7,7 +7,7 @@ read as a vector, everything else once and spread only where it meets a vector.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, tensor, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType
@@ -97,15 +97,12 @@ class PointWriter:
             lanes = self.state.lanes if lane_moves else 1
             at = self._address(access, point)
             self.cache[key] = self.builder.load(source, at, lanes)
-            if lanes > 1:
-                self._ask_ahead(access, point)
         return self.cache[key]
 
-    def _ask_ahead(self, access: Access, point: Point) -> None:
-        if self.schedule.ahead is not None and self.schedule.ahead[0] == access.argument:
-            argument, distance = self.schedule.ahead
-            further = replace(access, offset=access.offset + distance)
-            self.builder.prefetch(self.entry.args[argument], self._address(further, point))
+    def _ask_ahead(self) -> None:
+        """The hints of one step."""
+        for access in self.schedule.ahead:
+            self.builder.prefetch(self.entry.args[access.argument], self._address(access, {}))
 
     def _read_apart(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that do not lie side by side."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.target import Target
 
 
@@ -27,8 +27,7 @@ class Schedule:
              along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
     quad     the reduced loop of the four products that a lane of a dot product takes in
-    ahead    (argument, distance): vectors read of that argument are followed by a hint that those
-             `distance` elements further on come next
+    ahead    elements that every step of the reduction asks to be brought near for later
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     """
 
@@ -40,7 +39,7 @@ class Schedule:
     unroll: frozenset[int] = frozenset()
     turn: int | None = None
     chunks: int = 1
-    ahead: tuple[int, int] | None = None
+    ahead: tuple[Access, ...] = ()
     quad: int | None = None
     tiles: int = 0
 

@@ -18,7 +18,7 @@ filled up with its last tile: what they hold for the second time is not stored a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -148,27 +148,25 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         (*order, found.lane),
         found.steps,
         chunks=len(order),
-        ahead=_ahead(kernel, found, target, q, -(-count // p)) if not points_outer else None,
+        ahead=_ahead(kernel, found, target, q, -(-count // p)) if not points_outer else (),
         tiles=p,
     )
 
 
-def _ahead(
-    kernel: Kernel, found: Halves, target: Target, q: int, turns: int
-) -> tuple[int, int] | None:
+def _ahead(kernel: Kernel, found: Halves, target: Target, q: int, turns: int) -> tuple[Access, ...]:
     """The weights of the next blocks, while tiles of points walk through the present ones.
 
     Where more turns than lines of a step share the asking, or all weights stay in L2, it is left
     to the hardware.
     """
     if found.vectors is None:
-        return None
+        return ()
     block = found.weights.coefficients[found.vectors]
     held = HALF_BYTES * block * kernel.extents[found.vectors]
     room = HALF_BYTES * block * q <= target.core.l2_bytes // 2
     if held <= target.core.l2_bytes or not room or turns > MOST_TURNS:
-        return None
-    return found.weights.argument, q * block
+        return ()
+    return (replace(found.weights, offset=found.weights.offset + q * block),)
 
 
 def halving(kernel: Kernel, target: Target) -> Schedule | None:
@@ -432,17 +430,13 @@ class TileNest(Nest):
 
     def _ask_for_next(self, q: int) -> None:
         """The share of this turn in both halves of the weights of this step, of the next blocks."""
-        vectors, ahead = self.halves.vectors, self.schedule.ahead
-        if ahead is None or vectors is None:
-            return
         lines = 2 * tile.ROWS
         share = -(-lines // self.plan.point_groups)
-        source, access = self.entry.args[ahead[0]], self.halves.weights
-        for block, line in product(range(q), range(share)):
-            at = self.builder.local(self._address(access, {vectors: block}))
-            distance = ahead[1] + line * STEP
-            further = self.builder.linear([(at, 1), (self.turn, share * STEP)], distance)
-            self.builder.prefetch(source, further)
+        for access, block, line in product(self.schedule.ahead, range(q), range(share)):
+            point = {} if self.halves.vectors is None else {self.halves.vectors: block}
+            at = self.builder.local(self._address(access, point))
+            further = self.builder.linear([(at, 1), (self.turn, share * STEP)], line * STEP)
+            self.builder.prefetch(self.entry.args[access.argument], further)
 
     # --- one step -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.loops import contraction, strategies
+from ncc.compiler.loops.contraction import LINE
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import chunk_count
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
@@ -188,15 +190,26 @@ def deep_convolution(b: Builder, x: Tensor) -> Tensor:
 
 
 def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
-    """Where each tile of weights meets many points, the next one is brought near meanwhile."""
+    """Tiles of points share the asking for all lines of the next tile of weights."""
     found = kernel(deep_convolution, (512, 7, 7))
     schedule = strategies.choose(found, AVX512)
     weights = found.anchor.inputs[1]
-    assert weights is not None and schedule.ahead is not None
+    assert weights is not None
     (blocks,) = (d for d in found.parallel if weights.coefficients[d] > 1)
+    (points,) = (d for d in found.parallel if not weights.coefficients[d])
     tile = schedule.points(blocks) * weights.coefficients[blocks]
-    assert schedule.ahead == (weights.argument, tile)
-    assert strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead is None
+    tiles_of_points = range(0, found.extents[points], schedule.points(points))
+    steps = product(*(range(found.extents[d]) for d in schedule.reduced))
+    places = [dict(zip(schedule.reduced, step, strict=True)) for step in steps]
+    asked = {
+        (ahead.offset + sum(ahead.coefficients[d] * n for d, n in place.items())) // LINE
+        for ahead in schedule.ahead
+        for place in [{**step, points: first} for step in places for first in tiles_of_points]
+        if ahead.argument == weights.argument
+    }
+    assert asked >= set(range(tile // LINE, 2 * tile // LINE))
+    assert max(asked) <= 2 * tile // LINE + len(tiles_of_points)
+    assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
 
 
 def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:

@@ -253,8 +253,7 @@ class Compilation:
             schedules = self.schedules
             if schedules is None:
                 schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
-            stamped = options.num_threads * options.stamps
-            return build(planned, options.target, inputs, stamped, schedules)
+            return build(planned, options.target, inputs, options.stamps, schedules)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""
@@ -308,7 +307,7 @@ class Compilation:
             "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
         }
         if options.stamps:
-            outputs += (Binding(STAMPS, (options.num_threads, len(loops.steps) + 1), "int64"),)
+            outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
         keys, objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
         model = Artifact(

@@ -3,8 +3,12 @@
 Between the network's entry point and the runtime:
 
     %m = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
-    %first, %last = rt.take 56 of launch 3, %buffers, %tid, %threads
-    rt.barrier %buffers, %threads
+    %first, %last = rt.take 56 after 123, %buffers, %thread, %threads, %before
+    rt.barrier %did until 179, %buffers, %threads, %before
+    rt.end %did until 4321, %buffers, %thread, %threads, %before
+
+The time of threads is a number of chunks: how many there were in all runs before (`before`), and in
+the launches of this run before a point, which is known when the entry point is written.
 
 In a kernel, what other dialects have no operation for:
 
@@ -73,7 +77,7 @@ from xdsl.utils.exceptions import VerifyException
 I64Attr = IntegerAttr.constr(type=i64)
 
 MOST_CHUNKS = 1 << 31
-"""Numbers of chunks and of launches share a word of 64 bits."""
+"""Of a run, so that two numbers of chunks share a word of 64 bits."""
 
 
 @irdl_op_definition
@@ -120,64 +124,113 @@ class BufferOp(IRDLOperation):
 class TakeOp(IRDLOperation):
     """Chunks of a launch that nobody has taken yet; they are the taker's to do. None: first = last.
 
-    `launch` counts from 1 in the order of a run, and every thread takes until there are none before
-    it goes on to the next. Of `extent` chunks those from extent * thread / threads up to the next
-    thread's are a thread's own share, which it takes first, a quarter of what is left at a time;
-    then it takes from the others' shares. Who takes what is left to time, so chunks must not
-    depend on it. Its state is `buffers[0]`. One thread takes all at once.
+    The launch has `extent` chunks, and those before it in the run have `after`. Every thread takes
+    until there are none before it goes on to the next launch. The chunks from
+    extent * thread / threads up to the next thread's are a thread's own share, which it takes
+    first, a quarter of what is left at a time; then it takes from the others' shares. Who takes
+    what is left to time, so chunks must not depend on it. Its state is `buffers[0]`. One thread
+    takes all at once.
     """
 
     name = "rt.take"
 
     extent = prop_def(I64Attr)
-    launch = prop_def(I64Attr)
+    after = prop_def(I64Attr)
     buffers = operand_def(LLVMPointerType())
     thread = operand_def(IndexType())
     threads = operand_def(IndexType())
+    before = operand_def(IndexType())
     first = result_def(IndexType())
     last = result_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$extent `of` `launch` $launch `,` $buffers `,` $thread `,` $threads attr-dict"
+        "$extent `after` $after `,` $buffers `,` $thread `,` $threads `,` $before attr-dict"
     )
 
     def __init__(
-        self, extent: int, launch: int, buffers: SSAValue, thread: SSAValue, threads: SSAValue
+        self,
+        extent: int,
+        after: int,
+        buffers: SSAValue,
+        thread: SSAValue,
+        threads: SSAValue,
+        before: SSAValue,
     ) -> None:
         super().__init__(
-            operands=[buffers, thread, threads],
+            operands=[buffers, thread, threads, before],
             properties={
                 "extent": IntegerAttr(extent, i64),
-                "launch": IntegerAttr(launch, i64),
+                "after": IntegerAttr(after, i64),
             },
             result_types=[IndexType(), IndexType()],
         )
 
     def verify_(self) -> None:
-        if not 0 <= self.extent.value.data < MOST_CHUNKS:
-            raise VerifyException(f"rt.take: a number of chunks is 0 to {MOST_CHUNKS - 1}")
-        if not 0 < self.launch.value.data < MOST_CHUNKS:
-            raise VerifyException(f"rt.take: a launch has a number from 1 to {MOST_CHUNKS - 1}")
+        extent, after = self.extent.value.data, self.after.value.data
+        if extent < 0 or after < 0 or extent + after >= MOST_CHUNKS:
+            raise VerifyException(f"rt.take: a run has 0 to {MOST_CHUNKS - 1} chunks")
 
 
 @irdl_op_definition
 class BarrierOp(IRDLOperation):
-    """All threads meet: what any of them stored before is seen by all of them after.
+    """Wait until so many chunks of the run are done; what they stored is seen from here on.
 
-    Its state is `buffers[0]`. Nothing happens when there is one thread.
+    `did` is how many chunks the thread has done itself since its last barrier. Nobody waits for
+    threads: one that comes when all is done finds all taken and goes on. Its state is
+    `buffers[0]`. Nothing happens when there is one thread.
     """
 
     name = "rt.barrier"
 
+    until = prop_def(I64Attr)
+    did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
     threads = operand_def(IndexType())
+    before = operand_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$buffers `,` $threads attr-dict"
+    assembly_format = "$did `until` $until `,` $buffers `,` $threads `,` $before attr-dict"
 
-    def __init__(self, buffers: SSAValue, threads: SSAValue) -> None:
-        super().__init__(operands=[buffers, threads])
+    def __init__(
+        self, did: SSAValue, until: int, buffers: SSAValue, threads: SSAValue, before: SSAValue
+    ) -> None:
+        super().__init__(
+            operands=[did, buffers, threads, before], properties={"until": IntegerAttr(until, i64)}
+        )
+
+
+@irdl_op_definition
+class EndOp(IRDLOperation):
+    """The end of a run: an rt.barrier at which only thread 0, the caller's, waits."""
+
+    name = "rt.end"
+
+    until = prop_def(I64Attr)
+    did = operand_def(IndexType())
+    buffers = operand_def(LLVMPointerType())
+    thread = operand_def(IndexType())
+    threads = operand_def(IndexType())
+    before = operand_def(IndexType())
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$did `until` $until `,` $buffers `,` $thread `,` $threads `,` $before attr-dict"
+    )
+
+    def __init__(
+        self,
+        did: SSAValue,
+        until: int,
+        buffers: SSAValue,
+        thread: SSAValue,
+        threads: SSAValue,
+        before: SSAValue,
+    ) -> None:
+        super().__init__(
+            operands=[did, buffers, thread, threads, before],
+            properties={"until": IntegerAttr(until, i64)},
+        )
 
 
 @irdl_op_definition
@@ -478,4 +531,4 @@ class YieldOp(IRDLOperation):
 
 
 _OF_CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
-RT = Dialect("rt", [BufferOp, TakeOp, BarrierOp, PrefetchOp, DotBytesOp, *_OF_CODE])
+RT = Dialect("rt", [BufferOp, TakeOp, BarrierOp, EndOp, PrefetchOp, DotBytesOp, *_OF_CODE])

@@ -46,16 +46,18 @@ _STATE, _ARENA, _WEIGHTS, _FIRST = range(4)
 class _Context:
     """What one run at a time needs of its own: arena, table of buffers, and threads."""
 
-    def __init__(self, team: Team, arena_bytes: int, weights: int, arrays: int) -> None:
+    def __init__(
+        self, code: MachineCode, threads: int, arena_bytes: int, weights: int, arrays: int
+    ) -> None:
         """weights: their address; arrays: how many inputs and outputs there are."""
-        self.team = team
-        self._state = Memory(state_bytes(team.threads))
+        state = Memory(state_bytes(threads))
         self._arena = Memory(arena_bytes)
         self.table = (ctypes.c_void_p * (_FIRST + arrays))()
-        self.table[_STATE] = self._state.address
+        self.table[_STATE] = state.address
         self.table[_ARENA] = self._arena.address
         self.table[_WEIGHTS] = weights
         self._table_address = ctypes.addressof(self.table)
+        self.team = Team(code, threads, (state, self.table))
 
     def run(self) -> None:
         """One run with the buffers that the table names."""
@@ -181,7 +183,8 @@ class Model:
 
     def _new_context(self) -> _Context:
         return _Context(
-            Team(self._code, self.num_threads),
+            self._code,
+            self.num_threads,
             self.artifact.arena_bytes,
             self._weights.ctypes.data,
             len(self.inputs) + bool(self._counters) + len(self.outputs),

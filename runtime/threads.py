@@ -22,7 +22,7 @@ from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 
 # Where the maker of a pool writes the number of its threads (int64), and the size of a pool; all
-# else in it, and in the state of a run, belongs to the compiled code.
+# else in it, and in the state of runs, is zero at first and belongs to the compiled code.
 POOL_BYTES = 128
 POOL_THREADS = 16
 
@@ -33,7 +33,7 @@ _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def state_bytes(threads: int) -> int:
-    """The size of the state of a run: of the barrier, and a line for each thread's share."""
+    """The size of the state of runs: what they count, and a line for each thread's share."""
     return 128 + 64 * threads
 
 
@@ -52,14 +52,16 @@ class Team:
     """Runs `code` on a fixed number of threads, one run at a time.
 
     run(buffers): one run; `buffers` is the address of the array of buffer pointers.
+    A run does not wait for workers that come late, which then look at the array and at the state
+    that it names: `kept` are the objects that own both, of all runs.
     A team of one starts no thread.  Workers end with `dissolve`, when the team is forgotten, or
-    when the interpreter exits, whichever comes first; the code stays mapped until they have.
+    when the interpreter exits, whichever comes first; code and `kept` stay until they have.
     """
 
-    def __init__(self, code: MachineCode, threads: int) -> None:
+    def __init__(self, code: MachineCode, threads: int, kept: object) -> None:
         self.threads = threads
         self.run: Callable[[int], None]
-        self._code = code
+        self._code, self._kept = code, kept
         self._born = _forks
         self._finish: weakref.finalize[..., Team] | None = None
         if threads == 1:
@@ -68,7 +70,9 @@ class Team:
         pool = Memory(POOL_BYTES)
         ctypes.c_int64.from_address(pool.address + POOL_THREADS).value = threads
         workers = [
-            threading.Thread(target=_work, args=(code, pool, tid), name=f"ncc-{tid}", daemon=True)
+            threading.Thread(
+                target=_work, args=(code, pool, kept, tid), name=f"ncc-{tid}", daemon=True
+            )
             for tid in range(1, threads)
         ]
         self._finish = weakref.finalize(self, _dissolve, code, pool, workers)
@@ -82,10 +86,7 @@ class Team:
 
     @property
     def lost(self) -> bool:
-        """Whether the workers are gone, so that a run would wait forever.
-
-        They are when the team is dissolved, and in the child of a fork.
-        """
+        """Whether the workers are gone: the team is dissolved, or this is the child of a fork."""
         if self._finish is None:
             return False
         return self._born != _forks or not self._finish.alive
@@ -96,8 +97,8 @@ class Team:
             self._finish()
 
 
-def _work(code: MachineCode, pool: Memory, tid: int) -> None:
-    """The life of a worker.  It holds code and pool, so neither is unmapped under its feet."""
+def _work(code: MachineCode, pool: Memory, kept: object, tid: int) -> None:
+    """The life of a worker.  It holds what it uses, so nothing is unmapped under its feet."""
     _WORKER(code.address("ncc_worker"))(pool.address, tid)
 
 

@@ -12,9 +12,11 @@ given stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, UnitAttr, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm import arithmetic, control, dot_bytes, memory, tiles, vectors
@@ -24,11 +26,8 @@ from ncc.compiler.llvm.math import Library
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 
-BARRIER = "ncc_barrier"
-"""void ncc_barrier(void *state, int64_t threads), of the runtime's text."""
-
-TAKE = "ncc_take"
-"""int64_t ncc_take(void *state, int64_t launch, int64_t chunks, int64_t tid, int64_t threads)."""
+TAKE, BARRIER, END = "ncc_take", "ncc_barrier", "ncc_end"
+"""What the runtime's text calls them."""
 
 
 def lower_call(function: Function, op: func.CallOp) -> None:
@@ -50,9 +49,9 @@ def lower_take(function: Function, op: rt.TakeOp) -> None:
     builder = function.builder
     function.library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state = memory.buffer_pointer(function, op.buffers, 0)
-    launch, extent = (builder.constant(n.value.data, i64) for n in (op.launch, op.extent))
+    extent = builder.constant(op.extent.value.data, i64)
     threads = (function.value(op.thread), function.value(op.threads))
-    (taken,) = builder.call(TAKE, [state, launch, extent, *threads], [i64])
+    (taken,) = builder.call(TAKE, [state, _since(function, op, op.after), extent, *threads], [i64])
     low = builder.constant((1 << 32) - 1, i64)
     function.bind(op.first, builder.binary(llvm.AndOp, taken, low))
     function.bind(op.last, builder.binary(llvm.LShrOp, taken, builder.constant(32, i64)))
@@ -60,9 +59,32 @@ def lower_take(function: Function, op: rt.TakeOp) -> None:
 
 def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
     """A call of the runtime's barrier with the state in buffers[0]."""
-    function.library.declare(BARRIER, [POINTER, i64])
+    _meet(function, op, BARRIER, [op.threads])
+
+
+def lower_end(function: Function, op: rt.EndOp) -> None:
+    """A call of the runtime's end of a run with the state in buffers[0]."""
+    _meet(function, op, END, [op.thread, op.threads])
+
+
+def _meet(
+    function: Function, op: rt.BarrierOp | rt.EndOp, name: str, threads: Sequence[SSAValue]
+) -> None:
+    function.library.declare(name, [POINTER, *[i64] * (2 + len(threads))])
     state = memory.buffer_pointer(function, op.buffers, 0)
-    function.builder.call(BARRIER, [state, function.value(op.threads)])
+    chunks = [function.value(op.did), _since(function, op, op.until)]
+    function.builder.call(name, [state, *chunks, *function.values(threads)])
+
+
+def _since(
+    function: Function,
+    op: rt.TakeOp | rt.BarrierOp | rt.EndOp,
+    chunks: IntegerAttr[IntegerType],
+) -> SSAValue:
+    """A number of chunks of this run as one of all runs."""
+    builder = function.builder
+    number = builder.constant(chunks.value.data, i64)
+    return builder.binary(llvm.AddOp, function.value(op.before), number)
 
 
 def lower_instruction(function: Function, op: Operation) -> None:
@@ -94,6 +116,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     func.CallOp: lower_call,
     rt.TakeOp: lower_take,
     rt.BarrierOp: lower_barrier,
+    rt.EndOp: lower_end,
     rt.DotBytesOp: dot_bytes.lower_dot_bytes,
 }
 

@@ -3,30 +3,61 @@
 The text stands in a module of its own or is appended to the model's; either way no library is
 called: waiting is a spin on `pause`, then a futex system call (Linux, x86-64).
 
-    void ncc_barrier(void *state, int64_t threads)   all threads meet; at once for one thread
-    int64_t ncc_take(void *state, int64_t launch, int64_t chunks, int64_t tid, int64_t threads)
+    int64_t ncc_take(void *state, int64_t begin, int64_t chunks, int64_t tid, int64_t threads)
                                                      first + (last << 32) of chunks to do
-    void ncc_run_alone(void **buffers)               run(buffers, 0, 1) in the caller's thread
-    void ncc_launch(void *pool, void **buffers)      run on all threads of the pool, caller included
+    void ncc_barrier(void *state, int64_t did, int64_t until, int64_t threads)
+                                                     wait for chunks; at once for one thread
+    void ncc_end(void *state, int64_t did, int64_t until, int64_t tid, int64_t threads)
+                                                     only thread 0 waits
+    void ncc_run_alone(void **buffers)               run(buffers, 0, 1, before) in this thread
+    void ncc_launch(void *pool, void **buffers)      run on the pool; this thread is number 0
     void ncc_worker(void *pool, int64_t tid)         what thread tid > 0 of a pool does for life
     void ncc_stop(void *pool)                        lets the workers return
 
 Every thread has FTZ and DAZ set in MXCSR while it is inside `run`, and its own setting after it.
 
-State, aligned to 64, zeroed by the entries before each run:
-    i32 +0 arrived    i32 +64 generation, i32 +68 sleepers
-    i64 +128 + 64 tid: next + (launch << 32), how far the share of a thread is taken
-Pool, 128 bytes aligned to 64, zeroed by its maker but for `threads` (ncc.runtime.threads):
-    i32 +0 generation, i32 +4 sleepers, i32 +8 stop, i64 +16 threads, ptr +24 buffers
-    i32 +64 running, i32 +68 launcher sleeps
+State (buffers[0]), aligned to 64, zeroed by its maker and never again:
+    i64 +0 before, of the run    i64 +64 done, i32 +72 sleepers
+    i64 +128 + 64 tid: how far the share of a thread is taken
+Pool, 128 bytes aligned to 64, zeroed by its maker but for `threads` > 1 (ncc.runtime.threads):
+    i64 +0 launches, i32 +8 sleepers, i32 +12 stop, i64 +16 threads, ptr +24 buffers
 
-Why no chunk is lost: a thread goes on to a launch when it has seen all shares of the one before
-taken. So whoever finds the word of a share at an earlier launch may begin that share, and whoever
-finds it at a later one knows that there is nothing left.
+Time is one number that only grows, of chunks of all runs with this state: a launch of n chunks
+takes it from `begin` to begin + n. So nothing is ever cleared, and since 64 bits hold what a
+machine does in centuries, nothing wraps around.
 
-Why nobody sleeps through a wake: a waiter first counts itself among the sleepers and then lets the
-kernel compare the word with the value it has seen; a waker first changes the word and then looks
-at the count.  All four are sequentially consistent, so at least one of the two sees the other.
+    run        begins at `before`, which was `done` when its caller came, and is over at `until`
+    share      of thread t: begin + n t / threads to begin + n (t + 1) / threads; its word is how
+               far it is taken, and counts as its beginning while it is smaller
+    done       grows by what a thread did since its last barrier, once a barrier
+    barrier    waits for done >= until, the chunks of all launches before it
+
+Why no chunk is lost or done twice: words of shares only grow, by compare and swap. A thread goes
+on to a launch when it has seen all shares of the one before taken, and a word that ends a share is
+no larger than the beginning of that share in the next launch. So whoever finds a word below the
+beginning may begin the share, and whoever finds it at the end or above has nothing to do there.
+
+Why nobody waits for a thread that does not come: what others wait for are chunks, and a thread
+that has none has nothing that they need. It may come late, in the middle of a later run or when no
+run is: its `before` is that of some run. If that one is over, all its words are passed and `done`
+is past every `until`, so that the thread walks through to the end without writing anything; else
+it takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the
+run was not over then, so those addresses were those of this run.  All that a late thread looks at
+is the code, the state and the array of buffers, which live as long as the workers of their pool.
+
+Why chunks see what others stored: `done` is added to behind the stores of a chunk (release), and
+who goes on behind a barrier has read a sum that contains the chunk (acquire); the additions in
+between are read-modify-writes, which keep the release of those before. The caller returns behind
+such a wait. It hands its inputs on by `before` and by `launches`; a state that is new to a worker
+comes with `buffers`, stored behind that state's `before`.
+
+Why nobody sleeps through a wake: a waiter first counts itself among the sleepers, then looks at
+the word once more, and lets the kernel compare its lower half with what it has seen. A waker first
+changes the word and then looks at the count.  All four are sequentially consistent, so at least
+one of the two sees the other. The halves cannot be equal of different words: a word on which
+somebody sleeps is less than 2^31, a run's chunks, before its goal.  Only whoever reaches the goal
+wakes: all who wait on `done` at one time wait for the same, since nobody is at the next barrier
+before it is reached.
 """
 
 from __future__ import annotations
@@ -44,7 +75,7 @@ IDLE_TICKS = 1_000_000
 _NUMBERS = {"SPIN_TICKS": SPIN_TICKS, "IDLE_TICKS": IDLE_TICKS, "POOL_THREADS": POOL_THREADS}
 """What the text below calls by name."""
 
-_FUTEX = """
+_WAIT = """
 define internal void @ncc.futex_wait(ptr %word, i32 %seen) nounwind noinline {
   ; futex(word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, no timeout)
   %r = call i64 asm sideeffect "syscall",
@@ -61,16 +92,15 @@ define internal void @ncc.futex_wake(ptr %word) nounwind noinline {
   ret void
 }
 
-; Returns once *word differs from %seen; spins for %patience ticks before it sleeps.
-define internal void @ncc.wait_while(ptr %word, i32 %seen, ptr %sleepers, i64 %patience)
-  nounwind noinline {
+; Returns once *word >= %goal; spins for %patience ticks before it sleeps. %word + 8: sleepers.
+define internal void @ncc.wait_until(ptr %word, i64 %goal, i64 %patience) nounwind noinline {
 entry:
   %start = call i64 @llvm.readcyclecounter()
   br label %spin
 spin:
-  %spun = load atomic i32, ptr %word acquire, align 4
-  %same = icmp eq i32 %spun, %seen
-  br i1 %same, label %pause, label %done
+  %spun = load atomic i64, ptr %word acquire, align 8
+  %there = icmp sge i64 %spun, %goal
+  br i1 %there, label %done, label %pause
 pause:
   call void @llvm.x86.sse2.pause()
   %now = call i64 @llvm.readcyclecounter()
@@ -78,13 +108,17 @@ pause:
   %early = icmp ult i64 %ticks, %patience
   br i1 %early, label %spin, label %sleep
 sleep:
+  %sleepers = getelementptr i8, ptr %word, i64 8
   %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
-  br label %doze
+  br label %look
+look:
+  %seen = load atomic i64, ptr %word seq_cst, align 8
+  %risen = icmp sge i64 %seen, %goal
+  br i1 %risen, label %rise, label %doze
 doze:
-  call void @ncc.futex_wait(ptr %word, i32 %seen)
-  %woken = load atomic i32, ptr %word acquire, align 4
-  %still = icmp eq i32 %woken, %seen
-  br i1 %still, label %doze, label %rise
+  %half = trunc i64 %seen to i32
+  call void @ncc.futex_wait(ptr %word, i32 %half)
+  br label %look
 rise:
   %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
   ret void
@@ -93,7 +127,8 @@ done:
 }
 
 ; To be called after *word was changed.
-define internal void @ncc.wake_sleepers(ptr %word, ptr %sleepers) nounwind {
+define internal void @ncc.wake_sleepers(ptr %word) nounwind {
+  %sleepers = getelementptr i8, ptr %word, i64 8
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
   %none = icmp eq i32 %count, 0
   br i1 %none, label %done, label %wake
@@ -106,44 +141,61 @@ done:
 """
 
 _BARRIER = """
-define void @ncc_barrier(ptr %state, i64 %threads) nounwind {
+; Tells the others what this thread has done.
+define internal void @ncc.add_done(ptr %done, i64 %did, i64 %until) nounwind {
+entry:
+  %nothing = icmp eq i64 %did, 0
+  br i1 %nothing, label %leave, label %add
+add:
+  %before = atomicrmw add ptr %done, i64 %did seq_cst
+  %now = add i64 %before, %did
+  %all = icmp sge i64 %now, %until
+  br i1 %all, label %tell, label %leave
+tell:
+  call void @ncc.wake_sleepers(ptr %done)
+  ret void
+leave:
+  ret void
+}
+
+define void @ncc_barrier(ptr %state, i64 %did, i64 %until, i64 %threads) nounwind {
 entry:
   %alone = icmp eq i64 %threads, 1
-  br i1 %alone, label %done, label %meet
-meet:
-  %generation = getelementptr i8, ptr %state, i64 64
-  %sleepers = getelementptr i8, ptr %state, i64 68
-  ; Before arriving: afterwards the last one may already have opened the barrier.
-  %seen = load atomic i32, ptr %generation acquire, align 4
-  %before = atomicrmw add ptr %state, i32 1 acq_rel
-  %arrived = add i32 %before, 1
-  %all = trunc i64 %threads to i32
-  %last = icmp eq i32 %arrived, %all
-  br i1 %last, label %open, label %wait
-open:
-  store atomic i32 0, ptr %state monotonic, align 4
-  %next = atomicrmw add ptr %generation, i32 1 seq_cst
-  call void @ncc.wake_sleepers(ptr %generation, ptr %sleepers)
-  ret void
+  br i1 %alone, label %leave, label %wait
 wait:
-  call void @ncc.wait_while(ptr %generation, i32 %seen, ptr %sleepers, i64 SPIN_TICKS)
+  %done = getelementptr i8, ptr %state, i64 64
+  call void @ncc.add_done(ptr %done, i64 %did, i64 %until)
+  call void @ncc.wait_until(ptr %done, i64 %until, i64 SPIN_TICKS)
   ret void
-done:
+leave:
+  ret void
+}
+
+define void @ncc_end(ptr %state, i64 %did, i64 %until, i64 %tid, i64 %threads) nounwind {
+entry:
+  %first = icmp eq i64 %tid, 0
+  br i1 %first, label %wait, label %leave
+wait:
+  call void @ncc_barrier(ptr %state, i64 %did, i64 %until, i64 %threads)
+  ret void
+leave:
+  %done = getelementptr i8, ptr %state, i64 64
+  call void @ncc.add_done(ptr %done, i64 %did, i64 %until)
   ret void
 }
 """
 
 _TAKE = """
-define i64 @ncc_take(ptr %state, i64 %launch, i64 %chunks, i64 %tid, i64 %threads) nounwind {
+define i64 @ncc_take(ptr %state, i64 %begin, i64 %chunks, i64 %tid, i64 %threads) nounwind {
 entry:
-  %tag = shl i64 %launch, 32
   %alone = icmp eq i64 %threads, 1
   br i1 %alone, label %single, label %share
 single:
   %only = getelementptr i8, ptr %state, i64 128
   %before = load i64, ptr %only, align 64
-  %is.over = icmp eq i64 %before, %tag
-  store i64 %tag, ptr %only, align 64
+  %end = add i64 %begin, %chunks
+  %is.over = icmp sge i64 %before, %end
+  store i64 %end, ptr %only, align 64
   %whole = shl i64 %chunks, 32
   %rest = select i1 %is.over, i64 0, i64 %whole
   ret i64 %rest
@@ -154,8 +206,10 @@ share:
   %whose.next = add i64 %whose, 1
   %low = mul i64 %chunks, %whose
   %high = mul i64 %chunks, %whose.next
-  %first = udiv i64 %low, %threads
-  %last = udiv i64 %high, %threads
+  %low.share = udiv i64 %low, %threads
+  %high.share = udiv i64 %high, %threads
+  %first = add i64 %begin, %low.share
+  %last = add i64 %begin, %high.share
   %line = shl i64 %whose.next, 6
   %line.at = add i64 %line, 64
   %word = getelementptr i8, ptr %state, i64 %line.at
@@ -163,22 +217,16 @@ share:
   br label %look
 look:
   %seen = phi i64 [ %glimpse, %share ], [ %found, %try ]
-  %at = lshr i64 %seen, 32
-  %is.later = icmp ugt i64 %at, %launch
-  br i1 %is.later, label %taken, label %count
-count:
-  %is.begun = icmp eq i64 %at, %launch
-  %position = and i64 %seen, 4294967295
-  %next = select i1 %is.begun, i64 %position, i64 %first
+  %is.begun = icmp sgt i64 %seen, %first
+  %next = select i1 %is.begun, i64 %seen, i64 %first
   %left = sub i64 %last, %next
-  %none = icmp eq i64 %left, 0
-  br i1 %none, label %taken, label %try
+  %some = icmp sgt i64 %left, 0
+  br i1 %some, label %try, label %taken
 try:
   %rounded = add i64 %left, 3
   %quarter = lshr i64 %rounded, 2
   %until = add i64 %next, %quarter
-  %wanted = or i64 %tag, %until
-  %swap = cmpxchg ptr %word, i64 %seen, i64 %wanted acq_rel acquire, align 64
+  %swap = cmpxchg ptr %word, i64 %seen, i64 %until acq_rel acquire, align 64
   %found = extractvalue { i64, i1 } %swap, 0
   %mine = extractvalue { i64, i1 } %swap, 1
   br i1 %mine, label %done, label %look
@@ -187,8 +235,10 @@ taken:
   %all = icmp eq i64 %more, %threads
   br i1 %all, label %nothing, label %share
 done:
-  %upper = shl i64 %until, 32
-  %result = or i64 %upper, %next
+  %from = sub i64 %next, %begin
+  %to = sub i64 %until, %begin
+  %upper = shl i64 %to, 32
+  %result = or i64 %upper, %from
   ret i64 %result
 nothing:
   ret i64 0
@@ -204,31 +254,31 @@ define internal void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads) nou
   %flushing = or i32 %mode, 32832 ; FTZ is bit 15, DAZ is bit 6
   store i32 %flushing, ptr %inside, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr %inside)
-  call void @run(ptr %buffers, i64 %tid, i64 %threads) noinline
+  %state = load ptr, ptr %buffers, align 8
+  %before = load atomic i64, ptr %state acquire, align 64
+  call void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) noinline
   call void @llvm.x86.sse.ldmxcsr(ptr %saved)
   ret void
 }
 
-define internal void @ncc.clear_state(ptr %buffers, i64 %threads) nounwind {
-entry:
+; A run begins where the one before it ended: all its chunks are done.
+define internal void @ncc.begin(ptr %buffers) nounwind {
   %state = load ptr, ptr %buffers, align 8
-  %lines = add i64 %threads, 2
-  br label %clear
-clear:
-  %line = phi i64 [ 0, %entry ], [ %next, %clear ]
-  %offset = shl i64 %line, 6
-  %at = getelementptr i8, ptr %state, i64 %offset
-  store <16 x i32> zeroinitializer, ptr %at, align 64
-  %next = add i64 %line, 1
-  %more = icmp ult i64 %next, %lines
-  br i1 %more, label %clear, label %done
-done:
+  %done = getelementptr i8, ptr %state, i64 64
+  %now = load atomic i64, ptr %done acquire, align 64
+  store atomic i64 %now, ptr %state release, align 64
   ret void
 }
 
 define void @ncc_run_alone(ptr %buffers) nounwind {
-  call void @ncc.clear_state(ptr %buffers, i64 1)
+  call void @ncc.begin(ptr %buffers)
   call void @ncc.run_flushing(ptr %buffers, i64 0, i64 1)
+  ; Barriers count nothing for one thread, but its share is all there is.
+  %state = load ptr, ptr %buffers, align 8
+  %done = getelementptr i8, ptr %state, i64 64
+  %only = getelementptr i8, ptr %state, i64 128
+  %taken = load i64, ptr %only, align 64
+  store atomic i64 %taken, ptr %done release, align 64
   ret void
 }
 """
@@ -236,69 +286,49 @@ define void @ncc_run_alone(ptr %buffers) nounwind {
 _POOL = """
 define void @ncc_worker(ptr %pool, i64 %tid) nounwind {
 entry:
-  %sleepers = getelementptr i8, ptr %pool, i64 4
-  %stop.at = getelementptr i8, ptr %pool, i64 8
+  %stop.at = getelementptr i8, ptr %pool, i64 12
   %threads.at = getelementptr i8, ptr %pool, i64 POOL_THREADS
   %buffers.at = getelementptr i8, ptr %pool, i64 24
-  %running = getelementptr i8, ptr %pool, i64 64
-  %launcher = getelementptr i8, ptr %pool, i64 68
   %threads = load i64, ptr %threads.at, align 8
   br label %idle
 idle:
   ; A launch that came before this thread did is not missed: the count starts from 0 here too.
-  %seen = phi i32 [ 0, %entry ], [ %current, %report ], [ %current, %last ]
-  call void @ncc.wait_while(ptr %pool, i32 %seen, ptr %sleepers, i64 IDLE_TICKS)
-  %current = load atomic i32, ptr %pool acquire, align 4
+  %seen = phi i64 [ 0, %entry ], [ %current, %work ]
+  %goal = add i64 %seen, 1
+  call void @ncc.wait_until(ptr %pool, i64 %goal, i64 IDLE_TICKS)
+  %current = load atomic i64, ptr %pool acquire, align 64
   %stop = load atomic i32, ptr %stop.at acquire, align 4
   %go = icmp eq i32 %stop, 0
-  br i1 %go, label %report, label %done
-report:
-  %buffers = load ptr, ptr %buffers.at, align 8
+  br i1 %go, label %work, label %done
+work:
+  %buffers = load atomic ptr, ptr %buffers.at acquire, align 8
   call void @ncc.run_flushing(ptr %buffers, i64 %tid, i64 %threads)
-  %before = atomicrmw sub ptr %running, i32 1 seq_cst
-  %is.last = icmp eq i32 %before, 1
-  br i1 %is.last, label %last, label %idle
-last:
-  call void @ncc.wake_sleepers(ptr %running, ptr %launcher)
   br label %idle
 done:
   ret void
 }
 
+define internal void @ncc.call_workers(ptr %pool) nounwind {
+  %before = atomicrmw add ptr %pool, i64 1 seq_cst
+  call void @ncc.wake_sleepers(ptr %pool)
+  ret void
+}
+
 define void @ncc_launch(ptr %pool, ptr %buffers) nounwind {
-entry:
-  %sleepers = getelementptr i8, ptr %pool, i64 4
   %threads.at = getelementptr i8, ptr %pool, i64 POOL_THREADS
   %buffers.at = getelementptr i8, ptr %pool, i64 24
-  %running = getelementptr i8, ptr %pool, i64 64
-  %launcher = getelementptr i8, ptr %pool, i64 68
   %threads = load i64, ptr %threads.at, align 8
-  call void @ncc.clear_state(ptr %buffers, i64 %threads)
-  store ptr %buffers, ptr %buffers.at, align 8
-  %all = trunc i64 %threads to i32
-  %workers = sub i32 %all, 1
-  store atomic i32 %workers, ptr %running release, align 4
-  %before = atomicrmw add ptr %pool, i32 1 seq_cst
-  call void @ncc.wake_sleepers(ptr %pool, ptr %sleepers)
+  call void @ncc.begin(ptr %buffers)
+  store atomic ptr %buffers, ptr %buffers.at release, align 8
+  call void @ncc.call_workers(ptr %pool)
   call void @ncc.run_flushing(ptr %buffers, i64 0, i64 %threads)
-  br label %wait
-wait:
-  %left = load atomic i32, ptr %running acquire, align 4
-  %finished = icmp eq i32 %left, 0
-  br i1 %finished, label %done, label %again
-again:
-  call void @ncc.wait_while(ptr %running, i32 %left, ptr %launcher, i64 SPIN_TICKS)
-  br label %wait
-done:
   ret void
 }
 
 define void @ncc_stop(ptr %pool) nounwind {
-  %sleepers = getelementptr i8, ptr %pool, i64 4
-  %stop.at = getelementptr i8, ptr %pool, i64 8
+  %stop.at = getelementptr i8, ptr %pool, i64 12
   store atomic i32 1, ptr %stop.at release, align 4
-  %before = atomicrmw add ptr %pool, i32 1 seq_cst
-  call void @ncc.wake_sleepers(ptr %pool, ptr %sleepers)
+  call void @ncc.call_workers(ptr %pool)
   ret void
 }
 """
@@ -312,14 +342,14 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 
 
 def threads_text(declare_run: bool = True) -> str:
-    """The LLVM text of taking, barrier, pool and entries, for every x86-64 target.
+    """The LLVM text of barrier, taking, pool and entries, for every x86-64 target.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
     text is appended to the module that defines `run`.  LLVM's assembly parser must have been
     initialised before machine code is made of it (the system calls are inline assembly).
     """
-    run = "declare void @run(ptr, i64, i64)\n" if declare_run else ""
-    text = run + _DECLARATIONS + _FUTEX + _BARRIER + _TAKE + _ENTRIES + _POOL
+    run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""
+    text = run + _DECLARATIONS + _WAIT + _BARRIER + _TAKE + _ENTRIES + _POOL
     for name, number in _NUMBERS.items():
         text = text.replace(name, str(number))
     return text

@@ -1,20 +1,26 @@
-"""The entry point of a network: which kernels run on which memory, and where all threads meet.
+"""The entry point of a network: which kernels run on which memory, and where threads wait.
 
-    func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
+    func.func @run(%buffers: !llvm.ptr, %thread: index, %threads: index, %before: index) {
+      %none = arith.constant 0 : index
       %x = rt.buffer %buffers[3] : memref<150528xf32>
-      scf.while : () -> (index, index) {
-        %first, %last = rt.take 56 of launch 1, %buffers, %tid, %threads
-        %some = arith.cmpi ne, %first, %last : index
-        scf.condition(%some) %first, %last : index, index
+      %_, %_, %did = scf.while (%some = %none) : (index) -> (index, index, index) {
+        %first, %last = rt.take 56 after 0, %buffers, %thread, %threads, %before
+        %more = arith.cmpi ne, %first, %last : index
+        scf.condition(%more) %first, %last, %some : index, index, index
       } do {
-      ^bb0(%first: index, %last: index):
+      ^bb0(%first: index, %last: index, %some: index):
         func.call @contraction_8d04ab2c91f3(%x, %w, %y, %first, %last)
-        scf.yield
+        %chunks = arith.subi %last, %first : index
+        %sum = arith.addi %some, %chunks : index
+        scf.yield %sum : index
       }
-      rt.barrier %buffers, %threads
+      rt.barrier %did until 56, %buffers, %threads, %before
       ...
+      rt.end %last until 4321, %buffers, %thread, %threads, %before
 
-On demand (`Stamps`) every thread notes the time before the first kernel and behind each.
+What a thread does beside the chunks that it takes is nothing that another one waits for, or sees.
+
+On demand (`Stamps`) the time is noted before the first kernel, and behind the last chunk of each.
 
 It is kept as plain data, a script, until the function is wanted: the data says what the function
 is without writing it, and which arguments of a kernel never share memory.
@@ -38,7 +44,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import CallIntrinsicOp, LLVMPointerType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.plan import elements_of
@@ -82,7 +88,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Barrier:
-    """All threads wait for each other."""
+    """All threads wait until the launches before are done."""
 
 
 Script: TypeAlias = tuple[Launch | Barrier, ...]
@@ -90,14 +96,13 @@ Script: TypeAlias = tuple[Launch | Barrier, ...]
 
 @dataclass(frozen=True)
 class Stamps:
-    """Where the threads note when they have done each launch.
+    """Where to note what the time-stamp counter of the CPU shows.
 
-    buffer: of int64, a row a thread; the first of a row is the start, then comes one a launch: what
-    the time-stamp counter of the CPU shows. threads: how many rows there are.
+    buffer: of int64; the first is the start, then comes one a launch, when it is done. Launches
+    without a barrier between them may be done in another order than they are begun in.
     """
 
     buffer: int
-    threads: int
 
 
 def bytes_of(type: MemRefType[Attribute]) -> int:
@@ -143,38 +148,81 @@ def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:
 
 def write_run(script: Script, stamps: Stamps | None = None) -> func.FuncOp:
     """The entry point as a function; kernels are called by name."""
-    entry = Block(arg_types=[LLVMPointerType(), index, index])
-    buffers, thread, threads = entry.args
-    known: dict[Argument, SSAValue] = {}
-    number = 0
-    clock = None if stamps is None else _Clock(entry, stamps, launches(script) + 1)
-    for step in script:
-        if isinstance(step, Barrier):
-            entry.add_op(rt.BarrierOp(buffers, threads))
-            continue
-        for argument in step.arguments:
-            if argument not in known:
-                op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset)
-                entry.add_op(op)
-                known[argument] = op.memref
-        number += 1
-        take = rt.TakeOp(step.chunks, number, buffers, thread, threads)
-        entry.add_op(_while_some(take, step.kernel, [known[a] for a in step.arguments]))
-        if clock is not None:
-            clock.stamp()
-    entry.add_op(func.ReturnOp())
-    types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
-    return func.FuncOp("run", types, Region(entry))
+    return _Entry(script, stamps).written()
 
 
-def _while_some(take: rt.TakeOp, kernel: str, arguments: Sequence[SSAValue]) -> scf.WhileOp:
-    """Call the kernel on chunks as long as there are some to be taken."""
-    some = arith.CmpiOp(take.first, take.last, "ne")
-    condition = scf.ConditionOp(some.result, take.first, take.last)
-    body = Block(arg_types=[index, index])
-    body.add_ops([func.CallOp(kernel, [*arguments, *body.args], []), scf.YieldOp()])
-    taking = Region(Block([take, some, condition]))
-    return scf.WhileOp([], [index, index], taking, Region(body))
+class _Entry:
+    """An entry point that is being written. `chunks`: of the launches so far.
+
+    `did` counts those that the thread has done since the last barrier.
+    """
+
+    def __init__(self, script: Script, stamps: Stamps | None) -> None:
+        self.script = script
+        self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
+        self.buffers, self.thread, self.threads, self.before = self.block.args
+        none = arith.ConstantOp.from_int_and_width(0, index)
+        self.block.add_op(none)
+        self.none = self.did = none.result
+        self.chunks = 0
+        self.clock = None
+        if stamps is not None:
+            type = MemRefType(i64, [launches(script) + 1])
+            self.clock = _Clock(self._memory(stamps.buffer, type, 0))
+
+    def written(self) -> func.FuncOp:
+        """The whole of the script."""
+        known: dict[Argument, SSAValue] = {}
+        if self.clock is not None:
+            self._launch(1, [])  # whoever comes first notes the start
+        for step in self.script:
+            if isinstance(step, Barrier):
+                self._barrier()
+                continue
+            for argument in step.arguments:
+                if argument not in known:
+                    known[argument] = self._memory(argument.buffer, argument.type, argument.offset)
+            self._launch(step.chunks, [known[a] for a in step.arguments], step.kernel)
+        end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
+        self.block.add_ops([end, func.ReturnOp()])
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.block.args], [])
+        return func.FuncOp("run", types, Region(self.block))
+
+    def _memory(self, buffer: int, type: MemRefType[Attribute], offset: int) -> SSAValue:
+        op = rt.BufferOp(self.buffers, buffer, type, offset)
+        self.block.add_op(op)
+        return op.memref
+
+    def _barrier(self) -> None:
+        barrier = rt.BarrierOp(self.did, self.chunks, self.buffers, self.threads, self.before)
+        self.block.add_op(barrier)
+        self.did = self.none
+
+    def _launch(
+        self, chunks: int, arguments: Sequence[SSAValue], kernel: str | None = None
+    ) -> None:
+        """Call the kernel on chunks as long as there are some to be taken."""
+        taking = Block(arg_types=[index])
+        take = rt.TakeOp(chunks, self.chunks, self.buffers, self.thread, self.threads, self.before)
+        some = arith.CmpiOp(take.first, take.last, "ne")
+        condition = scf.ConditionOp(some.result, take.first, take.last, *taking.args)
+        taking.add_ops([take, some, condition])
+        body = Block(arg_types=[index, index, index])
+        first, last, did = body.args
+        if kernel is not None:
+            body.add_op(func.CallOp(kernel, [*arguments, first, last], []))
+        if self.clock is not None:
+            body.add_ops(self.clock.stamp())
+        some_chunks = arith.SubiOp(last, first)
+        total = arith.AddiOp(did, some_chunks.result)
+        body.add_ops([some_chunks, total, scf.YieldOp(total.result)])
+        types = [index, index, index]
+        loop = scf.WhileOp([self.did], types, Region(taking), Region(body))
+        self.block.add_op(loop)
+        self.did = loop.results[-1]
+        self.chunks += chunks
+        if self.clock is not None:
+            self.clock.slot += 1
 
 
 def launches(script: Script) -> int:
@@ -183,26 +231,21 @@ def launches(script: Script) -> int:
 
 
 class _Clock:
-    """Writes the stamps of an entry point; the first when it is made."""
+    """Notes the time in a slot of a table.
 
-    def __init__(self, entry: Block, stamps: Stamps, slots: int) -> None:
-        self.entry = entry
+    That is part of the chunks before, so that it is stored while others wait for them.
+    """
+
+    def __init__(self, table: SSAValue) -> None:
+        self.table = table
         self.slot = 0
-        buffers, thread, _ = entry.args
-        table = rt.BufferOp(buffers, stamps.buffer, MemRefType(i64, [stamps.threads * slots]))
-        width = arith.ConstantOp.from_int_and_width(slots, index)
-        row = arith.MuliOp(thread, width.result)
-        entry.add_ops([table, width, row])
-        self.table, self.row = table.memref, row.result
-        self.stamp()
 
-    def stamp(self) -> None:
+    def stamp(self) -> list[Operation]:
+        """The time, in the slot."""
         ticks = CallIntrinsicOp("llvm.readcyclecounter", [], [i64])
         slot = arith.ConstantOp.from_int_and_width(self.slot, index)
-        at = arith.AddiOp(self.row, slot.result)
-        store = memref.StoreOp.get(ticks.results[0], self.table, [at.result])
-        self.entry.add_ops([ticks, slot, at, store])
-        self.slot += 1
+        store = memref.StoreOp.get(ticks.results[0], self.table, [slot.result])
+        return [ticks, slot, store]
 
 
 def declarations(script: Script) -> list[func.FuncOp]:

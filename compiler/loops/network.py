@@ -129,20 +129,20 @@ def build(
     plan: Plan,
     target: Target,
     inputs: int,
-    stamped_threads: int = 0,
+    stamped: bool = False,
     schedules: Mapping[str, str] = MappingProxyType({}),
 ) -> Loops:
     """The kernels of a plan, each once, and the entry point that calls them.
 
-    stamped_threads: for so many threads the entry point notes when each step is done, in a buffer
-    behind those of the outputs; 0 for none. schedules: texts of schedules by the signatures of the
-    kernels that shall have them; one that a kernel cannot have counts for nothing.
+    stamped: whether the entry point notes when each step is done, in a buffer behind those of the
+    outputs. schedules: texts of schedules by the signatures of the kernels that shall have them;
+    one that a kernel cannot have counts for nothing.
     """
     loops = _NetworkWriter(plan, target, inputs, schedules).write()
-    if not stamped_threads:
+    if not stamped:
         return loops
     behind = FIRST_BUFFER + inputs + len(plan.outputs)
-    return replace(loops, stamps=Stamps(behind, stamped_threads))
+    return replace(loops, stamps=Stamps(behind))
 
 
 Interval: TypeAlias = tuple[Root, int, int]

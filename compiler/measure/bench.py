@@ -39,9 +39,6 @@ ROUNDS = 20
 BURST_MILLISECONDS = 50.0
 """Of the network in each round; a network that takes longer runs once."""
 
-START = "(start of threads)"
-"""What stands for a layer where threads wake up, before the first step."""
-
 EXPLAINED = 0.1
 """The share of a step's time from which on a bound is said to hold."""
 
@@ -208,9 +205,7 @@ def _costs(
     middle = np.median(ticks[: -(-len(runs) // 4)], axis=0) / ticks_per_ms(runs)
     info = model.artifact.info
     costs = []
-    if model.num_threads > 1:
-        costs.append(StepCost((START,), ("start",), float(middle[0]), 0, 0, 0, 0.0, 0.0))
-    for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle[1:], strict=True):
+    for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle, strict=True):
         weights, data = work["weight_bytes"], work["data_bytes"]
         memory = weights / ceilings.bandwidth(footprint) + data / ceilings.bandwidth(data)
         arithmetic = (work["flops"] or 0) / ceilings.gigaflops

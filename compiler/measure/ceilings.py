@@ -10,7 +10,7 @@ are run between the runs of a network: on a machine whose clock changes, only th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp, f32
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Region, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
+from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run
 from ncc.compiler.loops.network import FIRST_BUFFER
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
-from ncc.dialects import rt
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.memory import Memory
 from ncc.runtime.session import Model
@@ -108,13 +107,16 @@ def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.fl
     """acc = acc * x + y, for as many acc as leave some registers free."""
     writer = _Writer(target, threads, 2 * target.lanes)
     b, count = writer.loops, target.registers * 3 // 4
-    x, y = (writer.load(b.constant(k * target.lanes)) for k in range(2))
     vectors = vector_type(f32, target.lanes)
 
-    def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-        return [b.add(vector.FMAOp, [total, x, y], vectors) for total in sums]
+    def sums(_: SSAValue) -> Sequence[SSAValue]:
+        x, y = (writer.load(b.constant(k * target.lanes)) for k in range(2))
 
-    sums = b.loop(b.constant(0), b.constant(TURNS), 1, [y] * count, turn)
+        def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            return [b.add(vector.FMAOp, [total, x, y], vectors) for total in sums]
+
+        return b.loop(b.constant(0), b.constant(TURNS), 1, [y] * count, turn)
+
     data = np.full(2 * target.lanes, 0.5, np.float32)
     return writer.artifact(sums), data, 2 * target.lanes * count * TURNS * threads
 
@@ -127,56 +129,61 @@ def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray
     b = writer.loops
     vectors = vector_type(f32, target.lanes)
 
-    def turn(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-        places = [
-            b.linear([(writer.thread, cells), (at, 1)], k * target.lanes)
-            for k in range(READ_AT_ONCE)
-        ]
-        return [
-            b.add(arith.AddfOp, [total, writer.load(place)], vectors)
-            for total, place in zip(sums, places, strict=True)
-        ]
+    def sums(share: SSAValue) -> Sequence[SSAValue]:
+        def turn(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            places = [
+                b.linear([(share, cells), (at, 1)], k * target.lanes) for k in range(READ_AT_ONCE)
+            ]
+            return [
+                b.add(arith.AddfOp, [total, writer.load(place)], vectors)
+                for total, place in zip(sums, places, strict=True)
+            ]
 
-    def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-        return b.loop(b.constant(0), b.constant(cells), step, sums, turn)
+        def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(b.constant(0), b.constant(cells), step, sums, turn)
 
-    zero = b.splat(b.constant(0.0, f32), target.lanes)
-    sums = b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)
+        zero = b.splat(b.constant(0.0, f32), target.lanes)
+        return b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)
+
     data = np.ones(cells * threads, np.float32)
     return writer.artifact(sums), data, size * rounds * threads
 
 
 class _Writer:
-    """An entry point that reads one input, and stores a vector a thread."""
+    """A kernel that reads one input, and stores a vector a chunk: one chunk for each thread."""
 
     def __init__(self, target: Target, threads: int, cells: int) -> None:
         self.target, self.threads, self.cells = target, threads, cells
-        index = IndexType()
-        self.entry = Block(arg_types=[LLVMPointerType(), index, index])
-        buffers, self.thread, _ = self.entry.args
+        self.types = [memory_type(f32, size) for size in (cells, threads * target.lanes)]
+        self.entry = Block(arg_types=[*self.types, IndexType(), IndexType()])
+        self.source = self.entry.args[0]
         self.loops = LoopBuilder(self.entry)
-        self.source = self._buffer(buffers, FIRST_BUFFER, cells)
-        self.result = self._buffer(buffers, FIRST_BUFFER + 1, threads * target.lanes)
-
-    def _buffer(self, buffers: SSAValue, number: int, cells: int) -> SSAValue:
-        op = rt.BufferOp(buffers, number, memory_type(f32, cells))
-        self.entry.add_op(op)
-        return op.memref
 
     def load(self, at: SSAValue) -> SSAValue:
         return self.loops.load(self.source, at, self.target.lanes)
 
-    def artifact(self, sums: Sequence[SSAValue]) -> Artifact:
-        """The model that hands out all sums as one, so that none of them is in vain."""
+    def artifact(self, sums: Callable[[SSAValue], Sequence[SSAValue]]) -> Artifact:
+        """The model that hands out all sums of a chunk as one, so that none of them is in vain."""
         b, lanes = self.loops, self.target.lanes
-        total = sums[0]
-        for other in sums[1:]:
-            total = b.add(arith.AddfOp, [total, other], vector_type(f32, lanes))
-        b.store(total, self.result, b.linear([(self.thread, lanes)], 0))
+        _, result, first, last = self.entry.args
+
+        def chunk(share: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            total, *others = sums(share)
+            for other in others:
+                total = b.add(arith.AddfOp, [total, other], vector_type(f32, lanes))
+            b.store(total, result, b.linear([(share, lanes)], 0))
+            return []
+
+        b.loop(first, last, 1, [], chunk)
         self.entry.add_op(func.ReturnOp())
         types = [argument.type for argument in self.entry.args]
-        run = func.FuncOp("run", (types, []), Region(self.entry))
-        text = emit_llvm(lower(ModuleOp([run]), self.target), self.target)
+        kernel = func.FuncOp("measure", (types, []), Region(self.entry), visibility="private")
+        arguments = tuple(
+            Argument(FIRST_BUFFER + number, 0, type, bytes_of(type))
+            for number, type in enumerate(self.types)
+        )
+        run = write_run((Launch("measure", self.threads, arguments),))
+        text = emit_llvm(lower(ModuleOp([kernel, run]), self.target), self.target)
         return Artifact(
             objects=tuple(emit_object(t, self.target) for t in (text, threads_text())),
             weights=b"",

@@ -18,7 +18,7 @@ Feeds: TypeAlias = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class StampedRun:
-    """When a run was over, in seconds, and its stamps: a row a thread."""
+    """When a run was over, in seconds, and its stamps: the start, and the end of every step."""
 
     over: float
     stamps: NDArray[np.int64]
@@ -27,20 +27,15 @@ class StampedRun:
     def of(model: Model, feeds: Feeds) -> StampedRun:
         """Run a model that was compiled with stamps."""
         stamps = model.run(feeds)[STAMPS]
-        return StampedRun(perf_counter(), stamps[: model.num_threads])
-
-    @property
-    def end(self) -> int:
-        return int(self.stamps[:, -1].max())
+        return StampedRun(perf_counter(), stamps)
 
     def ticks(self) -> NDArray[np.int64]:
-        """Until the last thread starts, then of every step, until the last thread has done it."""
-        first = self.stamps[:, 0].min(keepdims=True)
-        steps: NDArray[np.int64] = np.diff(np.concatenate([first, self.stamps.max(axis=0)]))
+        """Of every step; none for one that was done before the one in front of it."""
+        steps: NDArray[np.int64] = np.diff(np.maximum.accumulate(self.stamps))
         return steps
 
 
 def ticks_per_ms(runs: Sequence[StampedRun]) -> float:
     """How fast the counter counts, by the first and the last of some runs."""
     first, last = runs[0], runs[-1]
-    return (last.end - first.end) / (last.over - first.over) * 1e-3
+    return int(last.stamps[-1] - first.stamps[-1]) / (last.over - first.over) * 1e-3

@@ -198,8 +198,7 @@ class _Variants:
                 made += [StampedRun.of(model, inputs) for _ in range(RUNS)]
         per_ms = ticks_per_ms([runs[0][0], runs[-1][-1]])
         return [
-            np.quantile([made.ticks()[1:] for made in one], QUANTILE, axis=0) / per_ms
-            for one in runs
+            np.quantile([made.ticks() for made in one], QUANTILE, axis=0) / per_ms for one in runs
         ]
 
     def _model(self, schedules: Mapping[str, Schedule]) -> Model:

@@ -14,15 +14,16 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, TakeOp, YieldOp
+from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, EndOp, TakeOp, YieldOp
 
 ENTRY = """\
 builtin.module {
-  func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index) {
+  func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index, %before : index) {
     %0 = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
     %1 = rt.buffer %buffers[1] : memref<8xi8>
-    %first, %last = rt.take 56 of launch 3, %buffers, %tid, %threads
-    rt.barrier %buffers, %threads
+    %first, %last = rt.take 56 after 123, %buffers, %tid, %threads, %before
+    rt.barrier %last until 179, %buffers, %threads, %before
+    rt.end %last until 179, %buffers, %tid, %threads, %before
     rt.prefetch %1[%last] : memref<8xi8>
     func.return
   }
@@ -104,8 +105,8 @@ def test_prints_what_it_parsed(text: str) -> None:
 
 def test_constructors_make_verified_operations() -> None:
     """Each constructor makes an operation that its verifier accepts."""
-    source = test.TestOp(result_types=[LLVMPointerType(), IndexType(), IndexType()])
-    buffers, thread, threads = source.results
+    source = test.TestOp(result_types=[LLVMPointerType(), *[IndexType()] * 4])
+    buffers, thread, threads, before, did = source.results
     tensor = TensorType(f32, [8])
     operand = test.TestOp(result_types=[tensor])
     turning = CodeOp(operand.results, [tensor], turns=3)
@@ -114,8 +115,10 @@ def test_constructors_make_verified_operations() -> None:
     code.body.block.add_op(YieldOp())
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
-    take = TakeOp(56, 1, buffers, thread, threads)
-    for op in (buffer, take, BarrierOp(buffers, threads), code, turning):
+    take = TakeOp(56, 123, buffers, thread, threads, before)
+    barrier = BarrierOp(did, 179, buffers, threads, before)
+    end = EndOp(did, 179, buffers, thread, threads, before)
+    for op in (buffer, take, barrier, end, code, turning):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -130,8 +133,8 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
-        (ENTRY.replace("rt.take 56", "rt.take -1"), "a number of chunks is 0 to"),
-        (ENTRY.replace("launch 3", "launch 0"), "a launch has a number from 1"),
+        (ENTRY.replace("rt.take 56", "rt.take -1"), "a run has 0 to 2147483647 chunks"),
+        (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),

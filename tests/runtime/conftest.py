@@ -10,65 +10,55 @@ import pytest
 
 from ncc.compiler.llvm.threads import threads_text
 from ncc.runtime.artifact import Artifact, Binding
+from tests.launch_text import LAUNCH
 
 Assemble: TypeAlias = Callable[..., bytes]
 
 # buffers: state, arena, weights, x (12 floats), y (12 floats), rows (dynamic, at most 12 x 1).
-# Each thread writes its share of x + weights[0] into the arena; behind a barrier, each writes
-# its share of y = twice the arena, in reverse; thread 0 lists the positive values of x as rows.
-REVERSE = """
-declare void @ncc_barrier(ptr, i64)
+# 12 chunks write x + weights[0] into the arena; behind a barrier, 12 chunks write y = twice the
+# arena, in reverse, and one lists the positive values of x as rows.
+REVERSE = (
+    LAUNCH
+    + """
+define internal ptr @buffer(ptr %buffers, i64 %number) {
+  %at = getelementptr ptr, ptr %buffers, i64 %number
+  %buffer = load ptr, ptr %at
+  ret ptr %buffer
+}
 
-define void @run(ptr %buffers, i64 %tid, i64 %threads) {
-entry:
-  %arena.at = getelementptr ptr, ptr %buffers, i64 1
-  %weights.at = getelementptr ptr, ptr %buffers, i64 2
-  %x.at = getelementptr ptr, ptr %buffers, i64 3
-  %y.at = getelementptr ptr, ptr %buffers, i64 4
-  %rows.at = getelementptr ptr, ptr %buffers, i64 5
-  %state = load ptr, ptr %buffers
-  %arena = load ptr, ptr %arena.at
-  %weights = load ptr, ptr %weights.at
-  %x = load ptr, ptr %x.at
-  %y = load ptr, ptr %y.at
-  %rows = load ptr, ptr %rows.at
+define internal void @add(ptr %buffers, i64 %i, i64 %tid) {
+  %arena = call ptr @buffer(ptr %buffers, i64 1)
+  %weights = call ptr @buffer(ptr %buffers, i64 2)
+  %x = call ptr @buffer(ptr %buffers, i64 3)
   %shift = load float, ptr %weights
-  %next = add i64 %tid, 1
-  %low = mul i64 %tid, 12
-  %high = mul i64 %next, 12
-  %first = udiv i64 %low, %threads
-  %last = udiv i64 %high, %threads
-  br label %add
-add:
-  %i = phi i64 [%first, %entry], [%i.next, %add]
   %x.i = getelementptr float, ptr %x, i64 %i
   %a.i = getelementptr float, ptr %arena, i64 %i
   %value = load float, ptr %x.i
   %sum = fadd float %value, %shift
   store float %sum, ptr %a.i
-  %i.next = add i64 %i, 1
-  %i.more = icmp ult i64 %i.next, %last
-  br i1 %i.more, label %add, label %meet
-meet:
-  call void @ncc_barrier(ptr %state, i64 %threads)
-  br label %turn
-turn:
-  %j = phi i64 [%first, %meet], [%j.next, %turn]
+  ret void
+}
+
+define internal void @turn(ptr %buffers, i64 %j, i64 %tid) {
+  %arena = call ptr @buffer(ptr %buffers, i64 1)
+  %y = call ptr @buffer(ptr %buffers, i64 4)
   %from = sub i64 11, %j
   %a.j = getelementptr float, ptr %arena, i64 %from
   %y.j = getelementptr float, ptr %y, i64 %j
   %term = load float, ptr %a.j
   %twice = fadd float %term, %term
   store float %twice, ptr %y.j
-  %j.next = add i64 %j, 1
-  %j.more = icmp ult i64 %j.next, %last
-  br i1 %j.more, label %turn, label %list
-list:
-  %chief = icmp eq i64 %tid, 0
-  br i1 %chief, label %scan, label %done
+  ret void
+}
+
+define internal void @list(ptr %buffers, i64 %i, i64 %tid) {
+entry:
+  %x = call ptr @buffer(ptr %buffers, i64 3)
+  %rows = call ptr @buffer(ptr %buffers, i64 5)
+  br label %scan
 scan:
-  %k = phi i64 [0, %list], [%k.next, %scan.end]
-  %count = phi i64 [0, %list], [%count.next, %scan.end]
+  %k = phi i64 [0, %entry], [%k.next, %scan.end]
+  %count = phi i64 [0, %entry], [%count.next, %scan.end]
   %x.k = getelementptr float, ptr %x, i64 %k
   %seen = load float, ptr %x.k
   %found = fcmp ogt float %seen, 0.0
@@ -86,11 +76,24 @@ scan.end:
   br i1 %k.more, label %scan, label %head
 head:
   store i64 %count.next, ptr %rows
-  br label %done
-done:
+  ret void
+}
+
+define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
+  %state = load ptr, ptr %buffers
+  %b = add i64 %before, 12
+  %c = add i64 %before, 24
+  %d = add i64 %before, 25
+  %did.a = call i64 @launch(ptr @add, i64 %before, i64 12, ptr %buffers, i64 %tid, i64 %threads)
+  call void @ncc_barrier(ptr %state, i64 %did.a, i64 %b, i64 %threads)
+  %did.b = call i64 @launch(ptr @turn, i64 %b, i64 12, ptr %buffers, i64 %tid, i64 %threads)
+  %did.c = call i64 @launch(ptr @list, i64 %c, i64 1, ptr %buffers, i64 %tid, i64 %threads)
+  %did = add i64 %did.b, %did.c
+  call void @ncc_end(ptr %state, i64 %did, i64 %d, i64 %tid, i64 %threads)
   ret void
 }
 """
+)
 
 
 @pytest.fixture(scope="session")

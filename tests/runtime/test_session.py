@@ -153,7 +153,7 @@ def test_calling_is_for_one_input_and_one_output(reverse: Artifact) -> None:
 def single(reverse: Artifact, assemble: Any, threads_object: bytes) -> Artifact:
     """y = x + x on 12 values, one thread: one input and one output."""
     text = """
-    define void @run(ptr %buffers, i64 %tid, i64 %threads) {
+    define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
     entry:
       %x.at = getelementptr ptr, ptr %buffers, i64 3
       %y.at = getelementptr ptr, ptr %buffers, i64 4

@@ -14,31 +14,49 @@ from ncc.runtime.errors import NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.threads import Team, state_bytes
+from tests.launch_text import LAUNCH
 
-MARK = """
-define void @run(ptr %buffers, i64 %tid, i64 %threads) {
+MARK = (
+    LAUNCH
+    + """
+define internal void @mark(ptr %buffers, i64 %i, i64 %tid) {
   %cells.at = getelementptr ptr, ptr %buffers, i64 1
   %cells = load ptr, ptr %cells.at
-  %mine = getelementptr i64, ptr %cells, i64 %tid
-  store i64 %threads, ptr %mine
+  %mine = getelementptr i64, ptr %cells, i64 %i
+  %old = load i64, ptr %mine
+  %new = add i64 %old, 1
+  store i64 %new, ptr %mine
+  ret void
+}
+define void @run(ptr %buffers, i64 %tid, i64 %threads, i64 %before) {
+  %state = load ptr, ptr %buffers
+  %until = add i64 %before, 8
+  %did = call i64 @launch(ptr @mark, i64 %before, i64 8, ptr %buffers, i64 %tid, i64 %threads)
+  call void @ncc_end(ptr %state, i64 %did, i64 %until, i64 %tid, i64 %threads)
   ret void
 }
 """
+)
 
 
 @pytest.fixture
 def code(assemble: object, threads_object: bytes) -> MachineCode:
-    """Every thread stores the number of threads in its cell."""
+    """A run counts up eight cells."""
     assert callable(assemble)
     return MachineCode([assemble(MARK), threads_object])
 
 
-def marks(team: Team) -> list[int]:
-    """The cells after one run."""
-    state, cells = Memory(state_bytes(8)), Memory(4096)
-    table = (ctypes.c_void_p * 2)(state.address, cells.address)
-    team.run(ctypes.addressof(table))
-    return list((ctypes.c_int64 * 8).from_address(cells.address))
+class Cells:
+    """What runs work on: state, eight cells, and the array that names both."""
+
+    def __init__(self) -> None:
+        self.state, self.cells = Memory(state_bytes(8)), Memory(4096)
+        self.table = (ctypes.c_void_p * 2)(self.state.address, self.cells.address)
+
+    def after_run(self, team: Team) -> list[int]:
+        """The cells after one run."""
+        team.run(ctypes.addressof(self.table))
+        return list((ctypes.c_int64 * 8).from_address(self.cells.address))
 
 
 def alive() -> int:
@@ -47,38 +65,50 @@ def alive() -> int:
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_every_thread_runs_once(code: MachineCode, count: int) -> None:
-    """The caller is one of them."""
-    team = Team(code, count)
+def test_a_team_does_runs(code: MachineCode, count: int) -> None:
+    """The caller is one of its threads."""
+    cells = Cells()
+    team = Team(code, count, cells)
     assert alive() == count - 1
-    for _ in range(3):
-        assert marks(team) == [count] * count + [0] * (8 - count)
+    for run in range(1, 4):
+        assert cells.after_run(team) == [run] * 8
     assert not team.lost
     team.dissolve()
     team.dissolve()
     assert alive() == 0 and team.lost == (count > 1)
 
 
-def test_the_code_outlives_its_workers(code: MachineCode) -> None:
-    """A worker holds the code it is in, so that it is unmapped after the last has left."""
+def test_what_workers_use_outlives_them(code: MachineCode) -> None:
+    """A worker holds code and memory, so that both are unmapped after the last has left."""
     alone = MachineCode.__new__(MachineCode)
     alone.__dict__.update(code.__dict__)
-    watch = weakref.ref(alone)
-    team = Team(alone, 2)
-    del alone
+    cells = Cells()
+    watches: list[weakref.ref[object]] = [weakref.ref(alone), weakref.ref(cells)]
+    team = Team(alone, 2, cells)
+    del alone, cells
     gc.collect()
-    assert watch() is not None
+    assert all(watch() is not None for watch in watches)
     team.dissolve()
     del team
     gc.collect()
-    assert watch() is None
+    assert all(watch() is None for watch in watches)
+
+
+def test_a_run_does_not_wait_for_a_worker_that_never_comes(
+    code: MachineCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller does all that nobody else takes."""
+    monkeypatch.setattr(threads, "_work", lambda *_: None)
+    cells = Cells()
+    team = Team(code, 3, cells)
+    assert [cells.after_run(team) for _ in range(2)] == [[1] * 8, [2] * 8]
 
 
 def test_a_fork_loses_workers_but_not_a_team_of_one(
     code: MachineCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A team knows when it is a copy without threads."""
-    team, single = Team(code, 2), Team(code, 1)
+    team, single = Team(code, 2, None), Team(code, 1, None)
     assert not team.lost
     monkeypatch.setattr(threads, "_forks", threads._forks + 1)
     assert team.lost and not single.lost
@@ -99,5 +129,5 @@ def test_threads_that_cannot_start_leave_none_behind(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(NccError, match="cannot run on 3 threads: can't start new thread"):
-        Team(code, 3)
+        Team(code, 3, None)
     assert alive() == 0

@@ -117,12 +117,12 @@ def test_targets_get_their_registers(parse: Callable[[str], ModuleOp]) -> None:
 def test_more_text_defines_what_is_declared(parse: Callable[[str], ModuleOp]) -> None:
     """What the appended text defines is not declared a second time; elsewhere it may be defined."""
     text = """
-    func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
-      rt.barrier %buffers, %threads
+    func.func @run(%buffers: !llvm.ptr, %did: index, %threads: index, %before: index) {
+      rt.barrier %did until 5, %buffers, %threads, %before
       func.return
     }"""
     module = lower(parse(text), AVX2)
-    more = "define internal void @ncc_barrier(ptr %state, i64 %threads) { ret void }"
+    more = "define internal void @ncc_barrier(ptr %s, i64 %did, i64 %until, i64 %n) { ret void }"
     assert "declare void @ncc_barrier" in emit_llvm(module, AVX2)
     assert "declare" not in emit_llvm(module, AVX2, more)
     assert list(undefined_symbols(emit_object(emit_llvm(module, AVX2), AVX2))) == ["ncc_barrier"]

@@ -423,27 +423,41 @@ func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32, strided<[1], offse
   }
   func.return
 }
-func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index) {
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
   %x = rt.buffer %buffers[3] : memref<8xf32>
   %t = rt.buffer %buffers[1] offset 64 : memref<8xf32, strided<[1], offset: 8>>
   %u = rt.buffer %buffers[1] offset 96 : memref<8xf32>
   %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
-  %first, %last = rt.take 8 of launch 1, %buffers, %tid, %threads
+  %first, %last = rt.take 8 after 3, %buffers, %tid, %threads, %before
   func.call @scale(%x, %t, %first, %last)
     : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
-  rt.barrier %buffers, %threads
+  rt.barrier %first until 11, %buffers, %threads, %before
   func.call @scale(%u, %y, %first, %last)
     : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
+  rt.end %last until 20, %buffers, %tid, %threads, %before
   func.return
 }
 """
 RUNTIME = """
-define internal void @ncc_barrier(ptr %state, i64 %threads) { ret void }
+; The numbers that a barrier and the end of a run are given are left in the state.
+define internal void @ncc_barrier(ptr %state, i64 %did, i64 %until, i64 %threads) {
+  store i64 %did, ptr %state
+  %at = getelementptr i64, ptr %state, i64 1
+  store i64 %until, ptr %at
+  ret void
+}
+
+define internal void @ncc_end(ptr %state, i64 %did, i64 %until, i64 %tid, i64 %threads) {
+  %behind = getelementptr i64, ptr %state, i64 2
+  call void @ncc_barrier(ptr %behind, i64 %did, i64 %until, i64 %threads)
+  ret void
+}
 
 ; A fixed share for each thread.
-define internal i64 @ncc_take(ptr %state, i64 %launch, i64 %chunks, i64 %tid, i64 %threads) {
+define internal i64 @ncc_take(ptr %state, i64 %begin, i64 %chunks, i64 %tid, i64 %threads) {
   %low = mul i64 %tid, %chunks
-  %next = add i64 %tid, %launch
+  %one = sub i64 %begin, 102
+  %next = add i64 %tid, %one
   %high = mul i64 %next, %chunks
   %first = udiv i64 %low, %threads
   %last = udiv i64 %high, %threads
@@ -462,7 +476,8 @@ def test_entry_point(compiled: Compile) -> None:
     addresses = [buffer.ctypes.data for buffer in (state, arena, state, x, y)]
     buffers = np.array(addresses, np.uint64)
     for thread in range(3):
-        code.call("run", buffers, thread, 3)
+        code.call("run", buffers, thread, 3, 100)
+        assert state[:4].tolist() == [8 * thread // 3, 111, 8 * (thread + 1) // 3, 120]
     np.testing.assert_array_equal(arena[24:32], 2 * x)
     np.testing.assert_array_equal(y[9:17], 4 * x)
     assert not y[:9].any()

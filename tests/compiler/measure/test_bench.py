@@ -25,7 +25,6 @@ def test_steps_add_up_to_the_network(threads: int, monkeypatch: pytest.MonkeyPat
     assert result.time.min <= result.time.median <= result.time.p95
     named = {layer for cost in result.layers for layer in cost.layers}
     assert {"conv1", "score"} <= named
-    assert (result.steps[0].layers == (bench_module.START,)) == (threads > 1)
     whole = sum(cost.ms for cost in result.steps)
     assert whole > 0
     assert sum(cost.ms for cost in result.layers) == pytest.approx(whole)

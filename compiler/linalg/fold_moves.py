@@ -86,16 +86,12 @@ class Move:
         return Move(source, forms, tuple(shape))
 
 
-def _is_single(value: SSAValue) -> bool:
-    return len(list(value.uses)) == 1
-
-
 def _is_moved(value: SSAValue) -> bool:
     """Whether moves for a single reader made some of the value.
 
     A window of another value is one: it has to be copied into a joint.
     """
-    if not _is_single(value):
+    if not value.has_one_use():
         return False
     match value.owner:
         case tensor.CollapseShapeOp() as op:

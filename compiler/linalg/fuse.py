@@ -112,13 +112,12 @@ def _is_initial(op: Operation) -> bool:
     """Whether op only computes the initial values of one whole accumulation."""
     if isinstance(op, FillOp):
         return all(_accumulates_whole(use.operation) for use in op.results[0].uses)
-    if not isinstance(op, GenericOp) or len(list(op.results[0].uses)) != 1:
+    if not isinstance(op, GenericOp):
         return False
-    view = View(op)
-    user = next(iter(op.results[0].uses)).operation
+    view, user = View(op), op.results[0].get_user_of_unique_use()
     if not view.is_pointwise or view.indexed or not _writes_whole(view):
         return False
-    if not _accumulates_whole(user):
+    if user is None or not _accumulates_whole(user):
         return False
     return isinstance(user, GenericOp) and user.outputs[0] is op.results[0]
 
@@ -151,7 +150,7 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     found: Group | None = None
     for position, access in enumerate(view.reads):
         group = result_of.get(access.value)
-        if group is None or len(list(access.value.uses)) != 1:
+        if group is None or not access.value.has_one_use():
             continue
         if position not in view.live or not isinstance(group.anchor, GenericOp):
             continue

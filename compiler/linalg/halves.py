@@ -30,7 +30,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, move_behind, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.view import Linear, View, expression
 from ncc.dialects.comprehension import Builder, Tensor
@@ -63,9 +63,7 @@ class SplitHalves(ModulePass):
                 found = match(generic)
                 if isinstance(found, Halved):
                     rewrite.run(generic, found)
-        for op_ in reversed(list(block.ops)):
-            if isinstance(op_, ConstantOp) and not op_.result.uses:
-                block.erase_op(op_)
+        erase_dead(block)
 
 
 class Channels(Enum):

@@ -108,7 +108,7 @@ def follows(view: View) -> SSAValue | None:
     for position in view.live:
         access = view.reads[position]
         made = isinstance(access.value.owner, GenericOp) and not is_constant(access.value)
-        if made and access.index == view.write.index and len(list(access.value.uses)) == 1:
+        if made and access.index == view.write.index and access.value.has_one_use():
             return access.value
     return None
 

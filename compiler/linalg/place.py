@@ -141,7 +141,7 @@ class Placement:
         return self._is_clipped(op.source)
 
     def _is_clipped(self, value: SSAValue) -> bool:
-        if len(list(value.uses)) != 1:
+        if not value.has_one_use():
             return False
         match value.owner:
             case tensor.CollapseShapeOp() | tensor.ConcatOp() as view:
@@ -154,7 +154,7 @@ class Placement:
         """Copy an operand that a kernel overwrites while somebody else still reads it."""
         value = call.operands[position]
         constant = not isinstance(value, OpResult) or isinstance(value.op, ConstantOp)
-        if constant or len(list(value.uses)) != 1:
+        if constant or not value.has_one_use():
             self._copy(call, position)
 
     def _copy(self, op: Operation, position: int) -> None:

@@ -60,7 +60,7 @@ def _sink(op: GenericOp) -> None:
         scratch = Block()
         builder = Builder(scratch, "" if op.doc is None else op.doc.data)
         made = None
-        if len(list(value.uses)) != 1:
+        if not value.has_one_use():
             continue
         if isinstance(source, tensor.CollapseShapeOp) and _is_computed(source.src):
             made = _before_collapse(builder, view, position, source)
@@ -86,7 +86,7 @@ def _is_plain(access: Access) -> bool:
 
 def _is_computed(value: SSAValue) -> bool:
     """Whether a computation makes the value for one reader."""
-    return isinstance(value.owner, GenericOp) and len(list(value.uses)) == 1
+    return isinstance(value.owner, GenericOp) and value.has_one_use()
 
 
 def _joins_computed(op: tensor.ConcatOp) -> bool:
@@ -95,7 +95,7 @@ def _joins_computed(op: tensor.ConcatOp) -> bool:
     sources = [
         part.owner.src if isinstance(part.owner, tensor.CollapseShapeOp) else part for part in parts
     ]
-    single = all(len(list(part.uses)) == 1 for part in parts)
+    single = all(part.has_one_use() for part in parts)
     return single and all(map(_is_computed, sources))
 
 

@@ -182,7 +182,7 @@ def _moves_by_rows(access: Access, loop: int) -> bool:
 
 def _producer(value: SSAValue) -> Operation | None:
     """The computation that makes a value for one reader alone, also through a pad of columns."""
-    if len(list(value.uses)) != 1:
+    if not value.has_one_use():
         return None
     owner = value.owner
     if isinstance(owner, tensor.PadOp):

@@ -13,16 +13,16 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
 from ncc.dialects.element import number
+from ncc.dialects.scalar import flags_of
 
 index = IndexType()
-_NO_OVERFLOW = arith.IntegerOverflowAttr("none")
-_FASTMATH = arith.FastMathFlagsAttr("none")
 
 
 @cache
@@ -67,6 +67,10 @@ class LoopBuilder:
         self.blocks[-1].add_op(op)
         return op.results[0]
 
+    def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """Arithmetic on two numbers of one type, or on two vectors."""
+        return self.add(operation, [a, b], a.type, dict(flags_of(operation)))
+
     def constant(self, value: float, type: Attribute = index) -> SSAValue:
         """A number of any type; at the head of the function, once."""
         key = (repr(value), type)
@@ -94,7 +98,7 @@ class LoopBuilder:
         if not ordered:
             return self.constant(constant)
         base = self._sum(ordered)
-        return base if constant == 0 else self._arith(arith.AddiOp, base, self.constant(constant))
+        return base if constant == 0 else self.binary(arith.AddiOp, base, self.constant(constant))
 
     def _sum(self, terms: tuple[tuple[SSAValue, int], ...]) -> SSAValue:
         depth = max(self._depth.get(value, 0) for value, _ in terms)
@@ -103,21 +107,16 @@ class LoopBuilder:
             value, factor = terms[-1]
             at = self.blocks[depth]
             if factor != 1:
-                value = self._arith_in(at, arith.MuliOp, value, self.constant(factor))
+                value = self._in(at, arith.MuliOp, value, self.constant(factor))
             if len(terms) > 1:
-                value = self._arith_in(at, arith.AddiOp, self._sum(terms[:-1]), value)
+                value = self._in(at, arith.AddiOp, self._sum(terms[:-1]), value)
             cache[terms] = value
         return cache[terms]
 
-    def _arith(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.add(operation, [a, b], index, {"overflowFlags": _NO_OVERFLOW})
-
-    def _arith_in(
-        self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue
-    ) -> SSAValue:
-        op = operation.create(
-            operands=[a, b], result_types=[index], properties={"overflowFlags": _NO_OVERFLOW}
-        )
+    def _in(self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """Arithmetic at the end of a block that need not be the innermost."""
+        properties = dict(flags_of(operation))
+        op = operation.create(operands=[a, b], result_types=[a.type], properties=properties)
         block.add_op(op)
         return op.results[0]
 
@@ -135,6 +134,14 @@ class LoopBuilder:
         return value
 
     # --- memory -----------------------------------------------------------------------------
+
+    def scratch(self, kind: Attribute) -> SSAValue:
+        """Memory on the stack, at the start of a line of the caches."""
+        properties: dict[str, Attribute] = {
+            "alignment": IntegerAttr(64, i64),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
+        }
+        return self.add(memref.AllocaOp, [], kind, properties)
 
     def load(self, source: SSAValue, at: SSAValue, lanes: int) -> SSAValue:
         """One element, or a vector of `lanes` neighbours."""

@@ -13,17 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    StridedLayoutAttr,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder
@@ -75,11 +67,11 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     values: list[SSAValue] = [entry.args[position] for position in positions]
     inside = iter(entry.args[len(outer) : len(places)])
     values += islice(inside, len(op.results))
+    builder = LoopBuilder(entry)
     for held, place in zip(scratch, kept, strict=True):
-        values.append(_alloca(entry, held.type) if place is None else next(inside))
+        values.append(builder.scratch(held.type) if place is None else next(inside))
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
-    builder = LoopBuilder(entry)
     first, last = entry.args[-2:]
 
     def whole(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
@@ -108,15 +100,3 @@ def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
     if kind.get_strides() == tuple(strides):
         return kind
     return MemRefType(kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, 0))
-
-
-def _alloca(entry: Block, kind: Attribute) -> SSAValue:
-    op: Operation = memref.AllocaOp.create(
-        result_types=[kind],
-        properties={
-            "alignment": IntegerAttr(64, i64),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
-        },
-    )
-    entry.add_op(op)
-    return op.results[0]

@@ -33,9 +33,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
 from ncc.dialects.rt import FoldOp, HandOp, LanesOp
+from ncc.dialects.scalar import flags_of
 
 index = IndexType()
-_FASTMATH = arith.FastMathFlagsAttr("none")
 
 WRITTEN_OUT = 8
 """The most vectors of a loop without a loop."""
@@ -214,7 +214,7 @@ class _Body:
             fold.operation.create(
                 operands=[before, value],
                 result_types=[value.type],
-                properties={"fastmath": _FASTMATH},
+                properties=dict(flags_of(fold.operation)),
             )
         )
 

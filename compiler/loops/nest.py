@@ -23,7 +23,26 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.point import Point, PointWriter
 from ncc.compiler.loops.schedule import Schedule
-from ncc.dialects.scalar import flags_of
+
+_NEUTRAL: dict[type[Operation], float] = {
+    arith.AddfOp: 0.0,
+    arith.MulfOp: 1.0,
+    arith.MaxnumfOp: float("-inf"),
+    arith.MinnumfOp: float("inf"),
+    arith.AddiOp: 0,
+    arith.MuliOp: 1,
+}
+"""What a reduction starts from, by what it combines with."""
+
+_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
+    arith.AddfOp: vector.CombiningKindFlag.ADD,
+    arith.MulfOp: vector.CombiningKindFlag.MUL,
+    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
+    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+    arith.AddiOp: vector.CombiningKindFlag.ADD,
+    arith.MuliOp: vector.CombiningKindFlag.MUL,
+}
+"""How the lanes of a vector are combined, by the same."""
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
@@ -344,9 +363,7 @@ class Nest(PointWriter):
         partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
         self.state.lanes = 1
         values = [
-            self.builder.add(
-                combine, [value, self._folded(row, combine)], element, dict(flags_of(combine))
-            )
+            self.builder.binary(combine, value, self._folded(row, combine))
             for value, row in zip(values, partial, strict=True)
         ]
         if whole < extent:
@@ -364,25 +381,8 @@ class Nest(PointWriter):
 
     def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
         """All lanes of a vector combined: halves onto halves."""
-        kind = vector.CombiningKindAttr(_KINDS[combine])
-        properties: dict[str, Attribute] = {"kind": kind, "fastmath": _FASTMATH}
+        properties: dict[str, Attribute] = {
+            "kind": vector.CombiningKindAttr(_KINDS[combine]),
+            "fastmath": arith.FastMathFlagsAttr("none"),
+        }
         return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)
-
-
-_FASTMATH = arith.FastMathFlagsAttr("none")
-_NEUTRAL: dict[type[Operation], float] = {
-    arith.AddfOp: 0.0,
-    arith.MulfOp: 1.0,
-    arith.MaxnumfOp: float("-inf"),
-    arith.MinnumfOp: float("inf"),
-    arith.AddiOp: 0,
-    arith.MuliOp: 1,
-}
-_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
-    arith.AddfOp: vector.CombiningKindFlag.ADD,
-    arith.MulfOp: vector.CombiningKindFlag.MUL,
-    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
-    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
-    arith.AddiOp: vector.CombiningKindFlag.ADD,
-    arith.MuliOp: vector.CombiningKindFlag.MUL,
-}

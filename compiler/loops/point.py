@@ -233,12 +233,8 @@ class PointWriter:
         if any(isinstance(v.type, VectorType) for v in values):
             values = [self._wide(v) for v in values]
             return self.builder.add(vector.FMAOp, values, values[0].type)
-        product_value = self.builder.add(
-            arith.MulfOp, values[:2], values[0].type, {"fastmath": _FASTMATH}
-        )
-        return self.builder.add(
-            arith.AddfOp, [product_value, values[2]], values[0].type, {"fastmath": _FASTMATH}
-        )
+        a, b, c = values
+        return self.builder.binary(arith.AddfOp, self.builder.binary(arith.MulfOp, a, b), c)
 
     def _feeds_multiply_add(self, op: Operation) -> bool:
         uses = list(op.results[0].uses) if op.results else []
@@ -272,15 +268,12 @@ class PointWriter:
         return self.builder.load(source, self.builder.linear(terms, 0), lanes)
 
 
-_FASTMATH = arith.FastMathFlagsAttr("none")
-
-
 def _factor(op: Operation) -> arith.MulfOp | None:
     """The product that an addition takes in, if nobody else reads it."""
     if not isinstance(op, arith.AddfOp):
         return None
     for operand in reversed(op.operands):
         owner = operand.owner
-        if isinstance(owner, arith.MulfOp) and len(list(operand.uses)) == 1:
+        if isinstance(owner, arith.MulfOp) and operand.has_one_use():
             return owner
     return None

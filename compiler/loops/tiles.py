@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, bf16, f32, i32, i64
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -274,18 +274,11 @@ class TileNest(Nest):
         super().__init__(kernel, schedule)
         self.plan = _Plan(kernel, schedule)
         self.halves = self.plan.halves
-        self.sums = self._scratch(self.plan.p * self.plan.q * TILE)
+        self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
         steps = prod(kernel.extents[d] for d in self.halves.steps)
         self.rows_a_step = -(-self.plan.rows // steps)
         self.turn: SSAValue = self.builder.constant(0)
         self.late = self.plan.blocks % self.plan.q == 0
-
-    def _scratch(self, elements: int) -> SSAValue:
-        properties: dict[str, Attribute] = {
-            "alignment": IntegerAttr(tile.ROW_BYTES, i64),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
-        }
-        return self.builder.add(memref.AllocaOp, [], memory_type(f32, elements), properties)
 
     def write(self, name: str) -> func.FuncOp:
         first, last = self.entry.args[-2:]
@@ -575,7 +568,4 @@ class TileNest(Nest):
         if not isinstance(initial, Stage) and initial == 0.0:
             return value
         start = self._vector(self._initial(point))
-        return self.builder.add(arith.AddfOp, [start, value], value.type, {"fastmath": _FASTMATH})
-
-
-_FASTMATH = arith.FastMathFlagsAttr("none")
+        return self.builder.binary(arith.AddfOp, start, value)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import VectorType, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.combination import combine, together
@@ -152,24 +152,18 @@ class Transform(Nest):
     # --- arithmetic of combinations ---------------------------------------------------------
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._binary(arith.AddfOp, a, b)
+        return self.builder.binary(arith.AddfOp, a, b)
 
     def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._binary(arith.SubfOp, a, b)
+        return self.builder.binary(arith.SubfOp, a, b)
 
     def scale(self, factor: float, a: SSAValue) -> SSAValue:
-        return self._binary(arith.MulfOp, self._constant(factor), a)
+        return self.builder.binary(arith.MulfOp, self._constant(factor), a)
 
     def multiply_add(self, factor: float, a: SSAValue, b: SSAValue) -> SSAValue:
         if not isinstance(a.type, VectorType):
             return self.add(self.scale(factor, a), b)
         return self.builder.add(vector.FMAOp, [self._constant(factor), a, b], a.type)
 
-    def _binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.builder.add(operation, [a, b], a.type, {"fastmath": _FASTMATH})
-
     def _constant(self, factor: float) -> SSAValue:
         return self._vector(self.builder.constant(factor, f32))
-
-
-_FASTMATH = arith.FastMathFlagsAttr("none")

@@ -25,6 +25,7 @@ from xdsl import __version__ as xdsl_version
 
 from ncc.compiler.llvm.version import llvmlite_version
 from ncc.compiler.target import Target
+from ncc.runtime.draft import DRAFT, draft_of
 
 FOLDER_VARIABLE = "NCC_CACHE_DIR"
 """Names the folder of the cache; without it, the user's cache folder has one for ncc."""
@@ -38,7 +39,6 @@ LIMIT_BYTES = 64 << 20
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _LOCK = "trim.lock"
-_DRAFT = "new-"
 _MAGIC = b"ncc kernel 1\n"
 
 KERNEL, RECIPE = ".o", ".recipe"
@@ -122,13 +122,8 @@ class Cache:
         try:
             if not self._grown:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            written = self.folder / f"{_DRAFT}{os.urandom(8).hex()}"
-            try:
-                written.write_bytes(_header(key, code) + code)
-                written.replace(path)
-            except OSError:
-                written.unlink(missing_ok=True)
-                raise
+            with draft_of(path) as draft:
+                draft.write_bytes(_header(key, code) + code)
         except OSError as error:
             self._writable = False
             warnings.warn(
@@ -178,19 +173,24 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith((KERNEL, RECIPE)) and not entry.name.startswith(_DRAFT):
+                if not entry.name.endswith((KERNEL, RECIPE, DRAFT)):
                     continue  # locks, and what else is kept here
                 with suppress(OSError):
                     found = entry.stat()
                     yield entry.path, found.st_mtime, found.st_size
 
 
+def is_off(environment: Mapping[str, str], variable: str) -> bool:
+    """Whether a variable of the environment switches something off."""
+    return environment.get(variable, "").lower() in ("off", "0", "no", "false")
+
+
 def cache_of(environment: Mapping[str, str]) -> Cache | None:
     """The cache that the environment's variables ask for; None where they want none."""
-    switch = environment.get(SWITCH_VARIABLE, "").lower()
-    if switch in ("off", "0", "no", "false"):
+    if is_off(environment, SWITCH_VARIABLE):
         return None
-    kinds = (KERNEL,) if switch == "kernels" else (KERNEL, RECIPE)
+    only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"
+    kinds = (KERNEL,) if only_kernels else (KERNEL, RECIPE)
     if folder := environment.get(FOLDER_VARIABLE):
         return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here

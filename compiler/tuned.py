@@ -16,7 +16,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.cache import cache_of, generator_version
+from ncc.compiler.cache import cache_of, generator_version, is_off
 from ncc.compiler.target import Target
 from ncc.runtime import cpu
 from ncc.runtime.draft import draft_of
@@ -78,7 +78,7 @@ class TunedSchedules:
 def tuned_schedules(environment: Mapping[str, str], target: Target) -> dict[str, str]:
     """What was tuned for a target, if the environment's variables want that to be used."""
     cache = cache_of(environment)
-    if cache is None or environment.get(SWITCH_VARIABLE, "").lower() in ("off", "0", "no", "false"):
+    if cache is None or is_off(environment, SWITCH_VARIABLE):
         return {}
     with suppress(OSError):  # a file that others may read counts as absent, as their kernels do
         return TunedSchedules(cache.folder, target).read()

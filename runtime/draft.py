@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+DRAFT = ".draft"
+"""How the name of a file ends that is not whole yet, or that a killed process has left."""
+
 
 @contextmanager
 def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -21,7 +24,7 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OSError(errno.EINVAL, "it is there and is no plain file", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
-    draft = path.with_name(f".{secrets.token_hex(8)}.draft")
+    draft = path.with_name(f".{secrets.token_hex(8)}{DRAFT}")
     try:
         yield draft
         draft.replace(path)

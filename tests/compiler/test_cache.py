@@ -18,6 +18,7 @@ from ncc.compiler import objects
 from ncc.compiler.cache import Cache, cache_of, key_of
 from ncc.compiler.llvm.emit import emit_object
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+from ncc.runtime.draft import DRAFT
 
 PARAM = """7767517
 5 5
@@ -284,4 +285,4 @@ def test_two_processes_at_once(network: Path, tmp_path: Path) -> None:
     assert model(np.ones((4, 10, 12), np.float32)).tobytes().hex() == printed[0].strip()
     cache = Cache(tmp_path / "kernels")
     assert all(cache.get(path.stem) is not None for path in entries(cache))
-    assert not [path for path in cache.folder.glob("*") if path.name.startswith("new-")]
+    assert not list(cache.folder.glob(f"*{DRAFT}"))

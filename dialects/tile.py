@@ -81,44 +81,39 @@ class ZeroOp(IRDLOperation):
         super().__init__(properties={"tile": _number(tile)})
 
 
+class _MoveOp(IRDLOperation):
+    """One tile and the memory that its rows lie in, `distance` bytes apart."""
+
+    tile = prop_def(I64Attr)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType())
+    distance = prop_def(I64Attr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
+        properties = {"tile": _number(tile), "distance": _number(distance)}
+        super().__init__(operands=[memref, index], properties=properties)
+
+
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(_MoveOp):
     """One tile out of memory, row by row."""
 
     name = "tile.load"
 
-    tile = prop_def(I64Attr)
-    memref = operand_def(MemRefType)
-    index = operand_def(IndexType())
-    distance = prop_def(I64Attr)
-
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$tile `from` $memref `[` $index `]` `by` $distance attr-dict `:` type($memref)"
     )
 
-    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
-        properties = {"tile": _number(tile), "distance": _number(distance)}
-        super().__init__(operands=[memref, index], properties=properties)
-
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(_MoveOp):
     """One tile into memory, row by row."""
 
     name = "tile.store"
 
-    tile = prop_def(I64Attr)
-    memref = operand_def(MemRefType)
-    index = operand_def(IndexType())
-    distance = prop_def(I64Attr)
-
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$tile `to` $memref `[` $index `]` `by` $distance attr-dict `:` type($memref)"
-
-    def __init__(self, tile: int, memref: SSAValue, index: SSAValue, distance: int) -> None:
-        properties = {"tile": _number(tile), "distance": _number(distance)}
-        super().__init__(operands=[memref, index], properties=properties)
 
 
 @irdl_op_definition

@@ -12,7 +12,7 @@ where the second sum is one accumulator a vector of w, whatever the number of po
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, func, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
 from xdsl.ir import SSAValue
 
@@ -63,11 +63,6 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
     if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
         return []
     return tiled(kernel, target, lane, stream, still, quad=loop)
-
-
-def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
-    """The kernel as a private function."""
-    return DotNest(kernel, schedule).write(name)
 
 
 class DotNest(Nest):

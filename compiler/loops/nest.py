@@ -45,17 +45,6 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
 """How the lanes of a vector are combined, by the same."""
 
 
-def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
-    """The kernel as a private function in func, scf, memref, vector and arith."""
-    return Nest(kernel, schedule).write(name)
-
-
-def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-    """How many chunks the outermost loops make; a kernel without any is one chunk."""
-    loops = schedule.order[: schedule.chunks]
-    return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
-
-
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     """The outermost loop, where the code is the same for any extent of it and only counts chunks.
 
@@ -71,6 +60,12 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
 
 class Nest(PointWriter):
     """The writer of one kernel."""
+
+    @staticmethod
+    def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+        """How many chunks the outermost loops make; a kernel without any is one chunk."""
+        loops = schedule.order[: schedule.chunks]
+        return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
 
     def write(self, name: str) -> func.FuncOp:
         first, last = self.entry.args[-2:]

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops import code, dot, nest, tiles, transform
+from ncc.compiler.loops import code
 from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
@@ -36,10 +36,13 @@ from ncc.compiler.loops.entry import (
 )
 from ncc.compiler.loops.frames import boxes
 from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
+from ncc.compiler.loops.nest import free_outermost
 from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose, named
+from ncc.compiler.loops.tiles import halves_of
+from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
@@ -183,14 +186,13 @@ class _Family:
         text = f"{stable_text(kernel.signature())} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
-        def make() -> func.FuncOp:
-            writer = nest.write if kernel.matrix is None else transform.write
-            writer = writer if schedule.quad is None else dot.write
-            writer = writer if not schedule.tiles else tiles.write
-            return writer(kernel, schedule, name)
-
-        chunks = _chunk_count(kernel, schedule)
-        return Unit(name, text, tuple(kernel_types(kernel)), chunks, make)
+        return Unit(
+            name,
+            text,
+            tuple(kernel_types(kernel)),
+            chunk_count(kernel, schedule),
+            lambda: write(kernel, schedule, name),
+        )
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ class _NetworkWriter:
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(kernel, self.target, text) if text is not None else None
         schedule = schedule or choose(kernel, self.target)
-        outermost = nest.free_outermost(kernel, schedule)
+        outermost = free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:
             extents[outermost] = 1
@@ -287,7 +289,7 @@ class _NetworkWriter:
         reach, chunks = unit.types, unit.chunks
         if due.computation is not None and isinstance(due.made_by, _Family):
             reach = tuple(kernel_types(due.computation))
-            chunks = _chunk_count(due.computation, due.made_by.schedule)
+            chunks = chunk_count(due.computation, due.made_by.schedule)
         arguments = tuple(map(self._argument, due.places, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.places, due.computation)
         return Launch(unit.name, chunks, arguments), step
@@ -343,12 +345,6 @@ def _overlap(a: Interval, b: Interval) -> bool:
     return a[1] < b[2] and b[1] < a[2]
 
 
-def _chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-    """How many chunks the kernel is handed out in."""
-    count = tiles.chunk_count if schedule.tiles else nest.chunk_count
-    return count(kernel, schedule)
-
-
 def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
     if kernel.matrix is not None:
@@ -358,6 +354,6 @@ def _kind(kernel: Kernel) -> str:
         if isinstance(owner, Block):
             raise CompilerBug("a reduction that only hands on")
         product = factors(owner, kernel.anchor.body.args[-1])
-        by_halves = tiles.halves_of(kernel) is not None
+        by_halves = halves_of(kernel) is not None
         return "contraction" if product is not None or by_halves else "reduction"
     return "pointwise" if kernel.anchor.inputs else "fill"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
@@ -81,11 +81,6 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
         return Schedule(None, 1, tile, order, reduced, chunks=chunks)
     vector = vector_of(kernel.extents[lane], target)
     return Schedule(lane, vector, tile, (*order, lane), reduced, chunks=chunks)
-
-
-def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
-    """The kernel as a private function in func, scf, memref, vector and arith."""
-    return Transform(kernel, schedule).write(name)
 
 
 class Transform(Nest):

@@ -20,10 +20,10 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.loops import nest, transform
 from ncc.compiler.loops.kernel import Kernel, kernel_of
 from ncc.compiler.loops.network import build
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
 from ncc.dialects.sources import Array
@@ -68,7 +68,7 @@ class Program:
                 memory[p.root][GUARD + p.offset :].ctypes.data if p.root in memory else 0
                 for p in places
             ]
-            _call(code.address(name), addresses, nest.chunk_count(kernel, schedule))
+            _call(code.address(name), addresses, chunk_count(kernel, schedule))
         for array in memory.values():
             edges = np.concatenate([array[:GUARD], array[len(array) - GUARD :]])
             assert (edges == _guard(array.dtype)).all(), "a kernel wrote outside its memory"
@@ -126,7 +126,6 @@ def run_all(
                 continue
             kernel = kernel_of(step)
             schedule = schedule_of(kernel)
-            write = nest.write if kernel.matrix is None else transform.write
             function = write(kernel, schedule, f"kernel_{len(functions)}")
             del function.properties["sym_visibility"]
             functions.append(function)

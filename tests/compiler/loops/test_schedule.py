@@ -18,8 +18,8 @@ from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.loops import contraction, strategies
 from ncc.compiler.loops.contraction import LINE
 from ncc.compiler.loops.kernel import Kernel
-from ncc.compiler.loops.nest import chunk_count
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
+from ncc.compiler.loops.writer import chunk_count
 from ncc.compiler.target import (
     AVX2,
     AVX512,

@@ -18,9 +18,10 @@ from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
 from ncc.compiler.llvm.lower import lower
-from ncc.compiler.loops import tiles
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies import choose
+from ncc.compiler.loops.tiles import halves_of
+from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import stages
 from ncc.compiler.read.network import read
@@ -85,14 +86,14 @@ def test_cuts(
 ) -> None:
     """Rows that divide well, sums in four tiles at most, and chunks that cover all of it."""
     found = kernel(make_network, kernels_of, outputs, inputs, size, window)
-    halves = tiles.halves_of(found)
+    halves = halves_of(found)
     schedule = choose(found, AMX)
     assert halves is not None
     vectors = 1 if halves.vectors is None else schedule.points(halves.vectors)
     assert (schedule.points(halves.points[-1]), schedule.tiles, vectors) == (rows, p, q)
     assert p * q <= len(tile.SUMS)
     points = prod(found.extents[d] for d in halves.points)
-    done = tiles.chunk_count(found, schedule) * p * q * rows * 16
+    done = chunk_count(found, schedule) * p * q * rows * 16
     assert points * outputs <= done
 
 
@@ -102,11 +103,11 @@ def test_weights_are_asked_for(
 ) -> None:
     """Those of the next blocks of outputs, where all of them are more than L2 holds."""
     found = kernel(make_network, kernels_of, channels, channels, size, 3)
-    schedule, halves = choose(found, AMX), tiles.halves_of(found)
+    schedule, halves = choose(found, AMX), halves_of(found)
     assert halves is not None and halves.vectors is not None
     blocks = 2 * halves.weights.coefficients[halves.vectors]
     assert [access.offset for access in schedule.ahead] == [blocks] * wanted
-    module = ModuleOp([tiles.write(found, schedule, "k")])
+    module = ModuleOp([write(found, schedule, "k")])
     module.verify()
     groups = (size - 2 + 1) // 2  # a row of points is a tile, two of them a group
     lines = 2 * -(-2 * tile.ROWS // groups)
@@ -140,7 +141,7 @@ def test_products_are_no_sums(make_network: Make, kernels_of: Make) -> None:
         return b.map((i,), b.product((i,), over=(k,), of=x[i, k])[i] + squares[i])
 
     found = [k for k in kernels_of(make_network([(4, 64)], write)) if k.reduced]
-    assert len(found) == 2 and all(tiles.halves_of(k) is None for k in found)
+    assert len(found) == 2 and all(halves_of(k) is None for k in found)
 
 
 @pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
@@ -217,7 +218,7 @@ def test_without_tiles_three_is_two(network: tuple[Path, Path], target: str) -> 
 def test_objects_have_the_instructions(make_network: Make, kernels_of: Make) -> None:
     """One configuration and one release a call, whatever the number of chunks."""
     found = kernel(make_network, kernels_of, 48, 64, 9, 3)
-    function = tiles.write(found, choose(found, AMX), "k")
+    function = write(found, choose(found, AMX), "k")
     module = ModuleOp([function])
     module.verify()
     text = emit_assembly(emit_llvm(lower(module, AMX), AMX), AMX)

@@ -1,0 +1,384 @@
+"""Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
+
+P tiles of points by Q of vectors are summed at once, at most four: for each step of 32 numbers
+
+    low x * high w,  high x * high w,  high x * low w
+
+in this order, so that every half is loaded once. Sums are read back from memory, row by row, for
+what follows at each point: a few rows in every step of the next sums, which are as good as free
+between products.
+
+The last tile of a row of points is moved back to end with the row, and the last group of tiles is
+filled up with its last tile: what they hold for the second time is not stored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import memory_type
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.tiles import HALF_BYTES, STEP, VECTOR, halves_of
+from ncc.dialects import tile
+
+SUM_BYTES = 4
+TILE = tile.ROWS * VECTOR
+"""Sums of one tile."""
+
+
+class _Plan:
+    """The numbers of a schedule of tiles."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        halves = halves_of(kernel)
+        if halves is None or not schedule.tiles:
+            raise CompilerBug("matrix tiles for what is no contraction by halves")
+        self.halves = halves
+        *self.outer, self.inner = halves.points
+        self.extent = kernel.extents[self.inner]
+        self.rows = schedule.points(self.inner)
+        self.in_row = -(-self.extent // self.rows)
+        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
+        self.p = schedule.tiles
+        self.point_groups = -(-self.count // self.p)
+        vectors = halves.vectors
+        self.blocks = 1 if vectors is None else kernel.extents[vectors]
+        self.q = 1 if vectors is None else schedule.points(vectors)
+        self.vector_groups = -(-self.blocks // self.q)
+        self.points_outer = vectors is None or schedule.order[0] != vectors
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One tile of points: the base of each of their loops, and the first row to be stored."""
+
+    bases: dict[int, SSAValue]
+    first: SSAValue
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The tiles that are summed at once: those of points, and the first block of vectors."""
+
+    tiles: Sequence[_Tile]
+    vectors: SSAValue
+
+
+class TileNest(Nest):
+    """The writer of one kernel with a schedule of `tiles`."""
+
+    @staticmethod
+    def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+        """How many groups of tiles there are."""
+        plan = _Plan(kernel, schedule)
+        return plan.point_groups * plan.vector_groups
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        self.plan = _Plan(kernel, schedule)
+        self.halves = self.plan.halves
+        self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
+        steps = prod(kernel.extents[d] for d in self.halves.steps)
+        self.rows_a_step = -(-self.plan.rows // steps)
+        self.turn: SSAValue = self.builder.constant(0)
+        self.late = self.plan.blocks % self.plan.q == 0
+
+    def write(self, name: str) -> func.FuncOp:
+        first, last = self.entry.args[-2:]
+        self.state.lanes = self.schedule.vector
+        self._do(tile.ConfigureOp(self.plan.rows))
+        if self.late:
+            carried = self._carried(self._nothing())
+            left = self.builder.loop(first, last, 1, carried, self._chunk_late)
+            self._follow_all(self._uncarried(left), self.plan.q)
+        else:
+            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        self._do(tile.ReleaseOp())
+        self.entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
+        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+
+    def _do(self, op: Operation) -> None:
+        self.builder.blocks[-1].add_op(op)
+
+    # --- chunks -------------------------------------------------------------------------------
+
+    def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
+        """One group of tiles of points, by one group of vectors, of which the last has fewer."""
+        group = self._group(chunk)
+        whole, left = divmod(self.plan.blocks, self.plan.q)
+
+        def sum_and_follow(q: int) -> None:
+            self._sum(group, q, None)
+            self._follow_all(group, q)
+
+        if self.halves.vectors is None or not left:
+            sum_and_follow(self.plan.q)
+        else:
+            last = self.builder.equal(group.vectors, whole * self.plan.q)
+            self.builder.branch(
+                last, lambda: sum_and_follow(left), lambda: sum_and_follow(self.plan.q)
+            )
+        return []
+
+    def _chunk_late(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+        """The sums of one group, and between them what follows on those of the group before."""
+        before = self._uncarried(carried)
+        group = self._group(chunk)
+        self._sum(group, self.plan.q, before)
+        return self._carried(group)
+
+    def _group(self, chunk: SSAValue) -> _Group:
+        """The tiles of a chunk."""
+        plan, builder = self.plan, self.builder
+        inner = plan.vector_groups if plan.points_outer else plan.point_groups
+        outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
+        points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
+        self.turn = points
+        base = builder.local(builder.linear([(vectors, plan.q)], 0))
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
+
+    def _nothing(self) -> _Group:
+        """What is before the first group: tiles with nothing to store."""
+        zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
+        held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
+        return _Group([held] * self.plan.p, zero)
+
+    def _carried(self, group: _Group) -> list[SSAValue]:
+        """A group as the values that a loop carries."""
+        values = [group.vectors]
+        for held in group.tiles:
+            values += [held.bases[d] for d in self.halves.points]
+            values.append(held.first)
+        return values
+
+    def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
+        local = iter([self.builder.local(value) for value in values])
+        vectors = next(local)
+        tiles: list[_Tile] = []
+        for _ in range(self.plan.p):
+            bases = {d: next(local) for d in self.halves.points}
+            tiles.append(_Tile(bases, next(local)))
+        return _Group(tiles, vectors)
+
+    def _tile_of(self, group: SSAValue, position: int) -> _Tile:
+        """Where the tile lies; behind the last one there is the last one, with nothing to store."""
+        plan, builder = self.plan, self.builder
+        number = builder.local(builder.linear([(group, plan.p)], position))
+        at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
+        bases: dict[int, SSAValue] = {}
+        rest = at
+        column = builder.remainder(rest, plan.in_row)
+        rest = builder.quotient(rest, plan.in_row)
+        for loop in reversed(plan.outer):
+            bases[loop] = builder.remainder(rest, self.kernel.extents[loop])
+            rest = builder.quotient(rest, self.kernel.extents[loop])
+        begin = builder.local(builder.linear([(column, plan.rows)], 0))
+        first: SSAValue = begin
+        if plan.extent % plan.rows:
+            begin = self._least(begin, plan.extent - plan.rows)
+        bases[plan.inner] = begin
+        terms = [(first, 1), (begin, -1)] if first is not begin else []
+        if at is not number:
+            terms += [(number, plan.rows), (at, -plan.rows)]
+        skipped = builder.linear(terms, 0) if terms else builder.constant(0)
+        return _Tile(bases, builder.local(skipped))
+
+    def _least(self, value: SSAValue, most: int) -> SSAValue:
+        builder = self.builder
+        found = builder.add(arith.MinUIOp, [value, builder.constant(most)], value.type)
+        return builder.local(found)
+
+    # --- sums ---------------------------------------------------------------------------------
+
+    def _sum(self, group: _Group, q: int, before: _Group | None) -> None:
+        """The sums of a group into memory, where those of the group before were."""
+        for number in range(self.plan.p * q):
+            self._do(tile.ZeroOp(number))
+        self._steps(list(self.halves.steps), group, q, before)
+        for number in range(self.plan.p * q):
+            at = self.builder.constant(number * TILE)
+            self._do(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
+
+    def _steps(self, loops: list[int], group: _Group, q: int, before: _Group | None) -> None:
+        if not loops:
+            if self.halves.vectors is not None:
+                self.state.bases[self.halves.vectors] = group.vectors
+            products = list(self._products(group.tiles, q))
+            middle = len(products) // 2
+            for op in products[:middle]:
+                self._do(op)
+            self._ask_for_next(q)
+            if before is not None:
+                self._follow_some(before)
+            for op in products[middle:]:
+                self._do(op)
+            return
+        loop, inner = loops[0], loops[1:]
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            self._steps(inner, group, q, before)
+            return []
+
+        bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
+        self.builder.loop(*bounds, 1, [], step)
+
+    def _ask_for_next(self, q: int) -> None:
+        """The share of this turn in both halves of the weights of this step, of the next blocks."""
+        lines = 2 * tile.ROWS
+        share = -(-lines // self.plan.point_groups)
+        for access, block, line in product(self.schedule.ahead, range(q), range(share)):
+            point = {} if self.halves.vectors is None else {self.halves.vectors: block}
+            at = self.builder.local(self._address(access, point))
+            further = self.builder.linear([(at, 1), (self.turn, share * STEP)], line * STEP)
+            self.builder.prefetch(self.entry.args[access.argument], further)
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _products(self, tiles: Sequence[_Tile], q: int) -> Iterator[Operation]:
+        """Loads and products of 32 numbers, loads between products that do not wait for them."""
+        if q == 1:
+            yield from self._tall(tiles)
+        elif len(tiles) == 1:
+            yield from self._pair(tiles[0])
+        else:
+            yield from self._square(tiles)
+
+    def _tall(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
+        yield self._load_vectors(6, self.halves.weights, 0)
+        yield self._load_vectors(7, self.halves.rest, 0)
+        for k, held in enumerate(tiles):
+            yield self._load_points(4, self.halves.low, held)
+            yield tile.MultiplyOp(k, 4, 6)
+            yield self._load_points(5, self.halves.high, held)
+            yield tile.MultiplyOp(k, 5, 6)
+            yield tile.MultiplyOp(k, 5, 7)
+
+    def _pair(self, held: _Tile) -> Iterator[Operation]:
+        halves = self.halves
+        yield self._load_vectors(6, halves.weights, 0)
+        yield self._load_points(4, halves.low, held)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_vectors(7, halves.weights, 1)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield self._load_points(5, halves.high, held)
+        yield tile.MultiplyOp(0, 5, 6)
+        yield self._load_vectors(6, halves.rest, 0)
+        yield tile.MultiplyOp(1, 5, 7)
+        yield self._load_vectors(7, halves.rest, 1)
+        yield tile.MultiplyOp(0, 5, 6)
+        yield tile.MultiplyOp(1, 5, 7)
+
+    def _square(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
+        halves, (top, bottom) = self.halves, tiles
+        yield self._load_vectors(6, halves.weights, 0)
+        yield self._load_points(4, halves.low, top)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_vectors(7, halves.weights, 1)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield self._load_points(5, halves.low, bottom)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield self._load_points(4, halves.high, top)
+        yield tile.MultiplyOp(3, 5, 7)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield self._load_points(5, halves.high, bottom)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield self._load_vectors(6, halves.rest, 0)
+        yield tile.MultiplyOp(3, 5, 7)
+        yield self._load_vectors(7, halves.rest, 1)
+        yield tile.MultiplyOp(0, 4, 6)
+        yield tile.MultiplyOp(2, 5, 6)
+        yield tile.MultiplyOp(1, 4, 7)
+        yield tile.MultiplyOp(3, 5, 7)
+
+    def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
+        """A tile whose rows are points."""
+        saved = dict(self.state.bases)
+        self.state.bases.update(held.bases)
+        at = self._address(access, {})
+        self.state.bases = saved
+        distance = access.coefficients[self.plan.inner] * HALF_BYTES
+        return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
+
+    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
+        """A tile of weights for the block of outputs."""
+        vectors = self.halves.vectors
+        at = self._address(access, {} if vectors is None else {vectors: block})
+        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
+
+    # --- what follows -------------------------------------------------------------------------
+
+    def _follow_all(self, group: _Group, q: int) -> None:
+        """What follows on the sums in memory, which are those of this group."""
+        last = self.builder.constant(self.plan.rows)
+        for k, held in enumerate(group.tiles):
+            self._follow_rows(group, k, q, held.first, last)
+
+    def _follow_some(self, group: _Group) -> None:
+        """The same for as many rows as fall to the present step of the sums after."""
+        builder, number = self.builder, 1
+        terms: list[tuple[SSAValue, int]] = []
+        for loop in reversed(self.halves.steps):
+            base = self.state.bases[loop]
+            if isinstance(base, SSAValue):
+                terms.append((base, number * self.rows_a_step))
+            number *= self.kernel.extents[loop]
+        begin = builder.local(builder.linear(terms, 0))
+        end = builder.local(builder.linear(terms, self.rows_a_step))
+        last = self._least(end, self.plan.rows)
+        for k, held in enumerate(group.tiles):
+            first = builder.local(builder.add(arith.MaxUIOp, [begin, held.first], begin.type))
+            self._follow_rows(group, k, self.plan.q, first, last)
+
+    def _follow_rows(
+        self, group: _Group, position: int, q: int, first: SSAValue, last: SSAValue
+    ) -> None:
+        """What follows at some points of one tile."""
+        held = group.tiles[position]
+
+        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            saved = dict(self.state.bases)
+            self.state.bases.update(held.bases)
+            point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
+            self.state.bases[self.plan.inner] = self.builder.local(point)
+            if self.halves.vectors is not None:
+                self.state.bases[self.halves.vectors] = group.vectors
+            for block in range(q):
+                self._follow(i, position * q + block, block)
+            self.state.bases = saved
+            return []
+
+        self.builder.loop(first, last, 1, [], row)
+
+    def _follow(self, row: SSAValue, number: int, block: int) -> None:
+        """What follows at one point for 16 outputs."""
+        self.cache = {}
+        vectors = self.halves.vectors
+        point = {} if vectors is None else {vectors: block}
+        at = self.builder.linear([(row, VECTOR)], number * TILE)
+        value = self.builder.load(self.sums, at, VECTOR)
+        value = self._started(value, point)
+        for stage in self.kernel.epilogue:
+            value = self._evaluate(stage, point, value)
+        self._store(value, point)
+        self.cache = {}
+
+    def _started(self, value: SSAValue, point: dict[int, int]) -> SSAValue:
+        """The sums with what they start from."""
+        initial = self.kernel.initial
+        if not isinstance(initial, Stage) and initial == 0.0:
+            return value
+        start = self._vector(self._initial(point))
+        return self.builder.binary(arith.AddfOp, start, value)

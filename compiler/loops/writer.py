@@ -1,0 +1,30 @@
+"""The loops of a kernel by its schedule: each way of writing has a class of its own."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+
+from ncc.compiler.loops.dot import DotNest
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.tile_nest import TileNest
+from ncc.compiler.loops.transform import Transform
+
+
+def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:
+    """The kernel as a private function in func, scf, memref, vector, arith, rt and tile."""
+    return _writer(kernel, schedule)(kernel, schedule).write(name)
+
+
+def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+    """How many chunks the kernel is handed out in."""
+    return _writer(kernel, schedule).chunk_count(kernel, schedule)
+
+
+def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
+    if schedule.tiles:
+        return TileNest
+    if schedule.quad is not None:
+        return DotNest
+    return Nest if kernel.matrix is None else Transform

@@ -86,6 +86,7 @@ class LoopBuilder:
                 entry.insert_op_after(op, self._first_constant)
             self._first_constant = op
             self._constants[key] = op.results[0]
+            self._depth[op.results[0]] = 0
         return self._constants[key]
 
     # --- index arithmetic -------------------------------------------------------------------

@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.arithmetic import (
-    GIVEN,
-    BatchNormOp,
-    BiasOp,
-    BinaryOpOp,
-    ScaleOp,
-    aligned,
-    broadcast,
-)
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned, broadcast
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.per_channel import GIVEN, BatchNormOp, BiasOp, ScaleOp
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
 from ncc.dialects.ncnn.unary import PowerOp
 

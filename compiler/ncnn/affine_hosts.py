@@ -11,12 +11,12 @@ import numpy as np
 from ncc.compiler.ncnn.affine import Affine, Double, double
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.activation import Activated
-from ncc.dialects.ncnn.arithmetic import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.filtering import Filtering
 from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.per_channel import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.sources import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2

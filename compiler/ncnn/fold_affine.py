@@ -28,9 +28,10 @@ from ncc.compiler.ncnn.affine import (
 )
 from ncc.compiler.ncnn.affine_hosts import Host, affine_hosts
 from ncc.compiler.ncnn.choices import offer
-from ncc.dialects.ncnn.arithmetic import BatchNormOp, BiasOp, BinaryOpOp, ScaleOp
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.layer import Layer, WeightAttr
+from ncc.dialects.ncnn.per_channel import BatchNormOp, BiasOp, ScaleOp
 from ncc.dialects.ncnn.plumbing import DropoutOp
 from ncc.dialects.ncnn.unary import PowerOp
 

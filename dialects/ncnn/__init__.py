@@ -17,6 +17,7 @@ from ncc.dialects.ncnn import multi_head_attention as multi_head_attention
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import patches as patches
+from ncc.dialects.ncnn import per_channel as per_channel
 from ncc.dialects.ncnn import placement as placement
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
 from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn.arithmetic import held
 from ncc.dialects.ncnn.gemm import EVERY_BYTE
 from ncc.dialects.ncnn.int8 import product
 from ncc.dialects.ncnn.int8_product import Factor, FactorArray
@@ -37,6 +36,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.per_channel import held
 from ncc.dialects.ncnn.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import convert

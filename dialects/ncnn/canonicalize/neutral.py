@@ -6,10 +6,11 @@ from math import inf
 
 import numpy as np
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
 from ncc.dialects.ncnn.layer import WeightAttr
+from ncc.dialects.ncnn.per_channel import PReLUOp, ScaleOp
 from ncc.dialects.ncnn.unary import ClipOp, PowerOp, ReLUOp
 
 NEUTRAL = {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0, 6: 1.0}

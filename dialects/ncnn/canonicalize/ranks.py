@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.arithmetic import BatchNormOp, BinaryOpOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.convolution import ConvolutionOp
 from ncc.dialects.ncnn.filtering import Filtering
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.per_channel import BatchNormOp, PReLUOp, ScaleOp
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 from ncc.dialects.ncnn.unary import Unary

@@ -19,7 +19,16 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm import arithmetic, control, dot_bytes, memory, tiles, vectors
+from ncc.compiler.llvm import (
+    arithmetic,
+    control,
+    conversions,
+    dot_bytes,
+    integers,
+    memory,
+    tiles,
+    vectors,
+)
 from ncc.compiler.llvm.build import POINTER
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.math import Library
@@ -109,6 +118,8 @@ INSTRUCTIONS = (
 HANDLERS: dict[type[Operation], Handler] = {
     **dict.fromkeys(INSTRUCTIONS, lower_instruction),
     **arithmetic.HANDLERS,
+    **integers.HANDLERS,
+    **conversions.HANDLERS,
     **control.HANDLERS,
     **memory.HANDLERS,
     **vectors.HANDLERS,

@@ -1,0 +1,95 @@
+"""Conversions of numbers, scalar and vector alike, in the llvm dialect."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    IndexType,
+    i16,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.llvm import half
+from ncc.compiler.llvm.build import with_lanes
+from ncc.compiler.llvm.function import Function, Handler, machine_type
+from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
+from ncc.compiler.llvm.real import Lanes
+
+
+def _converted(instruction: type[Operation]) -> Handler:
+    def handle(function: Function, op: Operation) -> None:
+        value = function.value(op.operands[0])
+        target = machine_type(op.results[0].type)
+        function.bind(op.results[0], function.builder.convert(instruction, value, target))
+
+    return handle
+
+
+def lower_to_single(function: Function, op: arith.ExtFOp) -> None:
+    """float16 and bfloat16 to float32, exactly; by a formula where there is no instruction."""
+    builder, value = function.builder, function.value(op.input)
+    source, target = element(value.type), machine_type(op.result.type)
+    if _has_instruction(function, source):
+        return function.bind(op.result, builder.convert(llvm.FPExtOp, value, target))
+    bits = builder.convert(llvm.BitcastOp, value, with_lanes(i16, lanes(value.type)))
+    function.bind(op.result, half.FROM_BITS[source.name](Lanes(builder, bits)).value)
+
+
+def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
+    """float32 to the nearest float16 or bfloat16; by a formula where there is no instruction."""
+    builder, value = function.builder, function.value(op.input)
+    target = machine_type(op.result.type)
+    narrow = element(target)
+    if _has_instruction(function, narrow) or _rounds_vectors(function, value, narrow):
+        return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
+    bits = half.TO_BITS[narrow.name](Lanes(builder, value)).value
+    function.bind(op.result, builder.convert(llvm.BitcastOp, bits, target))
+
+
+def _rounds_vectors(function: Function, value: SSAValue, narrow: Attribute) -> bool:
+    """Whether the target rounds whole vectors to bfloat16, denormal numbers to zeros.
+
+    Targets with matrix tiles do, and so do their products.
+    """
+    whole = lanes(value.type) == function.target.lanes
+    return whole and function.target.tiles and isinstance(narrow, BFloat16Type)
+
+
+def _has_instruction(function: Function, narrow: Attribute) -> bool:
+    """Whether the target converts between this type and the next wider one."""
+    if isinstance(narrow, BFloat16Type):
+        return False
+    return function.target.fma or not isinstance(narrow, Float16Type)
+
+
+def _width(type: Attribute) -> int:
+    scalar = element(machine_type(type))
+    return int(getattr(scalar, "bitwidth", 64))
+
+
+def lower_index_cast(function: Function, op: arith.IndexCastOp) -> None:
+    """An index is an i64."""
+    source, result = op.input, op.result
+    before, after = _width(source.type), _width(result.type)
+    if before == after:
+        if isinstance(result.type, IndexType):
+            return function.bind_index(result, function.index(source))
+        return function.bind(result, function.value(source))
+    _converted(llvm.TruncOp if after < before else llvm.SExtOp)(function, op)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    arith.IndexCastOp: lower_index_cast,
+    arith.ExtFOp: lower_to_single,
+    arith.TruncFOp: lower_from_single,
+    arith.ExtSIOp: _converted(llvm.SExtOp),
+    arith.ExtUIOp: _converted(llvm.ZExtOp),
+    arith.TruncIOp: _converted(llvm.TruncOp),
+    arith.SIToFPOp: _converted(llvm.SIToFPOp),
+    arith.UIToFPOp: _converted(UIToFPOp),
+    arith.FPToSIOp: _converted(FPToSIOp),
+    arith.FPToUIOp: _converted(FPToUIOp),
+    arith.BitcastOp: _converted(llvm.BitcastOp),
+}

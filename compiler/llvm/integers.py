@@ -1,0 +1,144 @@
+"""Arithmetic of integers and of indices, scalar and vector alike, in the llvm dialect.
+
+Index arithmetic stays a linear form as long as it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, llvm, math
+from xdsl.dialects.builtin import (
+    IndexType,
+    VectorType,
+    i16,
+)
+from xdsl.ir import Operation
+
+from ncc.compiler.llvm.addresses import Linear
+from ncc.compiler.llvm.arithmetic import Combine, binary, combined
+from ncc.compiler.llvm.function import Function, Handler
+from ncc.compiler.llvm.instructions import lanes
+from ncc.dialects.code import DotOp
+
+_PAIRS_OF_PRODUCTS = {
+    4: "llvm.x86.sse2.pmadd.wd",
+    8: "llvm.x86.avx2.pmadd.wd",
+    16: "llvm.x86.avx512.pmaddw.d.512",
+}
+
+
+def chosen_by(predicate: str) -> Combine:
+    """lhs where `lhs predicate rhs`, otherwise rhs: extrema of integers."""
+    return lambda builder, lhs, rhs: builder.select(builder.compare(predicate, lhs, rhs), lhs, rhs)
+
+
+def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Operation]) -> Handler:
+    """Additive arithmetic on indices only changes the form; other integers take an instruction."""
+    plain = binary(instruction)
+
+    def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
+        (result,) = op.results
+        if isinstance(result.type, IndexType):
+            lhs, rhs = map(function.index, op.operands)
+            function.bind_index(result, combine(lhs, rhs))
+        else:
+            plain(function, op)
+
+    return handle
+
+
+def lower_multiply(function: Function, op: arith.MuliOp) -> None:
+    """Index times constant is a linear form; anything else is an instruction."""
+    if isinstance(op.result.type, IndexType):
+        lhs, rhs = function.index(op.lhs), function.index(op.rhs)
+        if not rhs.terms:
+            return function.bind_index(op.result, lhs * rhs.constant)
+        if not lhs.terms:
+            return function.bind_index(op.result, rhs * lhs.constant)
+    binary(llvm.MulOp)(function, op)
+
+
+def _towards(quotient: str) -> Handler:
+    """Signed division rounded down ("floor") or up ("ceil").
+
+    The truncated quotient is off by one where the remainder is not zero and the exact quotient is
+    negative (floor), or positive (ceil).
+    """
+
+    def handle(function: Function, op: arith.FloorDivSIOp | arith.CeilDivSIOp) -> None:
+        builder = function.builder
+        lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+        zero = builder.constant(0, lhs.type)
+        truncated = builder.binary(llvm.SDivOp, lhs, rhs)
+        remainder = builder.binary(llvm.SRemOp, lhs, rhs)
+        inexact = builder.compare("ne", remainder, zero)
+        signs = builder.binary(llvm.XOrOp, lhs, rhs)
+        off = builder.compare("slt" if quotient == "floor" else "sge", signs, zero)
+        change = builder.constant(-1 if quotient == "floor" else 1, lhs.type)
+        moved = builder.binary(llvm.AddOp, truncated, change)
+        both = builder.binary(llvm.AndOp, inexact, off)
+        function.bind(op.result, builder.select(both, moved, truncated))
+
+    return handle
+
+
+def lower_compare_integers(function: Function, op: arith.CmpiOp) -> None:
+    """arith and llvm number the predicates alike."""
+    predicate = str(llvm.ICmpPredicateFlag.from_int(op.predicate.value.data))
+    lhs, rhs = function.value(op.lhs), function.value(op.rhs)
+    function.bind(op.result, function.builder.compare(predicate, lhs, rhs))
+
+
+def lower_dot(function: Function, op: DotOp) -> None:
+    """One instruction for a whole vector register; else halves apart, their signs spread."""
+    builder = function.builder
+    a, b = function.values(op.operands)
+    type, count = a.type, lanes(a.type)
+    if count in _PAIRS_OF_PRODUCTS:
+        halves = VectorType(i16, [2 * count])
+        factors = [builder.convert(llvm.BitcastOp, value, halves) for value in (a, b)]
+        result = builder.intrinsic(_PAIRS_OF_PRODUCTS[count], factors, type)
+        assert result is not None
+        return function.bind(op.result, result)
+    by = builder.constant(16, type)
+    products = []
+    for place in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
+        x, y = (builder.binary(llvm.AShrOp, place(value), by) for value in (a, b))
+        products.append(builder.binary(llvm.MulOp, x, y))
+    function.bind(op.result, builder.binary(llvm.AddOp, *products))
+
+
+def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:
+    """max(x, -x)."""
+    builder = function.builder
+    value = function.value(op.operand)
+    negated = builder.binary(llvm.SubOp, builder.constant(0, value.type), value)
+    negative = builder.compare("slt", value, builder.constant(0, value.type))
+    function.bind(op.result, builder.select(negative, negated, value))
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    arith.AddiOp: _linear(Linear.__add__, llvm.AddOp),
+    arith.SubiOp: _linear(Linear.__sub__, llvm.SubOp),
+    arith.MuliOp: lower_multiply,
+    arith.DivSIOp: binary(llvm.SDivOp),
+    arith.DivUIOp: binary(llvm.UDivOp),
+    arith.RemSIOp: binary(llvm.SRemOp),
+    arith.RemUIOp: binary(llvm.URemOp),
+    arith.FloorDivSIOp: _towards("floor"),
+    arith.CeilDivSIOp: _towards("ceil"),
+    arith.AndIOp: binary(llvm.AndOp),
+    arith.OrIOp: binary(llvm.OrOp),
+    arith.XOrIOp: binary(llvm.XOrOp),
+    arith.ShLIOp: binary(llvm.ShlOp),
+    arith.ShRSIOp: binary(llvm.AShrOp),
+    arith.ShRUIOp: binary(llvm.LShrOp),
+    arith.MaxSIOp: combined(chosen_by("sgt")),
+    arith.MinSIOp: combined(chosen_by("slt")),
+    arith.MaxUIOp: combined(chosen_by("ugt")),
+    arith.MinUIOp: combined(chosen_by("ult")),
+    arith.CmpiOp: lower_compare_integers,
+    math.AbsIOp: lower_absolute_integer,
+    DotOp: lower_dot,
+}

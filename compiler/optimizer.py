@@ -30,9 +30,10 @@ from ncc.compiler.write.wiring import wire
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Layer, shape_of, to_attribute
+from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.opaque import OpaqueOp
+from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"

@@ -32,15 +32,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    BytesAttr,
-    DenseArrayBase,
-    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -51,7 +48,6 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    AttrConstraint,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
@@ -64,11 +60,24 @@ from xdsl.irdl import (
 from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import BLOB_ELEMENTS, name_of
 from ncc.dialects.growing import Growing, GrowingAttr
+from ncc.dialects.ncnn.param import (
+    PARAM_TYPES,
+    LayerError,
+    Param,
+    ParamValue,
+    Weight,
+    integer,
+    integers,
+    real,
+    reals,
+    string,
+    text_of,
+    to_attribute,
+)
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
@@ -100,158 +109,7 @@ __all__ = [
     "text_of",
 ]
 
-T = TypeVar("T")
 Shapes: TypeAlias = Sequence[Shape]
-ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]
-
-
-class LayerError(VerifyException):
-    """A layer says what ncnn's loader or its run would refuse.
-
-    `param` names the culprit where there is one, for the caret in the user's file.
-    """
-
-    def __init__(self, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.param = param
-
-
-class Param(property, Generic[T]):
-    """One parameter of a layer: ncnn's id, ncnn's name (the attribute's), ncnn's default.
-
-    A default that is a string names the parameter to follow when this one is absent. In the IR an
-    absent parameter is an absent property. (A `property`, so that IRDL takes it for an accessor.)
-    Made by `integer`, `real`, `integers`, `reals` and `string`.
-    """
-
-    def __init__(self, id: int, kind: str, default: T | str) -> None:
-        super().__init__()
-        self.id = id
-        self.kind = kind  # int, float, ints, floats, string
-        self.default = default
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, op: None, owner: type | None = None) -> Param[T]: ...
-    @overload
-    def __get__(self, op: Any, owner: type | None = None) -> T: ...
-    def __get__(self, op: Any, owner: type | None = None) -> Param[T] | T:
-        if op is None:
-            return self
-        attribute = op.properties.get(self.name)
-        if attribute is not None:
-            return cast(T, from_attribute(attribute))
-        if isinstance(self.default, str) and self.kind != "string":
-            return cast(T, getattr(op, self.default))
-        return cast(T, self.default)
-
-
-def integer(id: int, default: int | str = 0) -> Param[int]:
-    """An integer."""
-    return Param(id, "int", default)
-
-
-def real(id: int, default: float | str = 0.0) -> Param[float]:
-    """A float32."""
-    return Param(id, "float", default)
-
-
-def integers(id: int) -> Param[tuple[int, ...]]:
-    """An array of integers; absent is empty."""
-    return Param(id, "ints", ())
-
-
-def reals(id: int) -> Param[tuple[float, ...]]:
-    """An array of float32; absent is empty."""
-    return Param(id, "floats", ())
-
-
-def string(id: int) -> Param[str]:
-    """A string; absent is empty."""
-    return Param(id, "string", "")
-
-
-def to_attribute(kind: str, value: ParamValue) -> Attribute:
-    """A parameter's value as the property that holds it."""
-    match kind:
-        case "int":
-            return IntegerAttr(cast(int, value), i32)
-        case "float":
-            return FloatAttr(cast(float, value), f32)
-        case "ints":
-            return DenseArrayBase.from_list(i32, cast(Sequence[int], value))
-        case "floats":
-            return DenseArrayBase.from_list(f32, cast(Sequence[float], value))
-        case _:
-            return StringAttr(cast(str, value))
-
-
-def from_attribute(attribute: Attribute) -> ParamValue:
-    """The inverse of `to_attribute`."""
-    if isinstance(attribute, IntegerAttr | FloatAttr):
-        return attribute.value.data
-    if isinstance(attribute, DenseArrayBase):
-        return tuple(attribute.get_values())
-    if isinstance(attribute, StringAttr | BytesAttr):
-        return text_of(attribute)
-    raise LayerError(f"a parameter cannot be {attribute}")
-
-
-def text_of(attribute: Attribute) -> str:
-    """The text of a string. xDSL prints what is not ASCII as escapes, and reads these as bytes."""
-    if isinstance(attribute, StringAttr):
-        return attribute.data
-    if isinstance(attribute, BytesAttr):
-        return attribute.data.decode()
-    raise LayerError(f"{attribute} is no text")
-
-
-_PARAM_TYPES: Mapping[str, AttrConstraint] = {
-    "int": base(IntegerAttr),
-    "float": base(FloatAttr),
-    "ints": base(DenseArrayBase),
-    "floats": base(DenseArrayBase),
-    "string": base(StringAttr) | base(BytesAttr),
-}
-
-
-class Weight(property):
-    """One weight of a layer, in the order ncnn loads them.
-
-    `shape` computes its shape from the layer; None means that this layer has no such weight.
-    `tagged` buffers start with a tag that tells their encoding, the others are raw fp32. `packed`
-    ones are tagged, and bytes that hold numbers of another size. `around` tells what the values
-    should lie around where somebody makes them up and their size matters.
-    """
-
-    def __init__(
-        self,
-        shape: Callable[[Any], Shape | None],
-        *,
-        tagged: bool = False,
-        packed: bool = False,
-        around: Callable[[Any], float] | None = None,
-    ) -> None:
-        super().__init__()
-        self.shape = shape
-        self.tagged = tagged or packed
-        self.packed = packed
-        self.around = around
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, op: None, owner: type | None = None) -> Weight: ...
-    @overload
-    def __get__(self, op: Any, owner: type | None = None) -> WeightAttr | None: ...
-    def __get__(self, op: Any, owner: type | None = None) -> Weight | WeightAttr | None:
-        return self if op is None else op.properties.get(self.name)
 
 
 @dataclass(frozen=True)
@@ -548,7 +406,7 @@ def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
     cls.name = f"ncnn.{name}"
     definition = OpDef.from_pyrdl(cls)
     for key, param in params.items():
-        definition.properties[key] = OptPropertyDef(_PARAM_TYPES[param.kind])
+        definition.properties[key] = OptPropertyDef(PARAM_TYPES[param.kind])
     for key in weights:
         definition.properties[key] = OptPropertyDef(base(WeightAttr))
     accessors = get_accessors_from_op_def(definition, cls.verify_)

@@ -25,14 +25,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
 
-from ncc.dialects.ncnn.layer import (
-    PATTERNS,
-    Layer,
-    ParamValue,
-    WeightAttr,
-    shape_of,
-    to_attribute,
-)
+from ncc.dialects.ncnn.layer import PATTERNS, Layer, ParamValue, WeightAttr, shape_of
+from ncc.dialects.ncnn.param import to_attribute
 
 Match = tuple[Layer, ...]
 """The layers that take part, in the order they run; the last one is the one looked at."""

@@ -20,8 +20,9 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.trial_inputs import cropped
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, forward
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.ncnn.layer import Layer, WeightAttr, to_attribute
+from ncc.dialects.ncnn.layer import Layer, WeightAttr
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 
 GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "canonicalize"

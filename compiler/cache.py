@@ -46,7 +46,10 @@ KERNEL, RECIPE = ".o", ".recipe"
 
 _HEADER_BYTES = len(_MAGIC) + 32
 
-_GENERATORS = ("loops", "llvm", "target.py", "../runtime/threads.py", "../dialects/rt.py")
+_GENERATORS = (
+    *("loops", "llvm", "target.py", "../runtime/threads.py"),
+    *("../dialects/rt.py", "../dialects/code.py", "../dialects/tile.py"),
+)
 """What machine code is made by, seen from here, given a kernel's key."""
 
 

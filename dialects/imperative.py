@@ -32,9 +32,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ncc.dialects.code import CodeOp, DotOp, FoldOp, HandOp, LanesOp, YieldOp
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import number
-from ncc.dialects.rt import CodeOp, DotOp, FoldOp, HandOp, LanesOp, YieldOp
 from ncc.dialects.scalar import conversion
 from ncc.dialects.shapes import Shape
 

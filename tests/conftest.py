@@ -26,10 +26,10 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.linalg.evaluate import evaluate
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
-from ncc.dialects.rt import CodeOp
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Operand
-from ncc.dialects.rt import CodeOp
 
 
 def copying(name: str, values: Sequence[SSAValue]) -> func.FuncOp:

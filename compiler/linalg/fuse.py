@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import View
-from ncc.dialects.rt import CodeOp
+from ncc.dialects.code import CodeOp
 from ncc.dialects.weight import ConstantOp
 
 VIEWS = (

@@ -24,7 +24,7 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
 from ncc.compiler.linalg.view import pad_value, shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
-from ncc.dialects.rt import CodeOp
+from ncc.dialects.code import CodeOp
 
 ALIGNMENT = 64
 

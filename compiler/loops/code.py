@@ -22,7 +22,7 @@ from ncc.compiler.loops.build import LoopBuilder
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
-from ncc.dialects.rt import CodeOp, YieldOp
+from ncc.dialects.code import CodeOp, YieldOp
 
 
 def is_code(function: func.FuncOp) -> bool:

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
-from ncc.dialects.rt import FoldOp, HandOp, LanesOp
+from ncc.dialects.code import FoldOp, HandOp, LanesOp
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()

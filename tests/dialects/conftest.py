@@ -16,7 +16,7 @@ from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import BASELINE
-from ncc.dialects.rt import CodeOp
+from ncc.dialects.code import CodeOp
 from ncc.dialects.sources import Array
 
 RunCode = Callable[[CodeOp, Sequence[Array]], list[Array]]

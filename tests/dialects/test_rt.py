@@ -14,7 +14,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ncc.dialects.rt import RT, BarrierOp, BufferOp, CodeOp, EndOp, TakeOp, YieldOp
+from ncc.dialects.code import CodeOp, YieldOp
+from ncc.dialects.rt import RT, BarrierOp, BufferOp, EndOp, TakeOp
 
 ENTRY = """\
 builtin.module {

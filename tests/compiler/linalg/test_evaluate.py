@@ -24,8 +24,8 @@ from ncc.compiler.linalg.contraction import Contraction
 from ncc.compiler.linalg.evaluate import evaluate, evaluate_value
 from ncc.compiler.linalg.loop_views import LoopViews, linear
 from ncc.compiler.linalg.scalar_semantics import compute
+from ncc.dialects.code import CodeOp, YieldOp
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.rt import CodeOp, YieldOp
 from ncc.dialects.scalar import exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array

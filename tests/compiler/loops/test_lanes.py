@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import f32, i32
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
-from ncc.dialects.rt import CodeOp
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation
 
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
-from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

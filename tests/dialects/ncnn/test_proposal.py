@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp as SourceOp
 from xdsl.ir import Block
 
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.proposal import ANCHORS, ProposalOp
-from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

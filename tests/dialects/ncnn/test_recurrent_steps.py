@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Block
 
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.recurrent_steps import (
@@ -21,7 +22,6 @@ from ncc.dialects.ncnn.recurrent_steps import (
     add_product,
     expand_steps,
 )
-from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
 RunCode = Callable[..., list[Array]]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.dialects.code import CodeOp
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.scan import PIECE, ROWS
-from ncc.dialects.rt import CodeOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

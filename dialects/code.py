@@ -1,0 +1,314 @@
+"""Computations that are written as loops from the start, between the layers and the loops.
+
+    %y = rt.code(%x) {
+    ^bb0(%source: memref<8xf32>, %result: memref<8xf32>):
+      rt.lanes %first to %last {
+      ^bb0(%i: index):
+        ...
+      }
+      rt.yield
+    } : (tensor<8xf32>) -> tensor<8xf32>
+
+They are operations of the `rt` dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Float32Type,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    NoTerminator,
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+I64Attr = IntegerAttr.constr(type=i64)
+
+
+@irdl_op_definition
+class CodeOp(IRDLOperation):
+    """A computation that no `linalg.generic` can say (suppression, recurrences), as loops.
+
+    The region's arguments are memrefs: first those of the operands (read only), then those of
+    the results (undefined at entry, to be filled), then the scratch memory that the property
+    `scratch` lists. The region sees nothing else of what surrounds it, and ends in `rt.yield`.
+
+    With `turns` n the region runs n times, in any order or at the same time: its last argument is
+    the number of the turn, an index, and no turn touches what another one writes.
+    """
+
+    name = "rt.code"
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    scratch = opt_prop_def(ArrayAttr[MemRefType])
+    turns = opt_prop_def(I64Attr)
+    body = region_def("single_block")
+
+    traits = traits_def(Pure(), IsolatedFromAbove())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue | Operation],
+        result_types: Sequence[TensorType],
+        body: Region | None = None,
+        scratch: Sequence[MemRefType] = (),
+        turns: int | None = None,
+    ) -> None:
+        """Without a body, an empty block with the right arguments is made, to be filled."""
+        values = [SSAValue.get(value) for value in inputs]
+        if body is None:
+            shaped = [value.type for value in values] + list(result_types)
+            memrefs = [
+                MemRefType(type.get_element_type(), type.get_shape())
+                for type in shaped
+                if isinstance(type, TensorType)
+            ]
+            number = [] if turns is None else [IndexType()]
+            body = Region(Block(arg_types=[*memrefs, *scratch, *number]))
+        properties: dict[str, Attribute] = {}
+        if scratch:
+            properties["scratch"] = ArrayAttr(scratch)
+        if turns is not None:
+            properties["turns"] = IntegerAttr(turns, i64)
+        super().__init__(
+            operands=[values], result_types=[result_types], properties=properties, regions=[body]
+        )
+
+    def verify_(self) -> None:
+        arguments = [argument.type for argument in self.body.block.args]
+        if self.turns is not None:
+            if self.turns.value.data < 1:
+                raise VerifyException("rt.code: it runs once or more often")
+            if not arguments or not isinstance(arguments.pop(), IndexType):
+                raise VerifyException("rt.code: the number of the turn is its last argument")
+        tensors = [*self.operand_types, *self.result_types]
+        scratch = list(self.scratch) if self.scratch is not None else []
+        if len(arguments) != len(tensors) + len(scratch):
+            raise VerifyException(
+                f"rt.code: the region has {len(arguments)} arguments, expected {len(tensors)} for "
+                f"operands and results and {len(scratch)} for scratch memory"
+            )
+        for position, (argument, tensor) in enumerate(zip(arguments, tensors, strict=False)):
+            assert isinstance(tensor, TensorType)
+            if (
+                not isinstance(argument, MemRefType)
+                or argument.get_shape() != tensor.get_shape()
+                or argument.element_type != tensor.element_type
+            ):
+                raise VerifyException(
+                    f"rt.code: argument {position} of the region is {argument}, expected the "
+                    f"memref of {tensor}"
+                )
+        for argument, expected in zip(arguments[len(tensors) :], scratch, strict=True):
+            if argument != expected:
+                raise VerifyException(
+                    f"rt.code: scratch memory is {argument} in the region and {expected} outside"
+                )
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("rt.code: the region ends in rt.yield")
+
+    def print(self, printer: Printer) -> None:
+        with printer.in_parens():
+            printer.print_list(self.inputs, printer.print_ssa_value)
+        if self.scratch is not None:
+            printer.print_string(" scratch ")
+            printer.print_attribute(self.scratch)
+        if self.turns is not None:
+            printer.print_string(f" turns {self.turns.value.data}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CodeOp:
+        position = parser.pos
+        inputs = parser.parse_comma_separated_list(
+            Parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("scratch"):
+            properties["scratch"] = parser.parse_attribute()
+        if parser.parse_optional_keyword("turns"):
+            properties["turns"] = IntegerAttr(parser.parse_integer(), i64)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region()
+        parser.parse_punctuation(":")
+        function_type = parser.parse_type()
+        if not isinstance(function_type, FunctionType):
+            parser.raise_error("expected a function type", at_position=position)
+        return cls.create(
+            operands=parser.resolve_operands(inputs, function_type.inputs.data, position),
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes.data if attributes is not None else {},
+            regions=[body],
+        )
+
+
+@irdl_op_definition
+class LanesOp(IRDLOperation):
+    """A loop of an `rt.code` whose turns know nothing of each other: lanes of vectors may run them.
+
+    Its body is straight: arithmetic, reads of one element at places that are the same for all turns
+    or whose last one moves with the turn, writes at places whose last one moves with it.
+    """
+
+    name = "rt.lanes"
+
+    first = operand_def(IndexType())
+    last = operand_def(IndexType())
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+    assembly_format = "$first `to` $last $body attr-dict"
+
+    def __init__(self, first: SSAValue, last: SSAValue, body: Block) -> None:
+        super().__init__(operands=[first, last], regions=[Region(body)])
+
+    def verify_(self) -> None:
+        if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
+            raise VerifyException("rt.lanes: the region's argument is the number of the lane")
+        if any(op.regions for op in self.body.block.ops):
+            raise VerifyException("rt.lanes: the region has no loops or branches")
+
+
+FOLDS = ("add", "max")
+"""How `rt.fold` combines: sums, in any order; the largest, the other one where one is NaN."""
+
+
+@irdl_op_definition
+class FoldOp(IRDLOperation):
+    """`initial` and what the turns of a loop hand over, combined in any order.
+
+    Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.hand`:
+
+        %dot = rt.fold "add" from %zero, %first to %last {
+        ^bb0(%i: index):
+          ...
+          rt.hand %product : f32
+        } : f32
+    """
+
+    name = "rt.fold"
+
+    combine = prop_def(StringAttr)
+    initial = operand_def(Float32Type())
+    first = operand_def(IndexType())
+    last = operand_def(IndexType())
+    body = region_def("single_block")
+    result = result_def(Float32Type())
+
+    assembly_format = (
+        "$combine `from` $initial `,` $first `to` $last $body attr-dict `:` type($result)"
+    )
+
+    def __init__(
+        self, combine: str, initial: SSAValue, first: SSAValue, last: SSAValue, body: Block
+    ) -> None:
+        super().__init__(
+            operands=[initial, first, last],
+            properties={"combine": StringAttr(combine)},
+            result_types=[initial.type],
+            regions=[Region(body)],
+        )
+
+    def verify_(self) -> None:
+        if self.combine.data not in FOLDS:
+            raise VerifyException(f"rt.fold: {self.combine.data} is none of {', '.join(FOLDS)}")
+        if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
+            raise VerifyException("rt.fold: the region's argument is the number of the lane")
+        if any(op.regions for op in self.body.block.ops):
+            raise VerifyException("rt.fold: the region has no loops or branches")
+        if not isinstance(self.body.block.last_op, HandOp):
+            raise VerifyException("rt.fold: the region ends in rt.hand")
+
+
+@irdl_op_definition
+class HandOp(IRDLOperation):
+    """What a turn of an `rt.fold` has computed."""
+
+    name = "rt.hand"
+
+    value = operand_def(Float32Type())
+
+    traits = traits_def(IsTerminator(), Pure(), HasParent(FoldOp))
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class DotOp(IRDLOperation):
+    """Two products of int16, added: of the low halves of two i32, and of their high halves.
+
+    Also of vectors of i32, lane by lane.
+    """
+
+    name = "rt.dot"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | BaseAttr(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$a `,` $b attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue) -> None:
+        super().__init__(operands=[a, b], result_types=[a.type])
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The end of the region of an `rt.code`: the results are in their memrefs."""
+
+    name = "rt.yield"
+
+    traits = traits_def(IsTerminator(), Pure(), HasParent(CodeOp))
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
+"""What the `rt` dialect takes in."""

@@ -12,6 +12,7 @@ from ncc.dialects.ncnn import einsum as einsum
 from ncc.dialects.ncnn import gemm as gemm
 from ncc.dialects.ncnn import grid_sample as grid_sample
 from ncc.dialects.ncnn import linear as linear
+from ncc.dialects.ncnn import local_response as local_response
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import multi_head_attention as multi_head_attention
 from ncc.dialects.ncnn import normalization as normalization

@@ -27,83 +27,8 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.window import Window, check_positive, windows_of
-from ncc.dialects.scalar import Scalar, maximum, power, sqrt
-
-ACROSS_CHANNELS, WITHIN_CHANNEL = 0, 1
-
-
-@layer("LRN")
-class LRNOp(Layer):
-    """x * (bias + a * S)^-beta, S the sum of squares of the neighbours in (c, h, w).
-
-    Across channels: those up to local_size / 2 channels away, a = alpha / local_size. Within a
-    channel: a square of local_size cells, a = alpha / local_size^2.
-    """
-
-    region_type = integer(0)
-    local_size = integer(1, 5)
-    alpha = real(2, 1.0)
-    beta = real(3, 0.75)
-    bias = real(4, 1.0)
-
-    def check(self) -> None:
-        if self.region_type not in (ACROSS_CHANNELS, WITHIN_CHANNEL):
-            raise LayerError(f"region_type is {self.region_type}, neither 0 nor 1", "region_type")
-        check_positive(self, ["local_size"])
-
-    @property
-    def share(self) -> float:
-        """What the sum of squares is multiplied by."""
-        cells = self.local_size if self.region_type == ACROSS_CHANNELS else self.local_size**2
-        return self.alpha / cells
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """How many neighbours count before and behind."""
-        half = self.local_size // 2
-        return half, half if self.region_type == ACROSS_CHANNELS else self.local_size - half - 1
-
-    def infer(self, x: Shape) -> Shape:
-        if len(x) != 3:
-            raise LayerError(f"input {x} is not (c, h, w)")
-        return x
-
-    def reference(self, x: Array) -> Array:
-        window = Window(sum(self.reach) + 1)
-        squares = np.square(x)
-        if self.region_type == ACROSS_CHANNELS:
-            wide = np.pad(squares.transpose(1, 2, 0), [(0, 0), (0, 0), self.reach])
-            total = windows_of(wide, [window]).sum(-1).transpose(2, 0, 1)
-        else:
-            wide = np.pad(squares, [(0, 0), self.reach, self.reach])
-            total = windows_of(wide, [window, window]).sum((-2, -1))
-        with np.errstate(all="ignore"):
-            base = np.float32(self.bias) + np.float32(self.share) * total
-            return np.asarray(x * base ** np.float32(-self.beta))
-
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
-        at = b.loops_of(x.shape)
-        squares = b.map(at, x[at] * x[at])
-        size = sum(self.reach) + 1
-        low, high = self.reach
-        if self.region_type == ACROSS_CHANNELS:
-            squares = b.pad(squares, (low, 0, 0), (high, 0, 0))
-            c, y, z, k = b.loops(f"c:{x.shape[0]} y z k:{size}")
-            total = b.sum((c, y, z), over=(k,), of=squares[c + k, y, z])
-        else:
-            squares = b.pad(squares, (0, low, low), (0, high, high))
-            c, y, z, ky, kx = b.loops(f"c y:{x.shape[1]} z:{x.shape[2]} ky:{size} kx:{size}")
-            total = b.sum((c, y, z), over=(ky, kx), of=squares[c, y + ky, z + kx])
-        at = b.loops_of(x.shape)
-        base = total[at] * self.share + self.bias
-        if self.beta == 0.75 and min(self.share, self.bias) >= 0.0:
-            root = sqrt(base)  # of no negative number: what is summed are squares
-            return b.map(at, x[at] / (root * sqrt(root)))
-        return b.map(at, x[at] * power(base, -self.beta))
-
-
-# --- mean and variance of regions -----------------------------------------------------------
+from ncc.dialects.ncnn.window import check_positive
+from ncc.dialects.scalar import Scalar, maximum, sqrt
 
 
 def fold(

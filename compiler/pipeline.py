@@ -1,7 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> pack -> fold moves -> fuse -> plan memory -> loops -> llvm -> object
+     -> compute in strips -> turn factors -> pack -> fold moves -> fuse -> plan memory -> loops
+     -> llvm -> object
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.compiler.linalg.strips import ComputeInStrips
+from ncc.compiler.linalg.turn_factors import TurnFactors
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
@@ -228,6 +230,7 @@ class Compilation:
                     self.options.target, self.options.num_threads, self.options.tiles
                 ),
                 ComputeInStrips(self.options.num_threads),
+                TurnFactors(),
                 Pack(),
                 FoldMoves(),
                 SplitQuads(),

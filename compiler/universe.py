@@ -70,6 +70,12 @@ def _sink_views() -> type[ModulePass]:
     return SinkViews
 
 
+def _turn_factors() -> type[ModulePass]:
+    from ncc.compiler.linalg.turn_factors import TurnFactors
+
+    return TurnFactors
+
+
 def _pack_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.pack import Pack
 
@@ -111,6 +117,7 @@ UNIVERSE = Universe(
         "expand-layers": _expand_layers,
         "sink-views": _sink_views,
         "choose-convolution": _choose_convolution,
+        "turn-factors": _turn_factors,
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
         "split-quads": _split_quads,

@@ -1,8 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> turn factors -> pack -> fold moves -> fuse -> plan memory -> loops
-     -> llvm -> object
+     -> compute in strips -> turn factors -> pack -> fold moves -> scale weights -> fuse
+     -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
+from ncc.compiler.linalg.scale_weights import ScaleWeights
 from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.linalg.turn_factors import TurnFactors
@@ -237,6 +238,8 @@ class Compilation:
             ]
         if self.options.tiles:
             passes.append(SplitHalves())
+        elif self.options.opt_level >= 2:
+            passes.append(ScaleWeights())
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

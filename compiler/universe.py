@@ -88,6 +88,12 @@ def _fold_moves() -> type[ModulePass]:
     return FoldMoves
 
 
+def _scale_weights() -> type[ModulePass]:
+    from ncc.compiler.linalg.scale_weights import ScaleWeights
+
+    return ScaleWeights
+
+
 def _split_quads() -> type[ModulePass]:
     from ncc.compiler.linalg.quads import SplitQuads
 
@@ -120,6 +126,7 @@ UNIVERSE = Universe(
         "turn-factors": _turn_factors,
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
+        "scale-weights": _scale_weights,
         "split-quads": _split_quads,
         "split-halves": _split_halves,
         "fuse-groups": _fuse_groups,

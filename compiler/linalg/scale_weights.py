@@ -1,0 +1,145 @@
+"""Factors of what a contraction sums, taken into its weights.
+
+    m[i, p] = a[i, p] * s[i]                         v[o, i] = w[o, i] * s[i]
+    r[o, p] = sum over i of m[i, p] * w[o, i]   ->   r[o, p] = sum over i of a[i, p] * v[o, i]
+
+The factors are of this run, as those of squeeze-and-excite are; constant ones are folded long
+before. A pass over the weights takes the place of one over the image, where that is the smaller.
+
+Needs: the structured level before groups, weights as they are streamed.  Breaks: nothing; products
+are rounded in another order. Matrix tiles want constant weights: with them it is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.comprehension import Builder
+
+TIMES_SMALLER = 2
+"""So many times the weights are what a pass over them is worth: they come from behind the caches,
+the image does not."""
+
+
+@dataclass(frozen=True)
+class ScaleWeights(ModulePass):
+    """Multiply weights instead of what they are multiplied with; see the head of this file."""
+
+    name = "scale-weights"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        scaled: dict[tuple[object, ...], SSAValue] = {}
+        for generic in list(block.ops):
+            found = _Scaled.of(generic)
+            if found is not None:
+                found.rewrite(scaled)
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """A contraction, the positions of its operands, and what made the data one.
+
+    axes: where the factors' axes are among those of the weights.
+    """
+
+    contraction: GenericOp
+    scaling: GenericOp
+    data: int
+    weights: int
+    source: SSAValue
+    factors: SSAValue
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation) -> _Scaled | None:
+        """The contraction with data that are products, if its weights can be."""
+        if not isinstance(op, GenericOp):
+            return None
+        view = View(op)
+        pair = view.product()
+        if pair is None or not is_constant(view.reads[pair[1]].value):
+            return None
+        data, weights = (view.reads[position] for position in pair)
+        scaling = data.value.owner
+        if not isinstance(scaling, GenericOp) or not data.value.has_one_use():
+            return None
+        points, all_weights = prod(shape_of(data.value)), prod(shape_of(weights.value))
+        if points <= TIMES_SMALLER * all_weights:
+            return None
+        made = _product(View(scaling))
+        if made is None or _is_stored_with(made[0].value):
+            return None
+        axes = _axes(View(scaling), made[1], view, data, weights)
+        if axes is None:
+            return None
+        return _Scaled(op, scaling, *pair, made[0].value, made[1].value, axes)
+
+    def rewrite(self, scaled: dict[tuple[object, ...], SSAValue]) -> None:
+        """Read the source, and weights that hold the factors; equal ones are made once."""
+        weights = self.contraction.operands[self.weights]
+        key = (weights, self.factors, self.axes)
+        if key not in scaled:
+            scratch = Block()
+            doc = self.scaling.properties.get("doc")
+            b = Builder(scratch, getattr(doc, "data", ""))
+            loops = b.loops_of(shape_of(weights))
+            factors = tensor_of(self.factors)[tuple(loops[axis] for axis in self.axes)]
+            scaled[key] = b.map(loops, tensor_of(weights)[tuple(loops)] * factors).value
+            move_before(scratch, self.contraction)
+        self.contraction.operands[self.data] = self.source
+        self.contraction.operands[self.weights] = scaled[key]
+
+
+def _product(view: View) -> tuple[Access, Access] | None:
+    """The operands of x * s at every point of x; None where a computation is anything else."""
+    times = view.yielded.owner
+    if not view.is_pointwise or not isinstance(times, arith.MulfOp):
+        return None
+    operands = [o for o in times.operands if isinstance(o, BlockArgument)]
+    if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+        return None
+    accesses = [view.reads[o.index] for o in operands]
+    whole = [access.index == view.write.index for access in accesses]
+    if whole.count(True) != 1 or any(form.bare is None for form in view.write.index):
+        return None
+    x, s = accesses if whole[0] else reversed(accesses)
+    return x, s
+
+
+def _is_stored_with(value: SSAValue) -> bool:
+    """Whether a pointwise computation of the value costs nothing: what makes it makes it for it."""
+    return isinstance(value.owner, GenericOp) and value.has_one_use()
+
+
+def _axes(
+    scaling: View, factors: Access, view: View, data: Access, weights: Access
+) -> tuple[int, ...] | None:
+    """The axis of the weights that each axis of the factors moves with; None without."""
+    axis_of = {form.bare: axis for axis, form in enumerate(weights.index)}
+    if None in axis_of or len(axis_of) != len(weights.index):
+        return None
+    place_of = {form.bare: place for place, form in enumerate(scaling.write.index)}
+    axes: list[int] = []
+    for form, extent in zip(factors.index, shape_of(factors.value), strict=True):
+        place = place_of.get(form.bare)
+        loop = None if form.bare is None or place is None else data.index[place].bare
+        if loop is None or loop not in view.reduced or loop not in axis_of:
+            return None
+        axes.append(axis_of[loop])
+        if shape_of(weights.value)[axes[-1]] != extent:
+            return None
+    return tuple(axes)

@@ -278,7 +278,7 @@ def test_two_processes_at_once(network: Path, tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(network)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    printed = [process.communicate(timeout=120)[0] for process in running]
+    printed = [process.communicate(timeout=600)[0] for process in running]
     assert [process.returncode for process in running] == [0, 0]
     assert printed[0] == printed[1]
     model = ncc.compile(network, random_weights=1)

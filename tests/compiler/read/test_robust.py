@@ -51,7 +51,7 @@ EDITS = st.lists(
 )
 
 quick = settings(
-    max_examples=150, deadline=2000, suppress_health_check=[HealthCheck.too_slow], database=None
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 
 

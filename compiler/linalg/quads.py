@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, i8
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
 from ncc.dialects.sources import Blocked
@@ -45,10 +46,8 @@ class SplitQuads(ModulePass):
             if isinstance(generic, GenericOp):
                 found = find(View(generic))
                 if found is not None:
-                    _split(block, generic, found, made)
-        for constant in {value.owner for value, _ in made}:
-            if isinstance(constant, ConstantOp) and not constant.result.uses:
-                block.erase_op(constant)
+                    _split(generic, found, made)
+        erase_dead(block)
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,8 @@ def _is_int8(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType) and value.type.element_type == i8
 
 
-def _split(
-    block: Block, op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValue]
-) -> None:
+def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
+    """Make two loops of one, the inner one over four neighbours; weights are blocked once."""
     maps = [m.data for m in op.indexing_maps.data]
     count = maps[0].num_dims
     quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)

@@ -25,8 +25,9 @@ ACROSS_CHANNELS, WITHIN_CHANNEL = 0, 1
 class LRNOp(Layer):
     """x * (bias + a * S)^-beta, S the sum of squares of the neighbours in (c, h, w).
 
-    Across channels: those up to local_size / 2 channels away, a = alpha / local_size. Within a
-    channel: a square of local_size cells, a = alpha / local_size^2.
+    Across channels: local_size of them, a = alpha / local_size. Within a channel: a square of
+    local_size by local_size cells, a = alpha / local_size^2. Of an even number one more lies before
+    than behind.
     """
 
     region_type = integer(0)
@@ -49,8 +50,8 @@ class LRNOp(Layer):
     @property
     def reach(self) -> tuple[int, int]:
         """How many neighbours count before and behind."""
-        half = self.local_size // 2
-        return half, half if self.region_type == ACROSS_CHANNELS else self.local_size - half - 1
+        before = self.local_size // 2
+        return before, self.local_size - before - 1
 
     def infer(self, x: Shape) -> Shape:
         if len(x) != 3:
@@ -58,7 +59,7 @@ class LRNOp(Layer):
         return x
 
     def reference(self, x: Array) -> Array:
-        window = Window(sum(self.reach) + 1)
+        window = Window(self.local_size)
         squares = np.square(x)
         if self.region_type == ACROSS_CHANNELS:
             wide = np.pad(squares.transpose(1, 2, 0), [(0, 0), (0, 0), self.reach])
@@ -73,7 +74,7 @@ class LRNOp(Layer):
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
         squares = b.map(at, x[at] * x[at])
-        size = sum(self.reach) + 1
+        size = self.local_size
         low, high = self.reach
         if self.region_type == ACROSS_CHANNELS:
             squares = b.pad(squares, (low, 0, 0), (high, 0, 0))

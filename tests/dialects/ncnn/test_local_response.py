@@ -20,12 +20,15 @@ def test_recorded(case: Any, check_layer: Check) -> None:
 
 
 def test_lrn_across_channels_reaches_both_ways(check_layer: Check) -> None:
-    """Squares of up to local_size / 2 channels away; alpha is divided by local_size."""
+    """Squares of local_size channels, as the release counts them: of two, itself and the one
+    before. alpha is divided by local_size.
+    """
     x = np.array([1, 2, 3], np.float32).reshape(3, 1, 1)
     sums = np.array([5, 14, 13]).reshape(3, 1, 1)
     params = {"local_size": 3, "alpha": 3.0, "beta": 1.0, "bias": 2.0}
     check_layer("LRN", params, [x], expected=[x / (2 + sums)])
     even = {**params, "local_size": 2, "alpha": 2.0}
+    sums = np.array([1, 5, 13]).reshape(3, 1, 1)
     check_layer("LRN", even, [x], expected=[x / (2 + sums)])
 
 

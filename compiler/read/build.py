@@ -38,24 +38,50 @@ def build(
 ) -> tuple[ModuleOp, tuple[str, ...]]:
     """The module of a network, and warnings about what ncnn ignores in the file.
 
-    opaque: let layers of unknown types be what they are, with a warning for each type.
+    opaque: let layers of unknown types be what they are, with a warning for each type. Else those
+    that no output asked for needs are left out, with all that is made of what they make.
 
     Raises ModelError with every problem of a round, Unsupported where ncnn has a layer type that
     ncc does not.
     """
-    unknown = unknown_types(graph)
+    unknown = unknown_types(graph.layers)
     if opaque:
         _raise_if_any(_miswired(graph))
     else:
-        _require_known(graph, unknown)
+        _require_known(graph, unknown_types(_needed(graph, outputs)))
     ops, warnings = _make_ops(graph)
     names = _output_names(graph, outputs)
     layers = list(zip(ops, graph.layers, strict=True))
     weights.prepare(layers)
     for op, record in layers:
         op.properties.update(weights.weights_of(op, record))
+    if not opaque:
+        return _function(graph.path, _without_opaque(ops), names), warnings
     handed_on = tuple(warning_of(graph, layers) for layers in unknown.values())
     return _function(graph.path, ops, names), handed_on + warnings
+
+
+def _needed(graph: Graph, outputs: Sequence[str] | None) -> list[LayerRecord]:
+    """The layers that the outputs asked for depend on, in the order of the file."""
+    if outputs is None:
+        return list(graph.layers)
+    blobs, needed = set(outputs), list[LayerRecord]()
+    for record in reversed(graph.layers):
+        if not blobs.isdisjoint(blob.text for blob in record.outputs):
+            blobs.update(blob.text for blob in record.inputs)
+            needed.append(record)
+    return needed[::-1]
+
+
+def _without_opaque(ops: Sequence[Layer]) -> list[Layer]:
+    """The layers without those of unknown types, and without all that is made of what they make."""
+    left_out, kept = set[Layer](), list[Layer]()
+    for op in ops:
+        if isinstance(op, OpaqueOp) or any(operand.owner in left_out for operand in op.operands):
+            left_out.add(op)
+        else:
+            kept.append(op)
+    return kept
 
 
 def _raise_if_any(problems: list[Problem]) -> None:

@@ -6,7 +6,7 @@ module to import. Packages are looked for when a file has a type that no class i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ncc.compiler.diagnostics import Problem, Unsupported, did_you_mean
 from ncc.compiler.read.layer_types import LAYER_TYPES
@@ -40,18 +40,18 @@ def import_packages() -> None:
             ) from error
 
 
-def unknown_types(graph: Graph) -> dict[str, list[LayerRecord]]:
-    """The types that no class is known for, with their layers, in the order of the file."""
-    unknown = _unknown(graph)
+def unknown_types(layers: Sequence[LayerRecord]) -> dict[str, list[LayerRecord]]:
+    """The types that no class is known for, with their layers, in the order given."""
+    unknown = _unknown(layers)
     if unknown:
         import_packages()
-        unknown = _unknown(graph)
+        unknown = _unknown(layers)
     return unknown
 
 
-def _unknown(graph: Graph) -> dict[str, list[LayerRecord]]:
+def _unknown(layers: Sequence[LayerRecord]) -> dict[str, list[LayerRecord]]:
     found: dict[str, list[LayerRecord]] = {}
-    for record in graph.layers:
+    for record in layers:
         if record.type.text not in LAYERS:
             found.setdefault(record.type.text, []).append(record)
     return found

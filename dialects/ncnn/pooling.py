@@ -178,7 +178,7 @@ class PoolingLayer(Layer):
         if self.hands_on(x.shape):
             return x
         x = x[tuple(map(slice, self.read(x.shape)))].reshape(self.planes(x.shape))
-        fold = np.max if self.pooling_type == MAXIMUM else np.mean
+        fold = largest if self.pooling_type == MAXIMUM else np.mean
         space = tuple(range(1, x.ndim))
         if self.global_pooling:
             return np.asarray(fold(x, axis=space))
@@ -191,7 +191,7 @@ class PoolingLayer(Layer):
         taps = tuple(range(-len(space), 0))
         if self.pooling_type == MAXIMUM:
             wide = np.pad(x, [(0, 0), *borders], constant_values=np.float32(LOWEST))
-            return np.asarray(windows_of(wide, self.windows).max(axis=taps))
+            return largest(windows_of(wide, self.windows), axis=taps)
         wide = np.pad(x, [(0, 0), *borders])
         if not self.keeps_apart:
             return np.asarray(windows_of(wide, self.windows).mean(axis=taps))
@@ -297,6 +297,11 @@ def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
     if kind == MAXIMUM:
         return b.max((c, *ys), over=us, of=cell)
     return b.sum((c, *ys), over=us, of=cell)
+
+
+def largest(x: Array, axis: int | tuple[int, ...]) -> Array:
+    """As `Builder.max`, for which NaN counts for nothing."""
+    return np.asarray(np.fmax.reduce(x, axis=axis, initial=np.float32("-inf")))
 
 
 def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:

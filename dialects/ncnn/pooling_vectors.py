@@ -22,6 +22,7 @@ from ncc.dialects.ncnn.pooling import (
     MEAN,
     cells_of,
     check_pooling_type,
+    largest,
     pool,
     pool_all,
     scaled,
@@ -116,7 +117,7 @@ class SPPOp(Layer):
         return (2, 1, self.bins)
 
     def reference(self, x: Array) -> Array:
-        fold = np.max if self.pooling_type == MAXIMUM else np.mean
+        fold = largest if self.pooling_type == MAXIMUM else np.mean
         levels = []
         for axes in self.levels(x.shape):
             wide = np.pad(x, [(0, 0), *(axis.pad for axis in axes)])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import LAYERS, Layer, layer
@@ -104,3 +106,23 @@ def test_all_unknown_types_are_told_at_once(write: Callable[..., Path]) -> None:
     assert (first.suggestion, first.how) == ("Convolution", None)
     assert second.message == "no layer type 'MyPool'"
     assert second.how is not None and "ncc optimize" in second.how
+
+
+def test_a_network_can_end_before_an_unknown_type(write: Callable[..., Path]) -> None:
+    """What the outputs asked for need is all that has to be known; weights behind are found."""
+    layers = f"""
+        {INPUT}
+        Split s 1 2 data a b
+        Frob f 1 1 a c 0=3
+        BinaryOp d 2 1 c b e
+        Bias g 1 1 b h 0=4
+    """
+    path = write(layers, np.arange(4, dtype="<f4").tobytes())
+    network = Network.of(read(path, outputs=["h"]).module)
+    assert [op.type_name for op in network.layers] == ["Input", "Split", "Bias"]
+    x = np.ones((4, 8, 8), np.float32)
+    found = ncc.compile(path, outputs=["h"])(x)
+    np.testing.assert_array_equal(found[:, 0, 0], [1, 2, 3, 4])
+    for outputs in (None, ["h", "e"], ["c"]):
+        with pytest.raises(ModelError, match="no layer type 'Frob'"):
+            read(path, outputs=outputs)

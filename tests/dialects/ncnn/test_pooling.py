@@ -77,6 +77,17 @@ def test_a_mean_of_no_real_cell_is_nan(check_layer: Check) -> None:
     check_layer("Pooling", {**params, "pad_mode": 1}, [np.full((1, 1, 1), 7.0)], expected=expected)
 
 
+@pytest.mark.parametrize(
+    "params", [{"kernel_w": 2}, {"global_pooling": 1}, {"adaptive_pooling": 1, "out_w": 1}]
+)
+def test_the_largest_of_a_window_is_a_number(params: dict[str, int], check_layer: Check) -> None:
+    """NaN counts for nothing; of nothing else the largest is minus infinity."""
+    nan, least = np.nan, -np.inf
+    x = np.array([[[nan, -2], [-3, least]], [[nan, nan], [nan, nan]]], np.float32)
+    [found] = check_layer("Pooling", params, [x])
+    assert found.reshape(-1).tolist() == [-2.0, -np.inf]
+
+
 @pytest.mark.parametrize(("kind", "expected"), [(0, [8.0]), (1, [4.0])])
 def test_global_pooling_makes_a_vector(
     kind: int, expected: list[float], check_layer: Check

@@ -23,7 +23,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,9 +32,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
-from ncc.compiler.linalg.view import Access, View, constant_number, pad_value, shape_of
+from ncc.compiler.linalg.parts import part, span
+from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.element import element_of
 
 ROWS = 1
 """The axis of rows in (channels, height, width)."""
@@ -99,8 +99,8 @@ class Chain:
             source = _producer(access.value)
             if source in self.computations and isinstance(source, GenericOp):
                 channels, _, width = shape_of(access.value)
-                first, last = span(access, view, 0, rows)
-                step = span(access, view, 1, 2)[0]
+                first, last = span(access, view, ROWS, 0, rows)
+                step = span(access, view, ROWS, 1, 2)[0]
                 again = 1 if last - first <= step * rows else 2
                 if not view.is_pointwise:
                     total += again * 4 * channels * width * (last - first)
@@ -131,15 +131,6 @@ def chains(block: Block, room: int) -> Iterator[Chain]:
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)
     found = {chain.last: chain for chain in chain_of.values()}
     yield from (chain for chain in found.values() if chain.large)
-
-
-def span(access: Access, view: View, first: int, last: int) -> tuple[int, int]:
-    """The rows of an operand that rows [first, last) of the result depend on."""
-    loop = _row_loop(view)
-    form = access.index[ROWS]
-    others = sum(f * (view.extents[d] - 1) for d, f in form.terms if d != loop)
-    step = form.coefficient(loop)
-    return step * first, step * (last - 1) + others + form.constant + 1
 
 
 def view_moves(access: Access, view: View) -> bool:
@@ -259,41 +250,15 @@ class _Rewrite:
 
     def _compute(self, op: GenericOp, first: int, last: int) -> Tensor:
         """Rows [first, last) of a computation, which is the same on fewer rows."""
-        view = View(op)
-        inputs = [
-            self._rows_of(access.value, *span(access, view, first, last)).value
-            if view_moves(access, view)
-            else access.value
-            for access in view.reads
-        ]
-        outs = self._start(op, first, last)
-        new = GenericOp.create(
-            operands=[*inputs, outs.value],
-            result_types=[outs.value.type],
-            properties={
-                "indexing_maps": op.indexing_maps,
-                "iterator_types": op.iterator_types,
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
-                **({"doc": op.doc} if op.doc is not None else {}),
-            },
-            regions=[op.body.clone()],
-        )
-        self.block.add_op(new)
-        return Tensor(new.results[0], outs.shape)
-
-    def _start(self, op: GenericOp, first: int, last: int) -> Tensor:
-        """What a computation starts from, on its rows."""
-        start = op.outputs[0].owner
         shape = list(shape_of(op.results[0]))
         shape[ROWS] = last - first
-        if isinstance(start, GenericOp):
-            return self._compute(start, first, last)
-        element = element_of(op.results[0])
-        if isinstance(start, FillOp):
-            number = constant_number(start.inputs[0])
-            if number is not None:
-                return self.builder.full(shape, number, element)
-        return self.builder.empty(shape, element)
+
+        def operand(access: Access, view: View) -> SSAValue:
+            if not view_moves(access, view):
+                return access.value
+            return self._rows_of(access.value, *span(access, view, ROWS, first, last)).value
+
+        return part(self.builder, op, shape, operand)
 
 
 def _erase(op: Operation) -> None:

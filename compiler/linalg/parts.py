@@ -1,0 +1,57 @@
+"""A computation on a part of its result: the same computation, on parts of what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.view import Access, View, constant_number
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+
+
+def part(
+    b: Builder, op: GenericOp, shape: Sequence[int], operand: Callable[[Access, View], SSAValue]
+) -> Tensor:
+    """The computation with a result of that shape, on what `operand` says instead of each read."""
+    view = View(op)
+    inputs = [operand(access, view) for access in view.reads]
+    outs = _start(b, op, shape, operand)
+    new = GenericOp.create(
+        operands=[*inputs, outs.value],
+        result_types=[outs.value.type],
+        properties={
+            "indexing_maps": op.indexing_maps,
+            "iterator_types": op.iterator_types,
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+            **({"doc": op.doc} if op.doc is not None else {}),
+        },
+        regions=[op.body.clone()],
+    )
+    b.block.add_op(new)
+    return Tensor(new.results[0], outs.shape)
+
+
+def _start(
+    b: Builder, op: GenericOp, shape: Sequence[int], operand: Callable[[Access, View], SSAValue]
+) -> Tensor:
+    """What the computation starts from."""
+    start, element = op.outputs[0].owner, element_of(op.results[0])
+    if isinstance(start, GenericOp):
+        return part(b, start, shape, operand)
+    number = constant_number(start.inputs[0]) if isinstance(start, FillOp) else None
+    return b.empty(shape, element) if number is None else b.full(shape, number, element)
+
+
+def span(access: Access, view: View, axis: int, first: int, last: int) -> tuple[int, int]:
+    """The window of an operand that cells [first, last) of the result read, along an axis.
+
+    The constant of the index counts from its begin.
+    """
+    loop, form = view.write.index[axis].bare, access.index[axis]
+    others = sum(f * (view.extents[d] - 1) for d, f in form.terms if d != loop)
+    step = 0 if loop is None else form.coefficient(loop)
+    return step * first, step * (last - 1) + others + form.constant + 1

@@ -1,8 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> turn factors -> pack -> fold moves -> scale weights -> fuse
-     -> plan memory -> loops -> llvm -> object
+     -> compute in strips -> peel borders -> turn factors -> pack -> fold moves -> scale weights
+     -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.peel_borders import PeelBorders
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.linalg.scale_weights import ScaleWeights
@@ -231,6 +232,7 @@ class Compilation:
                     self.options.target, self.options.num_threads, self.options.tiles
                 ),
                 ComputeInStrips(self.options.num_threads),
+                PeelBorders(self.options.target),
                 TurnFactors(),
                 Pack(),
                 FoldMoves(),

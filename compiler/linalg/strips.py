@@ -25,7 +25,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -181,6 +181,11 @@ def _producer(value: SSAValue) -> Operation | None:
     return owner if isinstance(owner, Operation) else None
 
 
+def _copies(pad: tensor.PadOp) -> bool:
+    """Whether a pad copies for one reader what lies where the caller has it."""
+    return isinstance(pad.source, BlockArgument) and pad.result.has_one_use()
+
+
 def _weights(op: GenericOp) -> int:
     return sum(4 * prod(shape_of(v)) for v in op.inputs if is_constant(v))
 
@@ -221,10 +226,12 @@ class _Rewrite:
         """Rows [first, last) of an operand."""
         owner = value.owner
         source = _producer(value)
+        if isinstance(owner, tensor.PadOp) and (
+            source in self.chain.computations or _copies(owner)
+        ):
+            return self._padded(owner, first, last)
         if source not in self.chain.computations:
             return self._window(tensor_of(value), first, last)
-        if isinstance(owner, tensor.PadOp):
-            return self._padded(owner, first, last)
         if not isinstance(owner, GenericOp):
             raise CompilerBug(f"{owner} is not computed by rows")
         before = self.held.get(value, _Held(0, 0, tensor_of(value)))

@@ -37,6 +37,9 @@ from ncc.dialects.comprehension import Builder, Tensor
 ROWS, COLUMNS = 1, 2
 """The axes of an image in (channels, height, width)."""
 
+MOST_WORK = 256
+"""Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
+
 Span: TypeAlias = tuple[int, int]
 """Cells [first, last) along an axis."""
 
@@ -158,7 +161,8 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
-    if not _is_input(pad.source) or 4 * prod(shape_of(pad.source)) <= copied:
+    cells = prod(shape_of(pad.source))
+    if not _is_input(pad.source) or 4 * cells <= copied or prod(view.extents) > MOST_WORK * cells:
         return None
     if _low(pad)[0] or shape_of(pad.source)[0] != shape_of(pad.result)[0]:
         return None

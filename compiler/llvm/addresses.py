@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import MemRefType, i64
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, Builder, Scope
+from ncc.compiler.llvm.build import Builder, Scope, element_pointer
+from ncc.compiler.llvm.streams import Motion, Streams
 
-_NO_FLAGS = IntegerAttr(0, i32)
-_DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 _LARGEST_CONSTANT = 2**31 - 1
 
 
@@ -90,6 +89,7 @@ class Addresses:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
+        self._streams: dict[Scope, Streams] = {}
 
     def value(self, index: Linear) -> SSAValue:
         """The index as one i64."""
@@ -106,15 +106,34 @@ class Addresses:
             total = builder.add_in(scope, total, builder.constant(index.constant, i64))
         return total
 
+    def quotient(self, index: Linear, divisor: int) -> Linear:
+        """The index, not negative, divided by a constant and rounded down, once."""
+        if not index.terms:
+            return Linear({}, index.constant // divisor)
+        dividend = self.value(index)
+        scope = self.builder.scope_of(dividend)
+        key = ("quotient", dividend, divisor)
+        found = scope.known.get(key)
+        if found is None:
+            op = llvm.UDivOp.create(
+                operands=[dividend, self.builder.constant(divisor, i64)], result_types=[i64]
+            )
+            found = scope.known[key] = self.builder.emit_in(scope, op)
+        return Linear({found: 1})
+
     def pointer(self, memory: Memory, indices: Sequence[Linear]) -> SSAValue:
         """The address of an element."""
         builder = self.builder
         offset = memory.at(indices)
         pointer = memory.pointer
         for scope, terms in self._by_scope(offset):
-            inside = max(scope, builder.scope_of(pointer), key=lambda scope: scope.depth)
-            index = self._sum(scope, terms)
-            pointer = self._step(inside, pointer, index, memory.element)
+            around = builder.scope_of(pointer)
+            streams = self._streams.get(scope)
+            if streams is not None and around.depth < scope.depth:
+                pointer, terms = _moved(streams, pointer, terms, memory.element)
+            if terms:
+                inside = max(scope, around, key=lambda scope: scope.depth)
+                pointer = self._step(inside, pointer, self._sum(scope, terms), memory.element)
         if offset.constant:
             return self.step(pointer, offset.constant, memory.element, builder.scope)
         return pointer
@@ -126,13 +145,35 @@ class Addresses:
         key = ("step", pointer, count, element)
         found = scope.known.get(key)
         if found is None:
-            op = llvm.GEPOp.create(
-                operands=[pointer],
-                result_types=[POINTER],
-                properties=_gep(_constant_index(count), element),
-            )
+            op = element_pointer(pointer, count, element)
             found = scope.known[key] = self.builder.emit_in(scope, op)
         return found
+
+    def enter(self, scope: Scope, header: Block, counter: SSAValue | None) -> None:
+        """The scope is the body of a loop; its counter, unless None, goes up by a constant."""
+        self._streams[scope] = Streams(self.builder, scope, header, counter)
+
+    def advance(self, scope: Scope, by: int) -> list[SSAValue]:
+        """At the end of its body: what has moved with its counter, for the next count."""
+        streams = self._streams[scope]
+        streams.share()
+        moved = [
+            self.step(moved, motion.factor * by, motion.element, scope)
+            for _, motion, moved in streams.alone
+        ]
+        for motion, offset in streams.shared:
+            by_so_much = self.builder.constant(motion.factor * by, i64)
+            moved.append(self.builder.add_in(scope, offset, by_so_much))
+        return moved
+
+    def start(self, scope: Scope, first: Linear) -> list[SSAValue]:
+        """In front of the loop: the same for the first count."""
+        streams = self._streams.pop(scope)
+        starts = [
+            self.pointer(Memory(base, motion.element, (), first * motion.factor), ())
+            for base, motion, _ in streams.alone
+        ]
+        return starts + [self.value(first * motion.factor) for motion, _ in streams.shared]
 
     def _by_scope(self, index: Linear) -> list[tuple[Scope, list[tuple[SSAValue, int]]]]:
         """The terms, gathered by the scope where their values are computed, outermost first."""
@@ -163,19 +204,17 @@ class Addresses:
         key = ("step", pointer, index, element)
         found = scope.known.get(key)
         if found is None:
-            op = llvm.GEPOp.create(
-                operands=[pointer, index],
-                result_types=[POINTER],
-                properties=_gep(_DYNAMIC, element),
-            )
+            op = element_pointer(pointer, index, element)
             found = scope.known[key] = self.builder.emit_in(scope, op)
         return found
 
 
-@cache
-def _constant_index(count: int) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i32, [count])
-
-
-def _gep(indices: DenseArrayBase, element: Attribute) -> dict[str, Attribute]:
-    return {"rawConstantIndices": indices, "elem_type": element, "noWrapFlags": _NO_FLAGS}
+def _moved(
+    streams: Streams, pointer: SSAValue, terms: list[tuple[SSAValue, int]], element: Attribute
+) -> tuple[SSAValue, list[tuple[SSAValue, int]]]:
+    """The pointer moved with a loop, and the terms that are left."""
+    for term in terms:
+        motion = Motion(term[1], element)
+        if term[0] is streams.counter and not motion.is_free:
+            return streams.moved(pointer, motion), [other for other in terms if other != term]
+    return pointer, terms

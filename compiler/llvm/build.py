@@ -45,6 +45,8 @@ from ncc.compiler.target import Target
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
 
+_NO_WRAP_FLAGS = IntegerAttr(0, i32)
+_NOT_CONSTANT = llvm.GEP_USE_SSA_VAL
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _NSW = {"overflowFlags": IntegerAttr(1, i32)}
 _FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
@@ -106,6 +108,25 @@ def _constant_attribute(type: Attribute, text: str) -> Attribute:
     raise CompilerBug(f"a constant of type {type}", pass_name="lower-to-llvm")
 
 
+def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
+    """The address so many elements behind another one."""
+    constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
+    return llvm.GEPOp.create(
+        operands=[base, *operands],
+        result_types=[POINTER],
+        properties={
+            "rawConstantIndices": _constant_index(constant),
+            "elem_type": element,
+            "noWrapFlags": _NO_WRAP_FLAGS,
+        },
+    )
+
+
+@cache
+def _constant_index(count: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, (count,))
+
+
 class Builder:
     """Writes one function. The methods named after instructions append to the current scope."""
 
@@ -125,15 +146,11 @@ class Builder:
         return op
 
     def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
-        """Append to a scope around the current one, in front of the loop it is in."""
-        block = scope.block
-        if scope is self.scope or block.last_op is None:
-            block.add_op(op)
-        else:
-            block.insert_op_before(op, block.last_op)
-        result = op.results[0]
-        self._scopes[result] = scope
-        return result
+        """Append to a scope around the current one, in front of the loop or branch it is in, into
+        which it only jumps once that is written.
+        """
+        scope.block.add_op(op)
+        return self.note_in(scope, op.results[0])
 
     def emit_first(self, ops: Sequence[Operation]) -> None:
         """Put at the very start of the function."""
@@ -145,7 +162,11 @@ class Builder:
 
     def note(self, value: SSAValue) -> SSAValue:
         """Remember that the value is computed in the current scope."""
-        self._scopes[value] = self.scope
+        return self.note_in(self.scope, value)
+
+    def note_in(self, scope: Scope, value: SSAValue) -> SSAValue:
+        """Remember that the value is computed in a scope."""
+        self._scopes[value] = scope
         return value
 
     def scope_of(self, value: SSAValue) -> Scope:

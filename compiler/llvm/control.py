@@ -73,24 +73,28 @@ def lower_for(function: Function, op: scf.ForOp) -> None:
     after = Block(arg_types=[] if certain else _machine_types(op.results))
     first, last, by = (function.addresses.value(form) for form in (lower, upper, step))
     initial = function.values(op.iter_args)
-    if certain:
-        _branch(function, header, [first, *initial])
-    else:
-        runs = builder.compare("slt", first, last)
-        _branch_if(function, runs, header, [first, *initial], after, initial)
 
-    function.open(header, outer)
+    scope = function.open(header, outer)
+    addresses = function.addresses
+    addresses.enter(scope, header, None if step.terms else header.args[0])
     function.bind(op.body.block.args[0], header.args[0])
     _bind_all(function, carried, header.args[1:])
     results = function.values(function.lower(op.body.block).operands)
     counter = builder.add_in(builder.scope, header.args[0], by)
+    moved = addresses.advance(scope, step.constant)
     again = builder.compare("slt", counter, last)
     leaving = [] if certain else results
-    _branch_if(function, again, header, [counter, *results], after, leaving)
+    _branch_if(function, again, header, [counter, *results, *moved], after, leaving)
 
+    builder.scope = outer
+    starts = addresses.start(scope, lower)
+    if certain:
+        _branch(function, header, [first, *initial, *starts])
+    else:
+        runs = builder.compare("slt", first, last)
+        _branch_if(function, runs, header, [first, *initial, *starts], after, initial)
     function.add(after)
     outer.block = after
-    builder.scope = outer
     _bind_all(function, op.results, results if certain else after.args)
 
 
@@ -122,10 +126,10 @@ def lower_if(function: Function, op: scf.IfOp) -> None:
     after = Block(arg_types=_machine_types(op.results))
     has_else = bool(op.false_region.blocks)
     condition = function.value(op.cond)
-    _branch_if(function, condition, then, [], otherwise if has_else else after, [])
     _lower_branch(function, op.true_region, then, after)
     if has_else:
         _lower_branch(function, op.false_region, otherwise, after)
+    _branch_if(function, condition, then, [], otherwise if has_else else after, [])
     function.add(after)
     outer.block = after
     _bind_all(function, op.results, after.args)
@@ -138,22 +142,25 @@ def lower_while(function: Function, op: scf.WhileOp) -> None:
     before = Block(arg_types=_machine_types(op.before_region.block.args))
     body = Block(arg_types=_machine_types(op.after_region.block.args))
     after = Block()
-    _branch(function, before, function.values(op.arguments))
+    initial = function.values(op.arguments)
 
     inner = function.open(before, outer)
     _bind_all(function, op.before_region.block.args, before.args)
     condition = function.lower(op.before_region.block)
     assert isinstance(condition, scf.ConditionOp)
     passed = function.values(condition.args)
-    _branch_if(function, function.value(condition.condition), body, passed, after, [])
+    goes_on = function.value(condition.condition)
 
     function.open(body, inner)
     _bind_all(function, op.after_region.block.args, body.args)
     _branch(function, before, function.values(function.lower(op.after_region.block).operands))
 
+    builder.scope = inner
+    _branch_if(function, goes_on, body, passed, after, [])
+    builder.scope = outer
+    _branch(function, before, initial)
     function.add(after)
     outer.block = after
-    builder.scope = outer
     _bind_all(function, op.results, passed)
 
 

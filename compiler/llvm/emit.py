@@ -1,7 +1,9 @@
 """The llvm dialect as LLVM text, and LLVM text as machine code.
 
 LLVM runs no optimization of its own, since the lowering has written what is wanted, except that it
-inlines the functions that say `alwaysinline` (those of the math library).
+inlines the functions that say `alwaysinline` (those of the math library). Even of what its code
+generator does by itself, the reduction of strength in loops is left out: addresses move with their
+loops already, and half of all the time would go into not finding better ones.
 """
 
 from __future__ import annotations
@@ -63,13 +65,25 @@ def emit_assembly(text: str, target: Target) -> str:
 
 
 @cache
-def _machine(target: Target) -> TargetMachine:
-    """LLVM's code generator for a target. llvmlite is only loaded here: it takes 0.1 s."""
+def _set_up() -> None:
+    """Load LLVM, which takes 0.1 s, and choose what holds for the whole process.
+
+    Other users of llvmlite in it do without strength reduction, too.
+    """
     from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
+    binding.set_option("ncc", "-disable-lsr")
+
+
+@cache
+def _machine(target: Target) -> TargetMachine:
+    """LLVM's code generator for a target."""
+    _set_up()
+    from llvmlite import binding
+
     return binding.Target.from_triple(TRIPLE).create_target_machine(
         cpu=target.cpu,
         features=target.instructions,

@@ -59,6 +59,31 @@ def lower_multiply(function: Function, op: arith.MuliOp) -> None:
     binary(llvm.MulOp)(function, op)
 
 
+def lower_quotient(function: Function, op: arith.DivUIOp) -> None:
+    """An index by a constant is divided once."""
+    divisor = _constant_divisor(function, op)
+    if divisor is None:
+        return binary(llvm.UDivOp)(function, op)
+    function.bind_index(op.result, function.addresses.quotient(function.index(op.lhs), divisor))
+
+
+def lower_remainder(function: Function, op: arith.RemUIOp) -> None:
+    """Of an index by a constant: index - quotient * constant, so that sums of both cancel."""
+    divisor = _constant_divisor(function, op)
+    if divisor is None:
+        return binary(llvm.URemOp)(function, op)
+    lhs = function.index(op.lhs)
+    quotient = function.addresses.quotient(lhs, divisor)
+    function.bind_index(op.result, lhs - quotient * divisor)
+
+
+def _constant_divisor(function: Function, op: arith.DivUIOp | arith.RemUIOp) -> int | None:
+    if not isinstance(op.result.type, IndexType):
+        return None
+    divisor = function.index(op.rhs)
+    return None if divisor.terms else divisor.constant
+
+
 def _towards(quotient: str) -> Handler:
     """Signed division rounded down ("floor") or up ("ceil").
 
@@ -123,9 +148,9 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.SubiOp: _linear(Linear.__sub__, llvm.SubOp),
     arith.MuliOp: lower_multiply,
     arith.DivSIOp: binary(llvm.SDivOp),
-    arith.DivUIOp: binary(llvm.UDivOp),
+    arith.DivUIOp: lower_quotient,
     arith.RemSIOp: binary(llvm.SRemOp),
-    arith.RemUIOp: binary(llvm.URemOp),
+    arith.RemUIOp: lower_remainder,
     arith.FloorDivSIOp: _towards("floor"),
     arith.CeilDivSIOp: _towards("ceil"),
     arith.AndIOp: binary(llvm.AndOp),

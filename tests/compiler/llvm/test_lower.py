@@ -123,29 +123,6 @@ def test_register_tile_does_not_spill(
         assert broadcasts == pixels, "a load and a broadcast are one instruction"
 
 
-def test_addresses_are_computed_in_the_loop_they_change_in(
-    parse: Callable[[str], ModuleOp],
-) -> None:
-    """One getelementptr a loop; constant parts last."""
-    text = f"""
-    func.func @k(%x: memref<8x4x16xf32>) {{
-      {constants(0, 1, 2, 4, 8)}
-      %zero = arith.constant 0.0 : f32
-      scf.for %i = %c0 to %c8 step %c1 {{
-        scf.for %j = %c0 to %c4 step %c1 {{
-          memref.store %zero, %x[%i, %j, %c0] : memref<8x4x16xf32>
-          memref.store %zero, %x[%i, %j, %c2] : memref<8x4x16xf32>
-        }}
-      }}
-      func.return
-    }}"""
-    lines = emit_llvm(lower(parse(text), AVX2), AVX2).splitlines()
-    first, second = (lines.index(f"b{number}:") for number in (1, 2))
-    addresses = [number for number, line in enumerate(lines) if "getelementptr" in line]
-    assert [first < number < second for number in addresses] == [True, False, False]
-    assert "i64 2" in lines[addresses[-1]]
-
-
 @pytest.mark.parametrize("count", [0, 1, 5, 8, 13])
 def test_loop_bounds_from_arguments(count: int, compiled: Compile) -> None:
     """A loop whose bounds are arguments runs as often as they say, also not at all."""

@@ -1,0 +1,101 @@
+"""Addresses that move with the counter of a loop: added to, instead of multiplied anew.
+
+    loop(i):  ... getelementptr float, x, 16 * i
+    ->  loop(i, p):  ... p;  p' = getelementptr float, p, 16 * step
+
+Many addresses that move alike share one offset, so that they take no more registers than their
+bases: `loop(i, o):  ... getelementptr float, x, o;  ... getelementptr float, y, o`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import FixedBitwidthType, i64
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+
+from ncc.compiler.llvm.build import POINTER, Builder, Scope, element_pointer
+
+SCALES = (1, 2, 4, 8)
+"""Bytes a count that instructions can multiply by themselves."""
+
+ALONE = 2
+"""So many addresses that move alike do so each by itself."""
+
+
+class Motion(NamedTuple):
+    """So many elements of a type a count."""
+
+    factor: int
+    element: Attribute
+
+    @property
+    def is_free(self) -> bool:
+        """Whether instructions can multiply by it themselves."""
+        size = self.element.size if isinstance(self.element, FixedBitwidthType) else 8
+        return self.factor * size in SCALES
+
+
+class Stream(NamedTuple):
+    """A base that stands still in the loop, and an argument of its header: the base moved."""
+
+    base: SSAValue
+    motion: Motion
+    moved: BlockArgument
+
+
+class Offset(NamedTuple):
+    """An argument of the header: how far all that move alike have come, in elements."""
+
+    motion: Motion
+    moved: SSAValue
+
+
+class Streams:
+    """What moves with one loop while its body is written.
+
+    counter: of the loop, an argument of its header; None where it does not go up by a constant.
+    """
+
+    def __init__(
+        self, builder: Builder, scope: Scope, header: Block, counter: SSAValue | None
+    ) -> None:
+        self.builder, self.scope, self.header, self.counter = builder, scope, header, counter
+        self.alone: list[Stream] = []
+        self.shared: list[Offset] = []
+        self._known: dict[tuple[SSAValue, Motion], BlockArgument] = {}
+
+    def moved(self, base: SSAValue, motion: Motion) -> SSAValue:
+        """The address for the present count."""
+        found = self._known.get((base, motion))
+        if found is None:
+            found = self._known[base, motion] = self._argument(POINTER)
+            self.alone.append(Stream(base, motion, found))
+        return found
+
+    def share(self) -> None:
+        """Give those that are too many to move alone one offset."""
+        for motion in dict.fromkeys(stream.motion for stream in self.alone):
+            alike = [stream for stream in self.alone if stream.motion == motion]
+            if len(alike) > ALONE:
+                offset = self._argument(i64)
+                self.shared.append(Offset(motion, offset))
+                for stream in alike:
+                    self.alone.remove(stream)
+                    self._move_by(stream, offset)
+
+    def _move_by(self, stream: Stream, offset: SSAValue) -> None:
+        """Compute a stream from its base at the start of the body."""
+        op = element_pointer(stream.base, offset, stream.motion.element)
+        first = self.header.first_op
+        if first is None:
+            self.header.add_op(op)
+        else:
+            self.header.insert_op_before(op, first)
+        stream.moved.replace_all_uses_with(op.results[0])
+        self.header.erase_arg(stream.moved)
+
+    def _argument(self, type: Attribute) -> BlockArgument:
+        added = self.header.insert_arg(type, len(self.header.args))
+        self.builder.note_in(self.scope, added)
+        return added

@@ -66,13 +66,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests neither find nor leave compiled kernels in the user's cache.
+    """Tests neither find nor leave compiled kernels in the user's cache; all workers share one.
 
     Recipes are for tests of recipes: others change ncc while it runs.
     """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NCC_CACHE", "kernels")
-        patch.setenv("NCC_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("NCC_CACHE_DIR", str(folder / "kernels"))
         yield
 
 

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 NOTIONS = tuple(f"ncc.compiler.{n}" for n in ("diagnostics", "options", "plan", "target"))
 DOORS = ("ncc", "ncc.__main__", "ncc.layers", "ncc.compiler.cli")
 COMMANDS = "ncc.compiler.commands"
@@ -74,7 +76,7 @@ def room_of(module: str) -> tuple[int, str]:
 
 def imports(source: Any, known: set[str]) -> Iterator[Import]:
     """Every import of a file, wherever it stands; `from a import b` names a.b, if a module."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for child in ast.walk(node) if types else ():
             child.only_for_types = True  # type: ignore[attr-defined]
@@ -88,25 +90,30 @@ def imports(source: Any, known: set[str]) -> Iterator[Import]:
                 yield Import(module, node.lineno, flag)
 
 
-def test_every_import_is_absolute(modules: tuple[Any, ...]) -> None:
-    """A moved file fails loudly, and the rest of this file can read the imports."""
+@pytest.fixture(scope="module")
+def imported(modules: tuple[Any, ...]) -> dict[Any, list[Import]]:
+    """What every module imports."""
     known = {source.module for source in modules}
+    return {source: list(imports(source, known)) for source in modules}
+
+
+def test_every_import_is_absolute(imported: dict[Any, list[Import]]) -> None:
+    """A moved file fails loudly, and the rest of this file can read the imports."""
     relative = [
         f"{source.place}:{found.line}"
-        for source in modules
-        for found in imports(source, known)
+        for source, all_found in imported.items()
+        for found in all_found
         if found.module.startswith(".")
     ]
     assert not relative
 
 
-def test_imports_go_down_only(modules: tuple[Any, ...]) -> None:
+def test_imports_go_down_only(imported: dict[Any, list[Import]]) -> None:
     """No module imports a higher floor, or a neighbour on its own."""
-    known = {source.module for source in modules}
     wrong = []
-    for source in modules:
+    for source, all_found in imported.items():
         floor, room = room_of(source.module)
-        for found in imports(source, known):
+        for found in all_found:
             if not inside(found.module, "ncc") or inside(
                 source.module, SHARED.get(found.module, "-")
             ):
@@ -117,12 +124,12 @@ def test_imports_go_down_only(modules: tuple[Any, ...]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_cycle(modules: tuple[Any, ...]) -> None:
+def test_no_cycle(imported: dict[Any, list[Import]]) -> None:
     """No module needs itself in order to be imported."""
-    known = {source.module for source in modules}
+    known = {source.module for source in imported}
     needs = {
-        source.module: {i.module for i in imports(source, known) if not i.only_for_types} & known
-        for source in modules
+        source.module: {found.module for found in all_found if not found.only_for_types} & known
+        for source, all_found in imported.items()
     }
     # Take away what needs nothing that is left, until nothing changes: a cycle stays.
     while free := [module for module, below in needs.items() if not below & needs.keys()]:
@@ -131,13 +138,12 @@ def test_no_cycle(modules: tuple[Any, ...]) -> None:
     assert not needs, f"a cycle among {sorted(needs)}"
 
 
-def test_libraries_stay_in_their_rooms(modules: tuple[Any, ...]) -> None:
+def test_libraries_stay_in_their_rooms(imported: dict[Any, list[Import]]) -> None:
     """The runtime needs numpy alone, LLVM is seen in one room, the terminal behind the doors."""
-    known = {source.module for source in modules}
     wrong = []
-    for source in modules:
+    for source, all_found in imported.items():
         allowed = next(a for room, a in LIBRARIES.items() if inside(source.module, room))
-        for found in imports(source, known):
+        for found in all_found:
             library = found.module.partition(".")[0]
             if library not in allowed | {"ncc"} | sys.stdlib_module_names:
                 wrong.append(f"{source.place}:{found.line} imports {found.module}")

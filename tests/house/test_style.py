@@ -35,7 +35,7 @@ def test_functions_are_short(sources: tuple[Any, ...]) -> None:
     long = [
         f"{source.place}:{node.lineno} {node.name}: {code_lines(node)} lines"
         for source in sources
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, Function) and code_lines(node) > FUNCTION_LINES
     ]
     assert not long, "\n".join(long)
@@ -58,7 +58,7 @@ def test_every_test_states_a_fact(sources: tuple[Any, ...]) -> None:
         f"{source.place}:{node.lineno} {node.name}"
         for source in sources
         if source.path.name.startswith("test_")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, Function) and node.name.startswith("test_")
         if ast.get_docstring(node) is None
     ]
@@ -70,7 +70,7 @@ def test_no_error_is_swallowed(sources: tuple[Any, ...]) -> None:
     swallowed = [
         f"{source.place}:{node.lineno}"
         for source in sources
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.ExceptHandler)
         if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
         if all(isinstance(statement, ast.Pass | ast.Continue) for statement in node.body)

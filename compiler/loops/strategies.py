@@ -8,7 +8,8 @@ schedule; the last always does.
     halving       a value in halves of bfloat16, both out of one read
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
-    window        the lane is a batch loop (depthwise, pooling); a tile along the image
+    window        the lane is a batch loop (depthwise, pooling); a tile along the image, of two rows
+                  where their windows overlap
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
     pointwise     the lane is the contiguous loop of the store
     turned        as pointwise, some operands contiguous along another loop
@@ -18,10 +19,11 @@ schedule; the last always does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ncc.compiler.loops import contraction, dot
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.loops.tiles import halving, tiles
 from ncc.compiler.loops.transform import transform
@@ -107,11 +109,19 @@ def _window(kernel: Kernel, target: Target) -> Schedule | None:
         if not unroll and len(others) == 1:
             most = 4
         tile.append((loop, tile_of(kernel.extents[loop], most)))
+    if unroll and len(others) > 1 and _overlap(kernel, reads, others[-2]):
+        tile.insert(0, (others[-2], min(kernel.extents[others[-2]], 2)))
     tile = [(loop, n) for loop, n in tile if n > 1]
     order = (*others, lane)
     reduced = tuple(sorted(kernel.reduced))
     chunks = chunks_of(kernel, others, dict(tile))
     return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks=chunks)
+
+
+def _overlap(kernel: Kernel, reads: Sequence[Access], rows: int) -> bool:
+    """Whether the windows of two rows have all their rows but one in common."""
+    moving = [a.coefficients for a in reads if a.coefficients[rows]]
+    return any(c[d] == c[rows] for c in moving for d in kernel.reduced)
 
 
 def _innermost(kernel: Kernel) -> frozenset[int]:

@@ -165,6 +165,23 @@ def test_a_window_is_unrolled(kernel: KernelOf, target: Target) -> None:
         assert strategies.choose(found, target).unroll == found.reduced
 
 
+def apart(b: Builder, x: Tensor) -> Tensor:
+    """Every second row and column of a depthwise convolution."""
+    w = b.weight(ones(x.shape[0], 3, 3))
+    c, y, z, k, m = b.loops(f"c y:{(x.shape[1] - 1) // 2} z:{(x.shape[2] - 1) // 2} k m")
+    return b.sum((c, y, z), over=(k, m), of=x[c, y * 2 + k, z * 2 + m] * w[c, k, m])
+
+
+@targets
+def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Target) -> None:
+    """Where all rows of a window but one are those of the next; a stride leaves too few."""
+    for write, rows in ((depthwise_of_blocks, 2), (apart, 1)):
+        found = kernel(write, (64, 17, 17))
+        schedule = strategies.choose(found, target)
+        *_, row, _, lane = schedule.order
+        assert lane == schedule.lane and schedule.points(row) == rows
+
+
 @targets
 def test_sums_of_rows_are_vectors(kernel: KernelOf, target: Target) -> None:
     """The lane is the row that is summed."""

@@ -15,10 +15,10 @@ becomes
     }
 
 Arguments are the network's inputs in the order of the file. A layer that only hands its operand on
-vanishes; the layer's name is left in the `doc` of its computations. A result whose rows only the
-run counts becomes one with room for the most there can be. An input or output that grows from run
-to run becomes a row of elements, and `growing` keeps its type; the run tells in one more argument
-what they have grown to.
+vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its
+computations. A result whose rows only the run counts becomes one with room for the most there can
+be. An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
+type; the run tells in one more argument what they have grown to.
 
 Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
 """
@@ -85,8 +85,9 @@ def expand_network(network: Network) -> FuncOp:
         tensors[value] = Tensor(argument, _shape(value))
         argument.name_hint = value.name_hint
     counters = _counters(block, tensors.values())
+    needed = network.needed
     for layer in network.layers:
-        if not isinstance(layer, InputOp):
+        if layer in needed and not isinstance(layer, InputOp):
             builder = Builder(block, _name_of(layer), counters)
             expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
             tensors.update(zip(layer.results, expanded, strict=True))

@@ -11,8 +11,9 @@ becomes
 The shape of an input is the one asked for (`inputs = ["data=3x224x224"]`), else the one its value
 already has, else the one its params say. Its elements are of the type asked for
 (`element_types = ["data=int8"]`), else of the one that the layers which read it want: int32 for an
-Embed. All problems of a network are reported at once, each with the way its shapes came. Behind a
-layer of an unknown type shapes are what the file's hints say, or not known.
+Embed. All problems of a network are reported at once, each with the way its shapes came; a layer
+that has one is left out where no output needs it. Behind a layer of an unknown type shapes are what
+the file's hints say, or not known.
 
 Needs: layers whose params are checked.  Breaks: nothing.
 """
@@ -30,6 +31,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
@@ -134,6 +136,7 @@ class _Inference:
     def run(self, network: Network) -> list[Problem]:
         problems: list[Problem] = []
         failed: set[SSAValue] = set()
+        needed = network.needed | {op for op in network.layers if isinstance(op, InputOp)}
         for op in network.layers:
             if isinstance(op, OpaqueOp):
                 failed.update(self._believe(op))
@@ -143,9 +146,16 @@ class _Inference:
                 continue
             try:
                 self._infer(op)
-            except LayerError as error:
-                problems.append(self._problem(op, error))
+            except (LayerError, Unsupported) as error:
                 failed.update(op.results)
+                if op not in needed:
+                    continue
+                if isinstance(error, Unsupported):
+                    raise
+                problems.append(self._problem(op, error))
+        for op in reversed(network.layers):
+            if op not in needed and failed.intersection(op.results):
+                PatternRewriter(op).erase(op)
         network.function.update_function_type()
         return problems
 

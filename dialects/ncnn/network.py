@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.ncnn.layer import Layer, text_of
@@ -63,6 +63,15 @@ class Network:
     def outputs(self) -> Mapping[str, SSAValue]:
         """The returned values by name; two names may have one value."""
         return dict(zip(self.output_names, self.terminator.operands, strict=True))
+
+    @property
+    def needed(self) -> set[Operation]:
+        """The layers that the outputs depend on."""
+        found: set[Operation] = {self.terminator}
+        for layer in reversed(self.layers):
+            if any(use.operation in found for result in layer.results for use in result.uses):
+                found.add(layer)
+        return found - {self.terminator}
 
     @property
     def source(self) -> str | None:

@@ -300,8 +300,8 @@ def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
 
 
 def largest(x: Array, axis: int | tuple[int, ...]) -> Array:
-    """As `Builder.max`, for which NaN counts for nothing."""
-    return np.asarray(np.fmax.reduce(x, axis=axis, initial=np.float32("-inf")))
+    """The largest number: NaN counts for nothing, as for `Builder.max`."""
+    return np.asarray(np.fmax.reduce(x, axis=axis))
 
 
 def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:

@@ -173,10 +173,14 @@ def test_regions_beside_their_scores(tmp_path: Path) -> None:
     ],
 )
 def test_what_mixes_rows_is_refused(tail: str, tmp_path: Path) -> None:
-    """By the name of the layer. A vector of six is a column where there are six rows."""
+    """By the name of the layer. A vector of six is a column where there are six rows. What it
+    reads can be asked for.
+    """
     path = network(tmp_path, ["MemoryData a 0 1 six 0=6", *DETECTION, tail])
     with pytest.raises(Unsupported, match="layer 'refused' on line 8"):
         ncc.compile(path, random_weights=1)
+    found = ncc.compile(path, random_weights=1, outputs=["rows"]).run(feeds())
+    assert found["rows"].shape[1:] == (6,) and len(found["rows"])
 
 
 def test_rows_of_two_detections_have_no_common_count(tmp_path: Path) -> None:

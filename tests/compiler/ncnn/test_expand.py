@@ -81,6 +81,16 @@ def test_computations_carry_the_layers_name() -> None:
     assert docs == ["half", "sum"]
 
 
+def test_what_no_output_needs_is_not_expanded() -> None:
+    """A layer behind the outputs leaves nothing; its input stays an argument."""
+    module = parse(TEXT.replace("func.return %y, %b", "func.return %d, %d"))
+    infer_shapes(module)
+    function = expanded(module)
+    assert len(function.body.block.args) == 2
+    docs = [op.doc.data for op in function.walk() if isinstance(op, GenericOp) and op.doc]
+    assert docs == ["half"]
+
+
 def test_the_text_parses_back() -> None:
     """What is printed is what is parsed, for the ncnn level and the structured one."""
     module = parse(TEXT)
@@ -103,8 +113,7 @@ def test_a_layer_keeps_its_inferred_shape(monkeypatch: pytest.MonkeyPatch) -> No
         return (*x, 1)
 
     monkeypatch.setattr(DropoutOp, "infer", wrong)
-    text = TEXT.replace("ncnn.BinaryOp(%s, %d)", "ncnn.BinaryOp(%s, %s)")
-    module = parse(text)
+    module = parse(TEXT.replace("func.return %y", "func.return %d"))
     infer_shapes(module)
     with pytest.raises(CompilerBug, match="'half' \\(Dropout\\) expands to"):
         expanded(module)

@@ -135,6 +135,23 @@ def test_each_culprit_is_told_once(tmp_path: Path) -> None:
     assert too_big.line == 7
 
 
+def test_what_no_output_needs_may_have_no_shape() -> None:
+    """A window too large behind the output, and what is made of it, are left out."""
+
+    def layers() -> list[Layer]:
+        x = data(c=3, h=4, w=4)
+        first = ReLUOp.make(x.results, {}, name="first", blobs=["a"])
+        wide = PoolingOp.make(first.results, {"kernel_w": 7, "pad_mode": 1}, name="p", blobs=["b"])
+        return [x, first, wide, ReLUOp.make(wide.results, {}, name="last", blobs=["c"])]
+
+    module = network(layers(), ["a"])
+    infer_shapes(module)
+    assert [op.layer_name for op in Network.of(module).layers] == ["in_data", "first"]
+    for outputs in (["c"], ["a", "b"]):
+        with pytest.raises(ModelError, match="layer 'p'"):
+            infer_shapes(network(layers(), outputs))
+
+
 def test_unknown_names_and_shapes_are_refused() -> None:
     """An input shape needs the name of an input, and positive extents."""
     module = network([data(w=10)], ["data"])

@@ -16,8 +16,8 @@ from ncc.dialects.ncnn.layer import LAYERS
 GROUP = "ncc.layers"
 
 HOW = (
-    "declare the type in a class of your own (CONTRIBUTING.md: a layer from outside), or let the "
-    "network end before it; `ncc optimize` hands layers of unknown types on as they are"
+    "declare the type in a class of your own (CONTRIBUTING.md: a layer from outside), or ask for "
+    "blobs in front of it as outputs; `ncc optimize` hands layers of unknown types on as they are"
 )
 
 

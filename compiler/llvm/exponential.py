@@ -103,7 +103,7 @@ def logistic(x: Lanes) -> Lanes:
     x = x.at_least(-88.3).at_most(87.0)
     shifted = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS)
     r = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS - shifted)
-    power = r.polynomial((1.0, *_short_exp2_tail()))
+    power = r.nested_polynomial((1.0, *_short_exp2_tail()))
     scale = (shifted.bits() << 23).as_float()
     return power.times_plus(scale, 1.0).inverse()
 

@@ -147,6 +147,16 @@ class Lanes:
             total = total.times_plus(square, pair)
         return total
 
+    def nested_polynomial(self, coefficients: Sequence[float]) -> Lanes:
+        """c0 + x * (c1 + x * (c2 + ...)) (Horner's scheme): one operation fewer, where what comes
+        beside it has more to do than to wait.
+        """
+        *rest, last = coefficients
+        total = self._of(last)
+        for coefficient in reversed(rest):
+            total = total.times_plus(self, coefficient)
+        return total
+
     def rounded(self) -> tuple[Lanes, Lanes]:
         """The nearest integer, as a float and as an integer whose low bits are right.
 

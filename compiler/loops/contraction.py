@@ -265,8 +265,9 @@ def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
         points, vectors          of each point once, of all vectors again for each tile of points
 
     "Again" costs nothing where all of them stay in L2. Where orders are equal, vectors are walked
-    once if they are more than the points, or make much more of them: such results leave in one
-    stream. Else points are, and each thread finds what it made in the layer before.
+    once if their first time, from memory, takes longer than one of the points, which were made just
+    now: then they can be asked for ahead. So they are if much more is made of the points: results
+    leave in one stream. Else points are, and each thread finds what it made in the layer before.
     """
     kernel, lane = operands.kernel, operands.lane
     inner = {lane, *operands.points, *operands.vectors}
@@ -283,7 +284,8 @@ def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
         return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 
     *rows, last = points
-    along = max(stream, 2 * _cells(kernel.store, kernel, batch)) > still
+    waits = stream * operands.core.memory_line / operands.core.l2_line
+    along = max(waits, 2 * _cells(kernel.store, kernel, batch)) > still
     by_vectors = (again(still, vectors), not along, (*vectors, *points))
     by_rows = (again(stream, rows), along, (*rows, *vectors, last))
     by_points = (again(stream, points), along, (*points, *vectors))

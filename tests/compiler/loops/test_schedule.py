@@ -240,12 +240,21 @@ def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
 
 @pytest.mark.parametrize(
     ("inputs", "outputs", "side", "outer"),
-    [(512, 512, 14, "w"), (1024, 128, 26, "x"), (64, 256, 56, "w"), (256, 64, 56, "x")],
+    [
+        (512, 512, 14, "w"),
+        (1024, 128, 26, "x"),
+        (64, 256, 56, "w"),
+        (256, 64, 56, "x"),
+        (576, 96, 14, "w"),
+        (240, 40, 28, "x"),
+    ],
 )
 def test_the_largest_operand_is_walked_once(
     kernel: KernelOf, inputs: int, outputs: int, side: int, outer: str
 ) -> None:
-    """Weights of 1 MB beside data of 400 KB, data beyond L2, results of 3 MB, data of 3 MB."""
+    """Weights of 1 MB beside data of 400 KB, data beyond L2, results of 3 MB, data of 3 MB; weights
+    of 220 KB, from memory, beside data of 450 KB, and 40 KB beside 750 KB.
+    """
     found = kernel(pointwise_convolution(outputs), (inputs, side, side))
     schedule = strategies.choose(found, AVX512)
     weights = found.anchor.inputs[1]

@@ -231,7 +231,7 @@ class Compilation:
                 ChooseConvolution(
                     self.options.target, self.options.num_threads, self.options.tiles
                 ),
-                ComputeInStrips(self.options.num_threads),
+                ComputeInStrips(self.options.target, self.options.num_threads),
                 PeelBorders(self.options.target),
                 TurnFactors(),
                 Pack(),

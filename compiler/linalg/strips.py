@@ -34,16 +34,17 @@ from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
 from ncc.compiler.linalg.parts import part, span
 from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 
 ROWS = 1
 """The axis of rows in (channels, height, width)."""
 
-LARGE = 3 << 19
-"""Bytes of a value that is worth keeping in a cache, and that does not stay there by itself."""
+LARGE = 0.75
+"""The share of a second-level cache that a value takes which does not stay there by itself."""
 
-STRIP = 3 << 19
-"""Bytes of what one strip hands on, for each thread: they fit a second-level cache."""
+STRIP = 0.75
+"""The share of it that is for what one strip hands on, for each thread."""
 
 MOST_STRIPS = 12
 """Strips of a chain: each is compiled and launched by itself, if by shared kernels."""
@@ -61,11 +62,13 @@ class ComputeInStrips(ModulePass):
 
     name = "compute-in-strips"
 
+    target: Target = AVX512
     threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        room = STRIP * min(self.threads, MOST_SHARES)
-        for chain in chains(network_of(op).body.block, room):
+        cache = self.target.core.l2_bytes
+        room = int(STRIP * cache) * min(self.threads, MOST_SHARES)
+        for chain in chains(network_of(op).body.block, room, int(LARGE * cache)):
             rows = chain.strip_rows(room)
             if rows is not None:
                 _Rewrite(chain, rows).run()
@@ -86,11 +89,15 @@ class Chain:
         return self.computations[-1]
 
     def strip_rows(self, room: int) -> int | None:
-        """Rows of the last result in a strip: the most that hand on no more bytes than `room`."""
+        """Rows of the last result in a strip: the most that hand on no more bytes than `room`.
+
+        Strips of equal height come first: they have the most kernels in common.
+        """
         height = shape_of(self.last.results[0])[ROWS]
-        fewest = max(2, -(-height // MOST_STRIPS))
-        fitting = (n for n in range(height // 2, fewest - 1, -1) if height % n == 0)
-        return next((n for n in fitting if self._bytes(self.last, n) <= room), None)
+        counts = range(2, min(MOST_STRIPS, height // 2) + 1)
+        by_evenness = sorted(counts, key=lambda n: height % n != 0)
+        fitting = (-(-height // n) for n in by_evenness)
+        return next((rows for rows in fitting if self._bytes(self.last, rows) <= room), None)
 
     def _bytes(self, op: GenericOp, rows: int) -> int:
         """Bytes that are held while `rows` rows of op's result are computed."""
@@ -108,8 +115,11 @@ class Chain:
         return total
 
 
-def chains(block: Block, room: int) -> Iterator[Chain]:
-    """The chains of a block that hand on a large value inside, as long as strips fit the room."""
+def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
+    """The chains of a block that hand on a value of `large` bytes inside, or of more.
+
+    They are as long as their strips fit the room.
+    """
     chain_of: dict[Operation, Chain] = {}
     for op in block.ops:
         if not isinstance(op, GenericOp) or not _by_rows(op):
@@ -122,9 +132,9 @@ def chains(block: Block, room: int) -> Iterator[Chain]:
             chain = chain_of.get(source) if source is not None else None
             if chain is None or chain is mine or not view_moves(access, view):
                 continue
-            kept = 4 * prod(shape_of(access.value)) >= LARGE
+            kept = 4 * prod(shape_of(access.value)) >= large
             longer = Chain([*chain.computations, *mine.computations])
-            light = max(_weights(op), _weights(chain.last)) <= WEIGHTS
+            light = max(map(_weights, longer.computations)) <= WEIGHTS
             if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
                 mine.computations = longer.computations
                 chain_of.update(dict.fromkeys(chain.computations, mine))
@@ -214,7 +224,8 @@ class _Rewrite:
         result = last.results[0]
         height = shape_of(result)[ROWS]
         strips = [
-            self._compute(last, first, first + self.rows) for first in range(0, height, self.rows)
+            self._compute(last, first, min(first + self.rows, height))
+            for first in range(0, height, self.rows)
         ]
         whole = self.builder.concat(strips, axis=ROWS)
         whole.value.name_hint = result.name_hint

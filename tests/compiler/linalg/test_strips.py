@@ -19,19 +19,23 @@ from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.strips import ROWS, Chain, ComputeInStrips, chains
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan
+from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from ncc.runtime import cpu
 
 MakeNetwork = Callable[..., ModuleOp]
+
+CACHE = AVX512.core.l2_bytes
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small values are large enough, and strips are a few rows."""
-    monkeypatch.setattr(strips, "LARGE", 1)
-    monkeypatch.setattr(strips, "STRIP", 64 << 10)
+    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
+    monkeypatch.setattr(strips, "STRIP", (64 << 10) / CACHE)
 
 
 def weights(b: Builder, *shape: int, stream: int = 0) -> Tensor:
@@ -84,7 +88,9 @@ def generics(module: ModuleOp) -> list[GenericOp]:
 
 
 def chains_of(module: ModuleOp) -> list[Chain]:
-    return list(chains(network_of(module).body.block, strips.STRIP))
+    return list(
+        chains(network_of(module).body.block, int(strips.STRIP * CACHE), int(strips.LARGE * CACHE))
+    )
 
 
 def check(module: ModuleOp, shape: Sequence[int]) -> None:
@@ -105,11 +111,11 @@ def check(module: ModuleOp, shape: Sequence[int]) -> None:
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("window", [3, 5])
-@pytest.mark.parametrize("size", [(24, 12), (36, 10)])
+@pytest.mark.parametrize("size", [(24, 12), (36, 10), (26, 12)])
 def test_numbers(
     make_network: MakeNetwork, size: tuple[int, int], window: int, stride: int
 ) -> None:
-    """Rows at the border, rows of two strips, strides and residuals."""
+    """Rows at the border, rows of two strips, a last strip that is lower, strides, residuals."""
     shape = (16, *size)
     check(make_network([shape], bottleneck(window, stride)), shape)
 
@@ -150,7 +156,7 @@ def test_strips_take_less_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All strips of a value are given the same memory, or two by turns."""
-    monkeypatch.setattr(strips, "STRIP", 128 << 10)
+    monkeypatch.setattr(strips, "STRIP", (128 << 10) / CACHE)
 
     def arena(rewritten: bool) -> int:
         module = make_network([(16, 48, 48)], bottleneck(3, 2))
@@ -164,7 +170,7 @@ def test_strips_take_less_memory(
 def test_more_threads_take_higher_strips(make_network: MakeNetwork) -> None:
     """The most rows that hand on no more than there is room for, in strips that are not many."""
     (chain,) = chains_of(make_network([(24, 112, 112)], bottleneck(3, 1)))
-    rows = [chain.strip_rows(strips.STRIP * threads) for threads in (1, 2, 4)]
+    rows = [chain.strip_rows(int(strips.STRIP * CACHE) * threads) for threads in (1, 2, 4)]
     assert rows == [16, 28, 56]
     assert chain.strip_rows(300_000) is None
 
@@ -179,10 +185,10 @@ def test_a_chain_that_is_too_long_is_cut(
             x = depthwise(b, relu(b, x))
         return x
 
-    monkeypatch.setattr(strips, "LARGE", 1)
+    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
     lengths = []
     for room in (1 << 20, 40_000, 1_000):
-        monkeypatch.setattr(strips, "STRIP", room)
+        monkeypatch.setattr(strips, "STRIP", room / CACHE)
         found = chains_of(make_network([(16, 32, 32)], write))
         lengths.append([len(chain.computations) for chain in found])
     assert lengths == [[6], [3, 3], []]
@@ -202,8 +208,11 @@ def test_what_stays_whole(make_network: MakeNetwork) -> None:
     def deep(b: Builder, x: Tensor) -> Tensor:
         return depthwise(b, mix(b, mix(b, x, 256), 256))
 
+    def active(b: Builder, x: Tensor) -> Tensor:
+        return depthwise(b, relu(b, mix(b, relu(b, mix(b, x, 256)), 256)))
+
     assert not chains_of(make_network([(16, 24, 24)], bottleneck(3, 1)))
-    for write in (twice, total, deep):
+    for write in (twice, total, deep, active):
         assert not chains_of(make_network([(16, 112, 112)], write))
 
 
@@ -222,12 +231,13 @@ def test_compiled_results_are_equal_bit_by_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int, threads: int
 ) -> None:
     """Strips change neither the sums nor their order."""
+    monkeypatch.setattr(cpu, "l2_bytes", lambda: CACHE)
     param = tmp_path / "net.param"
     param.write_text(NETWORK.format(stride=stride))
     x = np.random.default_rng(2).standard_normal((16, 24, 24)).astype(np.float32)
     whole = ncc.compile(param, random_weights=1, num_threads=threads)
-    monkeypatch.setattr(strips, "LARGE", 1)
-    monkeypatch.setattr(strips, "STRIP", 64 << 10)
+    monkeypatch.setattr(strips, "LARGE", 1 / CACHE)
+    monkeypatch.setattr(strips, "STRIP", (64 << 10) / CACHE)
     cut = ncc.compile(param, random_weights=1, num_threads=threads)
     assert len(cut.artifact.info["steps"]) > 1.5 * len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(cut(x), whole(x))

@@ -29,16 +29,16 @@ class Objects:
     def of(self, loops: Loops) -> tuple[tuple[str, ...], tuple[bytes, ...]]:
         """Keys in the cache, and machine code.
 
-        One object a kernel, those of the entry point and of the threads last.
+        One object a kernel, behind those of the entry point and of the threads.
 
         LLVM works in a thread of its own, without the interpreter's lock, while this one writes
-        the next kernel.
+        the next kernel. The entry point takes it the longest, so it comes first.
         """
         texts: list[tuple[str, Callable[[], str]]] = [
-            (unit.key(), partial(self._text, unit.module)) for unit in loops.units
+            (loops.entry_key(), partial(self._text, loops.entry_module)),
+            (threads_text(), threads_text),
+            *((unit.key(), partial(self._text, unit.module)) for unit in loops.units),
         ]
-        texts.append((loops.entry_key(), partial(self._text, loops.entry_module)))
-        texts.append((threads_text(), threads_text))
         with self.timing("look into the cache"):
             keys = tuple(key_of(key, self.target) for key, _ in texts)
         with ThreadPoolExecutor(1) as llvm:

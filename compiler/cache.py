@@ -47,8 +47,13 @@ KERNEL, RECIPE = ".o", ".recipe"
 _HEADER_BYTES = len(_MAGIC) + 32
 
 _GENERATORS = (
-    *("loops", "llvm", "target.py", "../runtime/threads.py"),
-    *("../dialects/rt.py", "../dialects/code.py", "../dialects/tile.py"),
+    "loops",
+    "llvm",
+    "target.py",
+    "../runtime/threads.py",
+    "../dialects/rt.py",
+    "../dialects/code.py",
+    "../dialects/tile.py",
 )
 """What machine code is made by, seen from here, given a kernel's key."""
 

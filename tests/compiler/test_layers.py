@@ -117,15 +117,32 @@ def compiled(folder: Path, level: int, target: str) -> Callable[[Sequence[Case]]
 RecordedCases = Callable[[str], list[Case]]
 
 
+def check_sample(
+    type: str, cases: Sequence[Case], ways: Sequence[tuple[int, str]], count: int, folder: Path
+) -> None:
+    """Some recordings of a layer type, each way by others."""
+    draw = random.Random(type)
+    held = [case for case in cases if mark(case) is None]
+    for level, target in ways:
+        if target in RUNNABLE:
+            some = draw.sample(held, min(count, len(held)))
+            assert not failed(judge(some, compiled(folder, level, target)))
+
+
 @pytest.mark.parametrize("type", TYPES)
 def test_sample(type: str, recorded_cases: RecordedCases, tmp_path: Path) -> None:
-    """Some recordings of every layer type, each way by others."""
-    draw = random.Random(type)
-    cases = [case for case in recorded_cases(type) if mark(case) is None]
-    for level, target in WAYS:
-        if target in RUNNABLE:
-            count = min(2 if target == "host" else 1, len(cases))
-            assert not failed(judge(draw.sample(cases, count), compiled(tmp_path, level, target)))
+    """Some recordings of every layer type as they are used, and for one other target in turn."""
+    check_sample(type, recorded_cases(type), WAYS[:2], 2, tmp_path)
+    elsewhere = WAYS[2:]
+    turn = elsewhere[TYPES.index(type) % len(elsewhere)]
+    check_sample(type, recorded_cases(type), [turn], 1, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type", TYPES)
+def test_sample_on_every_target(type: str, recorded_cases: RecordedCases, tmp_path: Path) -> None:
+    """Some recordings of every layer type for all other targets."""
+    check_sample(type, recorded_cases(type), WAYS[2:], 1, tmp_path)
 
 
 SLOW = [pytest.mark.slow, pytest.mark.layer_table]

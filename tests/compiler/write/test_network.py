@@ -27,6 +27,18 @@ from ncc.runtime.errors import InputError
 Build: TypeAlias = Callable[[str], ModuleOp]
 
 MODELS = sorted((Path(__file__).parents[4] / "shared" / "models").rglob("*.param"))
+LARGE = 60_000
+"""Bytes of a file that holds the same layers many times over."""
+
+each_model = pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path, id=path.stem, marks=[pytest.mark.slow] if path.stat().st_size > LARGE else []
+        )
+        for path in MODELS
+    ],
+)
 
 NETWORK = """
     Input data 0 1 data 0=8 1=8 2=3
@@ -103,7 +115,7 @@ def test_halves_are_halves(network: Build, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not MODELS, reason="there is no ../shared/models beside the checkout")
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+@each_model
 def test_models_come_back(path: Path, tmp_path: Path) -> None:
     """Their text, after a rewrite without Splits as well, is read to a network of the same text."""
     try:

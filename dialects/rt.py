@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
+    UnitAttr,
     VectorType,
     i64,
 )
@@ -37,6 +38,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -212,15 +214,18 @@ class EndOp(IRDLOperation):
 class PrefetchOp(IRDLOperation):
     """A hint that an element will be read soon: its line may be brought near, nothing changes.
 
-    The address need not be inside the memref, nor be mapped at all.
+    `next` is for what is read in no time, and goes into the nearest cache. The address need not be
+    inside the memref, nor be mapped at all.
     """
 
     name = "rt.prefetch"
 
     memref = operand_def(MemRefType)
     index = operand_def(IndexType())
+    next = opt_prop_def(UnitAttr)
 
-    assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref)"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$memref `[` $index `]` (`next` $next^)? attr-dict `:` type($memref)"
 
 
 @irdl_op_definition

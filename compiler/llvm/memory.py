@@ -110,10 +110,11 @@ def lower_store(function: Function, op: memref.StoreOp) -> None:
 
 
 def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
-    """To the second level of the caches, for reading."""
+    """To the second level of the caches, or to the first, for reading."""
     builder = function.builder
     pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
-    hints = [builder.constant(number, i32) for number in (0, 2, 1)]  # read, L2, data
+    level = 2 if op.next is None else 3
+    hints = [builder.constant(number, i32) for number in (0, level, 1)]  # read, level, data
     builder.intrinsic("llvm.prefetch.p0", [pointer, *hints], None)
 
 

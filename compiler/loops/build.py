@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
+    UnitAttr,
     VectorType,
     i1,
     i32,
@@ -173,9 +174,10 @@ class LoopBuilder:
         at: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, [lane])}
         return self.add(vector.InsertOp, [element, value], value.type, at)
 
-    def prefetch(self, source: SSAValue, at: SSAValue) -> None:
-        """A hint that the element will be read soon."""
-        self.blocks[-1].add_op(rt.PrefetchOp.create(operands=[source, at]))
+    def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
+        """A hint that the element will be read soon, or next."""
+        properties: dict[str, Attribute] = {"next": UnitAttr()} if next else {}
+        self.blocks[-1].add_op(rt.PrefetchOp.create(operands=[source, at], properties=properties))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""

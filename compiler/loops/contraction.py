@@ -103,6 +103,7 @@ class Candidate:
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
             ahead=_ahead(operands, sizes, order) if operands.quad is None else (),
+            next=_next_points(operands, sizes, order),
             quad=operands.quad,
         )
 
@@ -255,6 +256,34 @@ def _ahead(
         Access(stream.argument, stream.offset + count * panel + line, tuple(coefficients))
         for line in range(0, piece, LINE)
     )
+
+
+def _next_points(
+    operands: _Operands, sizes: dict[int, int], order: tuple[int, ...]
+) -> tuple[Access, ...]:
+    """The points of the next tile, where vectors stay while points are walked.
+
+    Blocks of channels at points that lie side by side: so many steps as a line has elements read
+    the lines of so many points, and each asks for one of the next tile. Another thread may have
+    made them, and a line in its cache is far away; the pieces are too short to be foreseen.
+    """
+    if not operands.points or not operands.vectors or operands.quad is not None:
+        return ()
+    kernel, still = operands.kernel, operands.still
+    column, *rows = operands.points
+    in_line = [d for d in kernel.reduced if still.coefficients[d] == 1]
+    blocks = len(in_line) == 1 and kernel.extents[in_line[0]] == LINE
+    if not blocks or len(kernel.reduced) != 2 or still.coefficients[column] != LINE:
+        return ()
+    whole = sizes.get(column, 1) >= kernel.extents[column]
+    loop = rows[0] if whole and rows else column
+    is_last = sizes.get(loop, 1) >= kernel.extents[loop]
+    if is_last or order.index(loop) < order.index(operands.vectors[0]):
+        return ()
+    coefficients = list(still.coefficients)
+    coefficients[in_line[0]] = LINE
+    further = sizes.get(loop, 1) * still.coefficients[loop]
+    return (Access(still.argument, still.offset + further, tuple(coefficients)),)
 
 
 def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:

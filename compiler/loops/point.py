@@ -101,8 +101,10 @@ class PointWriter:
 
     def _ask_ahead(self) -> None:
         """The hints of one step."""
-        for access in self.schedule.ahead:
-            self.builder.prefetch(self.entry.args[access.argument], self._address(access, {}))
+        for accesses, next in ((self.schedule.ahead, False), (self.schedule.next, True)):
+            for access in accesses:
+                source = self.entry.args[access.argument]
+                self.builder.prefetch(source, self._address(access, {}), next)
 
     def _read_apart(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that do not lie side by side."""

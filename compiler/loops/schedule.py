@@ -28,6 +28,7 @@ class Schedule:
     chunks   how many of the outermost loops are handed out to threads
     quad     the reduced loop of the four products that a lane of a dot product takes in
     ahead    elements that every step of the reduction asks to be brought near for later
+    next     the same, for the tile that comes next
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     """
 
@@ -40,6 +41,7 @@ class Schedule:
     turn: int | None = None
     chunks: int = 1
     ahead: tuple[Access, ...] = ()
+    next: tuple[Access, ...] = ()
     quad: int | None = None
     tiles: int = 0
 

@@ -26,6 +26,7 @@ builtin.module {
     rt.barrier %last until 179, %buffers, %threads, %before
     rt.end %last until 179, %buffers, %tid, %threads, %before
     rt.prefetch %1[%last] : memref<8xi8>
+    rt.prefetch %1[%last] next : memref<8xi8>
     func.return
   }
 }"""

@@ -514,9 +514,12 @@ def test_prefetching_reaches_no_element(compiled: Compile) -> None:
     func.func @k(%x: memref<8xf32>) {
       %far = arith.constant 1000000000000 : index
       rt.prefetch %x[%far] : memref<8xf32>
+      rt.prefetch %x[%far] next : memref<8xf32>
       func.return
     }""")
-    assert "llvm.prefetch.p0" in code.llvm
+    calls = [line for line in code.llvm.splitlines() if "call void @llvm.prefetch.p0" in line]
+    assert ["i32 2" in call for call in calls] == [True, False]
+    assert ["i32 3" in call for call in calls] == [False, True]
     code.call("k", random(8))
 
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.loops import contraction, strategies
 from ncc.compiler.loops.contraction import LINE
-from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
 from ncc.compiler.loops.writer import chunk_count
 from ncc.compiler.target import (
@@ -219,7 +219,7 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     steps = product(*(range(found.extents[d]) for d in schedule.reduced))
     places = [dict(zip(schedule.reduced, step, strict=True)) for step in steps]
     asked = {
-        (ahead.offset + sum(ahead.coefficients[d] * n for d, n in place.items())) // LINE
+        _line(ahead, place)
         for ahead in schedule.ahead
         for place in [{**step, points: first} for step in places for first in tiles_of_points]
         if ahead.argument == weights.argument
@@ -227,6 +227,35 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     assert asked >= set(range(tile // LINE, 2 * tile // LINE))
     assert max(asked) <= 2 * tile // LINE + len(tiles_of_points)
     assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
+
+
+def deep_convolutions(b: Builder, x: Tensor) -> Tensor:
+    return deep_convolution(b, deep_convolution(b, x))
+
+
+def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf) -> None:
+    """All its lines, where weights stay while points are walked; not where windows overlap."""
+    found = kernel(deep_convolutions, (512, 14, 14))
+    schedule = strategies.choose(found, AVX512)
+    (points,) = found.anchor.inputs[:1]
+    assert points is not None
+    own = [d for d in schedule.order if points.coefficients[d]]
+    tiled = next(d for d in reversed(own) if schedule.points(d) < found.extents[d])
+    wanted, asked = set(), set()
+    tile = [range(schedule.points(d)) for d in own]
+    for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
+        place = dict(zip(schedule.reduced, step, strict=True))
+        asked |= {_line(access, place) for access in schedule.next}
+        for cell in product(*tile):
+            here = dict(zip(own, cell, strict=True))
+            here[tiled] += schedule.points(tiled)
+            wanted.add(_line(points, {**place, **here}))
+    assert wanted <= asked and len(asked) <= LINE * found.extents[schedule.reduced[0]]
+    assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).next
+
+
+def _line(access: Access, place: dict[int, int]) -> int:
+    return (access.offset + sum(access.coefficients[d] * n for d, n in place.items())) // LINE
 
 
 def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:

@@ -116,8 +116,9 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
         elif isinstance(op, GenericOp) and value is op.outputs[0]:
             problem.connect(source, op, NEVER, NEVER)
         elif packing is None or packing.reads.get(value) is Read.PACKED:
-            passes = 2 if isinstance(op, GenericOp) and follows(View(op)) is value else 1
-            problem.connect(source, op, passes * _conversion(value), passes * _conversion(value))
+            together = isinstance(op, GenericOp) and follows(View(op)) is value
+            apart = _conversion(value) + together * _one_pass(value)
+            problem.connect(source, op, apart, apart)
         elif packing.reads.get(value) is Read.EITHER:
             problem.connect(source, op, _conversion(value), _conversion(value) / 4)
         else:
@@ -142,8 +143,12 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
 
 def _conversion(value: SSAValue) -> float:
     """Bytes of one more write and read; where the last axis is packed, it is only a view."""
-    shape = shape_of(value)
-    return 64.0 if len(shape) <= 2 else 8.0 * prod(shape)
+    return 64.0 if len(shape_of(value)) <= 2 else _one_pass(value)
+
+
+def _one_pass(value: SSAValue) -> float:
+    """Bytes of writing a value and of reading it."""
+    return 8.0 * prod(shape_of(value))
 
 
 class _Cut:

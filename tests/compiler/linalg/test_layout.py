@@ -147,6 +147,24 @@ def test_an_activation_follows_its_sum(packed: Packed) -> None:
     assert packed((32, 12, 12), write) == [True, True, False]
 
 
+def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:
+    """However many want it plain: blocks of columns are only another view of rows."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(ones(64, 64))
+        m, n, k = b.loops("m n k")
+        y = b.sum((m, n), over=(k,), of=x[m, k] * w[n, k])
+        m, n = b.loops("m n")
+        y = b.map((m, n), x[m, n] + y[m, n])
+        rows = []
+        for power in range(4):
+            m, n = b.loops("m n")
+            rows.append(b.sum((m,), over=(n,), of=y[m, n] * float(power)))
+        return b.concat(rows, 0)
+
+    assert packed((24, 64), write)[:2] == [True, True]
+
+
 def test_more_channels_are_packed(packed: Packed) -> None:
     """The shortcut of BlazeFace: zeros behind the channels, to be added to more of them."""
 

@@ -166,7 +166,7 @@ wait:
   %count = load atomic i64, ptr %all acquire, align 8
   %finished = icmp eq i64 %count, 14
   %turn.next = add i64 %turn, 1
-  %tired = icmp eq i64 %turn.next, 100000000
+  %tired = icmp eq i64 %turn.next, 10000000000
   %leave = or i1 %finished, %tired
   br i1 %leave, label %tell, label %wait
 tell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
@@ -55,3 +56,13 @@ def span(access: Access, view: View, axis: int, first: int, last: int) -> tuple[
     others = sum(f * (view.extents[d] - 1) for d, f in form.terms if d != loop)
     step = 0 if loop is None else form.coefficient(loop)
     return step * first, step * (last - 1) + others + form.constant + 1
+
+
+def no_window_is_border(access: Access, view: View, axis: int) -> bool:
+    """Whether all cells of the result along an axis read more of an operand than its padding."""
+    pad = access.value.owner
+    if not isinstance(pad, tensor.PadOp):
+        return True
+    reach = span(access, view, axis, 0, 1)[1]
+    sides = (pad.static_low.get_values()[axis], pad.static_high.get_values()[axis])
+    return max(sides) < reach

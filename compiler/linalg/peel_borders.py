@@ -8,8 +8,8 @@
 What a kernel makes is written into the frame that its reader wants. But an input lies where the
 caller has it: to pad it is to copy it, and only the few cells beside the border need that.
 
-Needs: the structured level before layouts and groups.  Breaks: nothing; results are equal bit by
-bit as long as kernels sum in the same order.
+Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums
+where a part gets another layout or schedule than the whole would have.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant
-from ncc.compiler.linalg.parts import part, span
+from ncc.compiler.linalg.parts import no_window_is_border, part, span
 from ncc.compiler.linalg.view import Access, Role, View, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -171,6 +171,8 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     if channels is None or view.roles()[channels] is not Role.OUT or view.extents[channels] < BLOCK:
         return None
     if not _moves_with_image(data, view):
+        return None
+    if not all(no_window_is_border(data, view, axis) for axis in (ROWS, COLUMNS)):
         return None
     inside = tuple(_inside(data, view, pad, axis) for axis in (ROWS, COLUMNS))
     whole = shape_of(op.results[0])[1:]

@@ -32,7 +32,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
-from ncc.compiler.linalg.parts import part, span
+from ncc.compiler.linalg.parts import no_window_is_border, part, span
 from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -169,7 +169,11 @@ def _by_rows(op: GenericOp) -> bool:
     elif not isinstance(start, FillOp | tensor.EmptyOp):
         return False
     loop = _row_loop(view)
-    return all(_moves_by_rows(access, loop) for access in view.reads if access.uses(loop))
+    return all(
+        _moves_by_rows(access, loop) and no_window_is_border(access, view, ROWS)
+        for access in view.reads
+        if access.uses(loop)
+    )
 
 
 def _moves_by_rows(access: Access, loop: int) -> bool:

@@ -68,7 +68,7 @@ def pads(module: ModuleOp) -> list[tensor.PadOp]:
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(
     ("window", "sides"),
-    [(3, (1, 1, 1, 1)), (3, (0, 1, 0, 1)), (5, (2, 0, 3, 1)), (7, (3, 3, 3, 3)), (1, (0, 2, 0, 0))],
+    [(3, (1, 1, 1, 1)), (3, (0, 1, 0, 1)), (5, (2, 0, 3, 1)), (7, (3, 3, 3, 3)), (2, (1, 1, 0, 0))],
 )
 def test_numbers(
     make_network: MakeNetwork,
@@ -127,6 +127,8 @@ def test_what_stays_whole(make_network: MakeNetwork) -> None:
     whole(convolution(3, 1, (1, 1, 1, 1), outputs=8), (3, 96, 96))
     whole(convolution(9, 1, (80, 80, 0, 0), outputs=16), (3, 96, 96))
     whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
+    whole(convolution(1, 1, (2, 0, 0, 0)), (3, 96, 96))
+    whole(convolution(3, 3, (0, 0, 0, 5)), (3, 96, 96))
 
 
 NETWORK = """7767517

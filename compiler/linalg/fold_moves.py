@@ -120,7 +120,15 @@ def _written(b: Builder, move: Move) -> Tensor:
         return made
     loops = b.loops_of(move.shape)
     at = tuple(expression(dict(form.terms), form.constant) for form in move.index)
-    return b.map(loops, tensor_of(move.source)[at])
+    return b.map(loops, _walked(b, move)[at])
+
+
+def _walked(b: Builder, move: Move) -> Tensor:
+    """What a move reads: of an axis that a loop walks by itself, as much as it walks."""
+    source = tensor_of(move.source)
+    loops = [form.bare for form in move.index]
+    shape = [n if d is None else move.shape[d] for d, n in zip(loops, source.shape, strict=True)]
+    return b.slice(source, [0] * source.rank, shape)
 
 
 def _through_move(b: Builder, move: Move, op: GenericOp) -> Tensor | None:

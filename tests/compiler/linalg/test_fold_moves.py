@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+import ncc
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import network_of
@@ -147,3 +149,19 @@ def test_random_moves(make_network: MakeNetwork, seed: int) -> None:
     for op in network_of(module).body.block.ops:
         if isinstance(op, GenericOp):
             View(op).roles()
+
+
+def test_what_is_left_of_an_axis_is_not_walked(tmp_path: Path) -> None:
+    """One block of three rows of four: the loop over its rows is alone, and shorter than they are.
+
+    The copies in front of it are moves as well.
+    """
+    path = tmp_path / "net.param"
+    path.write_text(
+        "7767517\n3 3\nInput x 0 1 x 0=7 1=4 2=3\nTile t 1 1 x a 0=0 1=2\nReorg r 1 1 a y 0=3 1=0\n"
+    )
+    x = np.random.default_rng(0).standard_normal((3, 4, 7), dtype=np.float32)
+    expected = ncc.compile(path, opt_level=0)(x)
+    np.testing.assert_array_equal(ncc.compile(path)(x), expected)
+    whole = np.concatenate([x, x])[:, :3, :6].reshape(6, 3, 2, 3)
+    np.testing.assert_array_equal(expected[:, 0], whole.transpose(0, 1, 3, 2).reshape(54, 2))

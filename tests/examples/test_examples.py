@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -110,6 +111,57 @@ def test_all_kernels_that_are_measured_are_networks(
         module = read(path, random_weights=1).module
         infer_shapes(module)
         assert list(Network.of(module).outputs) == ["out"]
+
+
+def test_peers_stand_beside_ncc_in_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Weights lie elsewhere; ncnn has a time, others may not be installed."""
+    pytest.importorskip("ncnn")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    peers: Any = importlib.import_module("peers")
+    param = tmp_path / "digits.param"
+    param.write_text((EXAMPLES / "digits" / "digits.param").read_text())
+    arguments = ["peers.py", "--files", str(EXAMPLES / "digits"), "--rounds", "1", str(param)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert peers.main() == 0
+    head, row, mean = capsys.readouterr().out.splitlines()
+    assert head.split() == ["least", "ms", "ncc", "ncnn", "onnxruntime", "openvino", "best/ncc"]
+    assert row.split()[0] == "digits" and float(row.split()[-2]) > 0
+    assert mean.startswith("geometric mean of best peer / ncc: ")
+
+
+def test_peers_run_what_the_onnx_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its outputs, and its shapes where they are numbers, without the batch."""
+
+    class Blob(NamedTuple):
+        name: str
+        shape: list[int | str]
+
+    class Session:
+        def __init__(self, path: str, providers: list[str]) -> None:
+            assert (path, providers) == ("net.onnx", ["CPUExecutionProvider"])
+
+        def get_inputs(self) -> list[Blob]:
+            return [Blob("image", [1, 3, 8, 8]), Blob("words", [1, "n", 4])]
+
+        def get_outputs(self) -> list[Blob]:
+            return [Blob("boxes", [1, 2])]
+
+    library = ModuleType("onnxruntime")
+    library.InferenceSession = Session  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "onnxruntime", library)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    peers: Any = importlib.import_module("peers")
+    assert peers.signature(Path("net.onnx")) == ({"image": (3, 8, 8)}, ["boxes"])
+
+
+def test_the_best_peer_is_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ratio without a peer, or without ncc."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    peers: Any = importlib.import_module("peers")
+    assert peers.ratio({"ncc": 2.0, "ncnn": 5.0, "openvino": 3.0}) == 1.5
+    assert peers.ratio({"ncc": 2.0}) is None and peers.ratio({"ncnn": 2.0}) is None
 
 
 SNAKE = EXAMPLES / "snake"

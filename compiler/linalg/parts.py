@@ -47,6 +47,26 @@ def _start(
     return b.empty(shape, element) if number is None else b.full(shape, number, element)
 
 
+def is_image(view: View, moves: Callable[[Access, View], bool]) -> bool:
+    """Whether the result is an image (channels, height, width) that can be computed in parts.
+
+    moves: whether a part of the result needs a part of an operand, or all of one that stands still;
+    so it must be for what the computation starts from, too.
+    """
+    if len(view.write.index) != 3 or any(form.bare is None for form in view.write.index):
+        return False
+    if view.indexed or view.captured or view.op.attributes:
+        return False
+    start = view.op.outputs[0].owner
+    if isinstance(start, GenericOp):
+        first = View(start)
+        if not first.is_pointwise or not is_image(first, moves):
+            return False
+    elif not isinstance(start, FillOp | tensor.EmptyOp):
+        return False
+    return all(moves(access, view) for access in view.reads)
+
+
 def span(access: Access, view: View, axis: int, first: int, last: int) -> tuple[int, int]:
     """The window of an operand that cells [first, last) of the result read, along an axis.
 
@@ -66,3 +86,11 @@ def no_window_is_border(access: Access, view: View, axis: int) -> bool:
     reach = span(access, view, axis, 0, 1)[1]
     sides = (pad.static_low.get_values()[axis], pad.static_high.get_values()[axis])
     return max(sides) < reach
+
+
+def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:
+    """Cells [first, last) along an axis of a padded value: those of the value, [begin, end), and
+    how many of the border lie in front and behind. before, extent: the padding, and the value's.
+    """
+    begin, end = max(0, first - before), min(extent, last - before)
+    return begin, end, begin - (first - before), (last - before) - end

@@ -22,14 +22,14 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant
-from ncc.compiler.linalg.parts import no_window_is_border, part, span
+from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
 from ncc.compiler.linalg.view import Access, Role, View, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -137,9 +137,9 @@ def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
     kept: list[Span] = []
     low, high = [0], [0]
     for (first, last), before, extent in zip(spans, _low(pad)[1:], source.shape[1:], strict=True):
-        begin, end = max(0, first - before), min(extent, last - before)
-        low.append(begin - (first - before))
-        high.append((last - before) - end)
+        begin, end, in_front, behind = inside_pad(first, last, before, extent)
+        low.append(in_front)
+        high.append(behind)
         kept.append((begin, end))
     return b.pad(_window(b, source, kept), low, high, pad_value(pad))
 
@@ -155,7 +155,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     """
     view = View(op)
     product = view.product()
-    if product is None or not view.reduced or not _is_image(view):
+    if product is None or not view.reduced or not is_image(view, _stands_or_moves):
         return None
     data = view.reads[product[0]]
     pad = data.value.owner
@@ -191,27 +191,13 @@ def _is_input(value: SSAValue) -> bool:
     return isinstance(value, BlockArgument)
 
 
-def _is_image(view: View) -> bool:
-    """Whether the result is an image, made of images that move with it and of what does not."""
-    if len(view.write.index) != 3 or any(form.bare is None for form in view.write.index):
-        return False
-    if view.indexed or view.captured or view.op.attributes:
-        return False
-    start = view.op.outputs[0].owner
-    if isinstance(start, GenericOp):
-        first = View(start)
-        if not first.is_pointwise or not _is_image(first):
-            return False
-    elif not isinstance(start, FillOp | tensor.EmptyOp):
-        return False
-    loops = _image_loops(view)
-    return all(
-        _moves_with_image(access, view) for access in view.reads if any(map(access.uses, loops))
-    )
-
-
 def _image_loops(view: View) -> list[int]:
     return [form.bare for form in view.write.index[ROWS:] if form.bare is not None]
+
+
+def _stands_or_moves(access: Access, view: View) -> bool:
+    """Whether an operand is read whole for every part of the image, or moves with it."""
+    return not any(map(access.uses, _image_loops(view))) or _moves_with_image(access, view)
 
 
 def _moves_with_image(access: Access, view: View) -> bool:
@@ -248,7 +234,7 @@ def _following(op: GenericOp) -> Iterator[GenericOp]:
         if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
             return
         view = View(user)
-        if not view.is_pointwise or not _is_image(view):
+        if not view.is_pointwise or not is_image(view, _stands_or_moves):
             return
         if view.reads[use.index].index != view.write.index:
             return

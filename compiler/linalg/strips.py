@@ -32,7 +32,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
-from ncc.compiler.linalg.parts import no_window_is_border, part, span
+from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
 from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -157,32 +157,21 @@ def _row_loop(view: View) -> int:
 
 def _by_rows(op: GenericOp) -> bool:
     """Whether each row of the result depends on a window of rows of the operands."""
-    view = View(op)
-    if len(view.write.index) != 3 or any(form.bare is None for form in view.write.index):
-        return False
-    if view.indexed or view.captured or op.attributes:
-        return False
-    start = op.outputs[0].owner
-    if isinstance(start, GenericOp):
-        if not View(start).is_pointwise or not _by_rows(start):
-            return False
-    elif not isinstance(start, FillOp | tensor.EmptyOp):
-        return False
-    loop = _row_loop(view)
-    return all(
-        _moves_by_rows(access, loop) and no_window_is_border(access, view, ROWS)
-        for access in view.reads
-        if access.uses(loop)
-    )
+    return is_image(View(op), _moves_by_rows)
 
 
-def _moves_by_rows(access: Access, loop: int) -> bool:
+def _moves_by_rows(access: Access, view: View) -> bool:
+    if not view_moves(access, view):
+        return True
     if len(access.index) != 3 or is_constant(access.value):
         return False
+    loop = _row_loop(view)
     if any(form.coefficient(loop) for k, form in enumerate(access.index) if k != ROWS):
         return False
     form = access.index[ROWS]
-    return form.constant >= 0 and all(factor > 0 for _, factor in form.terms)
+    if form.constant < 0 or any(factor <= 0 for _, factor in form.terms):
+        return False
+    return no_window_is_border(access, view, ROWS)
 
 
 def _producer(value: SSAValue) -> Operation | None:
@@ -265,9 +254,9 @@ class _Rewrite:
     def _padded(self, pad: tensor.PadOp, first: int, last: int) -> Tensor:
         low = [int(n) for n in pad.static_low.get_values()]
         high = [int(n) for n in pad.static_high.get_values()]
-        height, above = shape_of(pad.source)[ROWS], low[ROWS]
-        inner = self._rows_of(pad.source, max(0, first - above), min(height, last - above))
-        low[ROWS], high[ROWS] = max(0, above - first), max(0, last - above - height)
+        height = shape_of(pad.source)[ROWS]
+        begin, end, low[ROWS], high[ROWS] = inside_pad(first, last, low[ROWS], height)
+        inner = self._rows_of(pad.source, begin, end)
         return self.builder.pad(inner, low, high, pad_value(pad))
 
     def _compute(self, op: GenericOp, first: int, last: int) -> Tensor:

@@ -175,29 +175,28 @@ def test_gated_by_the_second_half(check_layer: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    "type, params, shapes, weights, message",
+    "type, params, shapes, message",
     [
-        ("BinaryOp", {"op_type": 19}, [(2,), (2,)], [], "op_type 19 is none of 0 to 18"),
-        ("BinaryOp", {}, [(2,)], [], "with_scalar is 0, so there must be 2 inputs, not 1"),
-        ("BinaryOp", {"with_scalar": 1}, [(2,), (2,)], [], "there must be 1 inputs, not 2"),
-        ("BinaryOp", {}, [(2, 3), (2, 4)], [], r"\(2, 3\) and \(2, 4\) do not broadcast"),
-        ("BinaryOp", {}, [(2, 3, 4), (3,)], [], r"\(2, 3, 4\) and \(3,\) do not broadcast"),
-        ("Eltwise", {"op_type": 3}, [(2,), (2,)], [], "op_type 3"),
-        ("Eltwise", {"op_type": 1, "coeffs": (1.0,)}, [(2,), (2,)], [], "1 coeffs for 2 inputs"),
-        ("Eltwise", {}, [(2,), (1,)], [], r"different shapes: \(2,\), \(1,\)"),
-        ("GLU", {"axis": 2}, [(2, 3)], [], "axis 2 is out of range"),
-        ("GLU", {"axis": 0}, [(1, 3)], [], r"axis 0 of \(1, 3\) has no halves"),
+        ("BinaryOp", {"op_type": 19}, [(2,), (2,)], "op_type 19 is none of 0 to 18"),
+        ("BinaryOp", {}, [(2,)], "with_scalar is 0, so there must be 2 inputs, not 1"),
+        ("BinaryOp", {"with_scalar": 1}, [(2,), (2,)], "there must be 1 inputs, not 2"),
+        ("BinaryOp", {}, [(2, 3), (2, 4)], r"\(2, 3\) and \(2, 4\) do not broadcast"),
+        ("BinaryOp", {}, [(2, 3, 4), (3,)], r"\(2, 3, 4\) and \(3,\) do not broadcast"),
+        ("Eltwise", {"op_type": 3}, [(2,), (2,)], "op_type 3"),
+        ("Eltwise", {"op_type": 1, "coeffs": (1.0,)}, [(2,), (2,)], "1 coeffs for 2 inputs"),
+        ("Eltwise", {}, [(2,), (1,)], r"different shapes: \(2,\), \(1,\)"),
+        ("GLU", {"axis": 2}, [(2, 3)], "axis 2 is out of range"),
+        ("GLU", {"axis": 0}, [(1, 3)], r"axis 0 of \(1, 3\) has no halves"),
     ],
 )
 def test_refused(
     type: str,
     params: Any,
     shapes: Sequence[Shape],
-    weights: Sequence[int],
     message: str,
     check_layer: Check,
 ) -> None:
     """What a file may not say, and shapes that do not go together."""
     inputs = [np.ones(shape, np.float32) for shape in shapes]
     with pytest.raises(LayerError, match=message):
-        check_layer(type, params, inputs, [np.ones(n) for n in weights])
+        check_layer(type, params, inputs)

@@ -233,17 +233,18 @@ def _ahead(
     """The vectors of the next tile, where points walk through the present ones in the meantime.
 
     Every tile of points asks for its share, a piece at each step: asked for all at once, they come
-    slower than a tile multiplies them.
+    slower than a tile multiplies them. Vectors that are not packed in panels, all steps of one side
+    by side, have no next ones that a stream of lines would bring.
     """
     if not operands.points or not operands.vectors:
         return ()
     kernel, stream, loop = operands.kernel, operands.stream, operands.vectors[0]
     inside = [d for d in order[order.index(loop) + 1 :] if d in operands.points]
     step = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
-    if operands.points[0] not in inside or step <= 0:
+    count, panel = sizes.get(loop, 1), stream.coefficients[loop]
+    if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
     trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
-    count, panel = sizes.get(loop, 1), stream.coefficients[loop]
     piece = -(-count * step // prod(trips.values()))
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:

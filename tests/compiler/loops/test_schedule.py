@@ -229,6 +229,22 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
 
 
+def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(x.shape[0], x.shape[0]))
+    o, y, z, i = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y + 1, z + 1] * w[o, i])
+
+
+def test_rows_of_planes_are_not_asked_for_ahead(kernel: KernelOf) -> None:
+    """Between two steps lies a whole plane: to ask for a row of each would be to ask for all."""
+    found = kernel(product_inside_a_border, (24, 46, 46), packed=False)
+    schedule = strategies.choose(found, AVX512)
+    image = found.anchor.inputs[0]
+    assert schedule.lane is not None and image is not None
+    assert image.coefficients[schedule.lane] == 1
+    assert not schedule.ahead
+
+
 def deep_convolutions(b: Builder, x: Tensor) -> Tensor:
     return deep_convolution(b, deep_convolution(b, x))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.cache import Cache, key_of
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.emit import USUAL, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
@@ -18,6 +19,15 @@ from ncc.compiler.target import Target
 
 IN_LLVM = "LLVM, in a thread of its own"
 """What a stopwatch calls the one stage that runs beside others."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What becomes one object: LLVM's text, a key that is equal for equal texts, LLVM's effort."""
+
+    key: str
+    text: Callable[[], str]
+    effort: int = USUAL
 
 
 class Objects:
@@ -32,19 +42,17 @@ class Objects:
         One object a kernel, behind those of the entry point and of the threads.
 
         LLVM works in a thread of its own, without the interpreter's lock, while this one writes
-        the next kernel. The entry point takes it the longest, so it comes first.
+        the next kernel.
         """
-        texts: list[tuple[str, Callable[[], str]]] = [
-            (loops.entry_key(), partial(self._text, loops.entry_module)),
-            (threads_text(), threads_text),
-            *((unit.key(), partial(self._text, unit.module)) for unit in loops.units),
+        parts = [
+            _Part(loops.entry_key(), partial(self._text, loops.entry_module), effort=0),
+            _Part(threads_text(), threads_text),
+            *(_Part(unit.key(), partial(self._text, unit.module)) for unit in loops.units),
         ]
         with self.timing("look into the cache"):
-            keys = tuple(key_of(key, self.target) for key, _ in texts)
+            keys = tuple(key_of(part.key, self.target) for part in parts)
         with ThreadPoolExecutor(1) as llvm:
-            made = [
-                self._object(llvm, key, text) for key, (_, text) in zip(keys, texts, strict=True)
-            ]
+            made = [self._object(llvm, key, part) for key, part in zip(keys, parts, strict=True)]
             with self.timing("wait for LLVM"):
                 objects = tuple(future.result() for future in made)
         if self.cache is not None:
@@ -57,19 +65,19 @@ class Objects:
         with self.timing("lower to LLVM"):
             return emit_llvm(lower(written, self.target), self.target)
 
-    def _object(self, llvm: Executor, key: str, text: Callable[[], str]) -> Future[bytes]:
-        """The object for LLVM's text, which is only asked for where the cache has no object."""
+    def _object(self, llvm: Executor, key: str, part: _Part) -> Future[bytes]:
+        """The object of a part, whose text is only asked for where the cache has no object."""
         with self.timing("look into the cache"):
             found = self.cache.get(key) if self.cache is not None else None
         if found is not None:
             done: Future[bytes] = Future()
             done.set_result(found)
             return done
-        return llvm.submit(self._emitted, key, text())
+        return llvm.submit(self._emitted, key, part.text(), part.effort)
 
-    def _emitted(self, key: str, text: str) -> bytes:
+    def _emitted(self, key: str, text: str, effort: int) -> bytes:
         with self.timing(IN_LLVM):
-            made = emit_object(text, self.target)
+            made = emit_object(text, self.target, effort)
         if self.cache is not None:
             self.cache.put(key, made)
         return made

@@ -3,8 +3,8 @@
 Between the network's entry point and the runtime:
 
     %m = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
-    %first, %last = rt.take 56 after 123, %buffers, %thread, %threads, %before
-    rt.barrier %did until 179, %buffers, %threads, %before
+    %done = rt.launch 56 of @k(%m) after 123, %did, %buffers, %thread, %threads, %before : (...)
+    rt.barrier %done until 179, %buffers, %threads, %before
     rt.end %did until 4321, %buffers, %thread, %threads, %before
 
 The time of threads is a number of chunks: how many there were in all runs before (`before`), and in
@@ -19,18 +19,23 @@ Computations that are loops from the start are its operations too: see `code`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
+    SymbolRefAttr,
     UnitAttr,
     VectorType,
     i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -42,6 +47,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import (
     NoMemoryEffect,
@@ -55,6 +61,11 @@ I64Attr = IntegerAttr.constr(type=i64)
 
 MOST_CHUNKS = 1 << 31
 """Of a run, so that two numbers of chunks share a word of 64 bits."""
+
+
+@cache
+def _number(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, i64)
 
 
 @irdl_op_definition
@@ -79,13 +90,9 @@ class BufferOp(IRDLOperation):
     def __init__(
         self, buffers: SSAValue, index: int, memref_type: MemRefType, offset: int = 0
     ) -> None:
-        super().__init__(
-            operands=[buffers],
-            properties={
-                "index": IntegerAttr(index, i64),
-                "offset": IntegerAttr(offset, i64),
-            },
-            result_types=[memref_type],
+        properties = {"index": _number(index), "offset": _number(offset)}
+        Operation.__init__(
+            self, operands=[buffers], properties=properties, result_types=[memref_type]
         )
 
     def verify_(self) -> None:
@@ -98,55 +105,70 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TakeOp(IRDLOperation):
-    """Chunks of a launch that nobody has taken yet; they are the taker's to do. None: first = last.
+class LaunchOp(IRDLOperation):
+    """Calls of a kernel, `callee(arguments, first, last)`, on chunks until all are taken.
 
-    The launch has `extent` chunks, and those before it in the run have `after`. Every thread takes
+        %done = rt.launch 56 of @k(%x, %y) after 123, %did, %buffers, %thread, %threads, %before
+              : (memref<8xf32>, memref<8xf32>)
+
+    The launch has so many `chunks`, and those before it in the run have `after`. Every thread takes
     until there are none before it goes on to the next launch. The chunks from
-    extent * thread / threads up to the next thread's are a thread's own share, which it takes
+    chunks * thread / threads up to the next thread's are a thread's own share, which it takes
     first, a quarter of what is left at a time; then it takes from the others' shares. Who takes
     what is left to time, so chunks must not depend on it. Its state is `buffers[0]`. One thread
     takes all at once.
+
+    `done` is how many the thread has done: those before this launch, `did`, and its own here.
+    `stamp` is the buffer, of i64, and the place in it where the time is noted behind every call;
+    without a kernel that is all.
     """
 
-    name = "rt.take"
+    name = "rt.launch"
 
-    extent = prop_def(I64Attr)
+    callee = opt_prop_def(SymbolRefAttr)
+    chunks = prop_def(I64Attr)
     after = prop_def(I64Attr)
+    stamp = opt_prop_def(DenseArrayBase.constr(i64))
+    arguments = var_operand_def(MemRefType)
+    did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
     thread = operand_def(IndexType())
     threads = operand_def(IndexType())
     before = operand_def(IndexType())
-    first = result_def(IndexType())
-    last = result_def(IndexType())
+    done = result_def(IndexType())
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$extent `after` $after `,` $buffers `,` $thread `,` $threads `,` $before attr-dict"
+        "$chunks (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
+        "$buffers `,` $thread `,` $threads `,` $before (`stamp` $stamp^)? attr-dict `:` "
+        "`(` type($arguments) `)`"
     )
 
     def __init__(
         self,
-        extent: int,
+        callee: str | None,
+        arguments: Sequence[SSAValue],
+        chunks: int,
         after: int,
-        buffers: SSAValue,
-        thread: SSAValue,
-        threads: SSAValue,
-        before: SSAValue,
+        did: SSAValue,
+        thread: Sequence[SSAValue],
+        stamp: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(
-            operands=[buffers, thread, threads, before],
-            properties={
-                "extent": IntegerAttr(extent, i64),
-                "after": IntegerAttr(after, i64),
-            },
-            result_types=[IndexType(), IndexType()],
+        """thread: the arguments of the entry point: buffers, thread, threads, before."""
+        properties: dict[str, Attribute] = {"chunks": _number(chunks), "after": _number(after)}
+        if callee is not None:
+            properties["callee"] = SymbolRefAttr(callee)
+        if stamp is not None:
+            properties["stamp"] = DenseArrayBase.from_list(i64, stamp)
+        operands = [*arguments, did, *thread]
+        Operation.__init__(
+            self, operands=operands, properties=properties, result_types=[IndexType()]
         )
 
     def verify_(self) -> None:
-        extent, after = self.extent.value.data, self.after.value.data
-        if extent < 0 or after < 0 or extent + after >= MOST_CHUNKS:
-            raise VerifyException(f"rt.take: a run has 0 to {MOST_CHUNKS - 1} chunks")
+        chunks, after = self.chunks.value.data, self.after.value.data
+        if chunks < 0 or after < 0 or chunks + after >= MOST_CHUNKS:
+            raise VerifyException(f"rt.launch: a run has 0 to {MOST_CHUNKS - 1} chunks")
 
 
 @irdl_op_definition
@@ -172,9 +194,8 @@ class BarrierOp(IRDLOperation):
     def __init__(
         self, did: SSAValue, until: int, buffers: SSAValue, threads: SSAValue, before: SSAValue
     ) -> None:
-        super().__init__(
-            operands=[did, buffers, threads, before], properties={"until": IntegerAttr(until, i64)}
-        )
+        properties = {"until": _number(until)}
+        Operation.__init__(self, operands=[did, buffers, threads, before], properties=properties)
 
 
 @irdl_op_definition
@@ -259,4 +280,4 @@ class DotBytesOp(IRDLOperation):
             raise VerifyException(f"{self.x.type} does not fall into fours for {self.sum.type}")
 
 
-RT = Dialect("rt", [BufferOp, TakeOp, BarrierOp, EndOp, PrefetchOp, DotBytesOp, *CODE])
+RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, DotBytesOp, *CODE])

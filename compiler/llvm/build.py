@@ -73,8 +73,8 @@ def _integer(value: int) -> IntegerAttr[IntegerType]:
 
 
 @cache
-def _segments(arguments: int) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i32, (arguments, 0))
+def _sizes(counts: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, counts)
 
 
 @cache
@@ -248,7 +248,7 @@ class Builder:
             properties={
                 "intrin": StringAttr(name),
                 "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": _segments(len(arguments)),
+                "operandSegmentSizes": _sizes((len(arguments), 0)),
             },
         )
         self.emit(op)
@@ -287,10 +287,48 @@ class Builder:
             properties={
                 "callee": SymbolRefAttr(callee),
                 "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": _segments(len(arguments)),
+                "operandSegmentSizes": _sizes((len(arguments), 0)),
             },
         )
         return self.emit(op).results
+
+    def call_pointer(self, callee: SSAValue, arguments: Sequence[SSAValue]) -> None:
+        """Call a function without a result by its address."""
+        properties = {
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": _sizes((1 + len(arguments), 0)),
+        }
+        self.emit(llvm.CallOp.create(operands=[callee, *arguments], properties=properties))
+
+    def address_of(self, function: SymbolRefAttr) -> SSAValue:
+        """The address of a function of this module, or of another one."""
+        properties = {"global_name": function}
+        return self.emit(
+            llvm.AddressOfOp.create(result_types=[POINTER], properties=properties)
+        ).results[0]
+
+    # Control
+
+    def branch(self, target: Block, arguments: Sequence[SSAValue]) -> None:
+        """Go on in another block."""
+        self.emit(llvm.BrOp.create(operands=arguments, successors=[target]))
+
+    def branch_if(
+        self,
+        condition: SSAValue,
+        then: Block,
+        then_arguments: Sequence[SSAValue],
+        otherwise: Block,
+        other_arguments: Sequence[SSAValue],
+    ) -> None:
+        """Go on in one of two blocks."""
+        sizes = (1, len(then_arguments), len(other_arguments))
+        op = llvm.CondBrOp.create(
+            operands=[condition, *then_arguments, *other_arguments],
+            successors=[then, otherwise],
+            properties={"operandSegmentSizes": _sizes(sizes)},
+        )
+        self.emit(op)
 
     # Vectors
 

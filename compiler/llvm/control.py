@@ -12,34 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, i32, i64
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.addresses import Linear
 from ncc.compiler.llvm.function import PASS, Function, Handlers, machine_type
-
-
-def _branch(function: Function, target: Block, arguments: Sequence[SSAValue]) -> None:
-    function.builder.emit(llvm.BrOp.create(operands=arguments, successors=[target]))
-
-
-def _branch_if(
-    function: Function,
-    condition: SSAValue,
-    then: Block,
-    then_arguments: Sequence[SSAValue],
-    otherwise: Block,
-    other_arguments: Sequence[SSAValue],
-) -> None:
-    sizes = (1, len(then_arguments), len(other_arguments))
-    op = llvm.CondBrOp.create(
-        operands=[condition, *then_arguments, *other_arguments],
-        successors=[then, otherwise],
-        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)},
-    )
-    function.builder.emit(op)
 
 
 def _machine_types(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -84,15 +63,15 @@ def lower_for(function: Function, op: scf.ForOp) -> None:
     moved = addresses.advance(scope, step.constant)
     again = builder.compare("slt", counter, last)
     leaving = [] if certain else results
-    _branch_if(function, again, header, [counter, *results, *moved], after, leaving)
+    function.builder.branch_if(again, header, [counter, *results, *moved], after, leaving)
 
     builder.scope = outer
     starts = addresses.start(scope, lower)
     if certain:
-        _branch(function, header, [first, *initial, *starts])
+        function.builder.branch(header, [first, *initial, *starts])
     else:
         runs = builder.compare("slt", first, last)
-        _branch_if(function, runs, header, [first, *initial, *starts], after, initial)
+        function.builder.branch_if(runs, header, [first, *initial, *starts], after, initial)
     function.add(after)
     outer.block = after
     _bind_all(function, op.results, results if certain else after.args)
@@ -114,7 +93,7 @@ def _lower_branch(function: Function, region: Region, block: Block, after: Block
     outer = function.builder.scope
     function.open(block, outer)
     results = function.values(function.lower(region.block).operands)
-    _branch(function, after, results)
+    function.builder.branch(after, results)
     function.builder.scope = outer
 
 
@@ -129,7 +108,7 @@ def lower_if(function: Function, op: scf.IfOp) -> None:
     _lower_branch(function, op.true_region, then, after)
     if has_else:
         _lower_branch(function, op.false_region, otherwise, after)
-    _branch_if(function, condition, then, [], otherwise if has_else else after, [])
+    function.builder.branch_if(condition, then, [], otherwise if has_else else after, [])
     function.add(after)
     outer.block = after
     _bind_all(function, op.results, after.args)
@@ -153,12 +132,12 @@ def lower_while(function: Function, op: scf.WhileOp) -> None:
 
     function.open(body, inner)
     _bind_all(function, op.after_region.block.args, body.args)
-    _branch(function, before, function.values(function.lower(op.after_region.block).operands))
+    function.builder.branch(before, function.values(function.lower(op.after_region.block).operands))
 
     builder.scope = inner
-    _branch_if(function, goes_on, body, passed, after, [])
+    function.builder.branch_if(goes_on, body, passed, after, [])
     builder.scope = outer
-    _branch(function, before, initial)
+    function.builder.branch(before, initial)
     function.add(after)
     outer.block = after
     _bind_all(function, op.results, passed)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 
+USUAL = 2
+"""How much of its effort LLVM's code generator makes, of 0 to 3."""
+
 
 def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
     """The module as LLVM text, followed by `more` text, which may define what is declared here.
@@ -42,13 +45,15 @@ def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
     return f'; target: {target.name}\ntarget triple = "{TRIPLE}"\n\n' + "\n".join(out.lines)
 
 
-def emit_object(text: str, target: Target) -> bytes:
+def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
     """An ELF object for LLVM text.
+
+    effort: LLVM's, 0 for code that takes no time to run, and a tenth to be made.
 
     Raises CompilerBug, with the text, where LLVM refuses it, and where the code came to need a
     function that the text does not name: compiled code has no library to find `memset` in.
     """
-    machine = _machine(target)
+    machine = _machine(target, effort)
     image = bytes(machine.emit_object(_parse(text, machine)))
     declared = re.findall(r"^declare .*?@([\w.]+)\(", text, re.MULTILINE)
     missing = set(undefined_symbols(image)) - set(declared)
@@ -60,7 +65,7 @@ def emit_object(text: str, target: Target) -> bytes:
 
 def emit_assembly(text: str, target: Target) -> str:
     """The assembly for LLVM text. Raises CompilerBug, with the text, where LLVM refuses it."""
-    machine = _machine(target)
+    machine = _machine(target, USUAL)
     return str(machine.emit_assembly(_parse(text, machine)))
 
 
@@ -79,7 +84,7 @@ def _set_up() -> None:
 
 
 @cache
-def _machine(target: Target) -> TargetMachine:
+def _machine(target: Target, effort: int) -> TargetMachine:
     """LLVM's code generator for a target."""
     _set_up()
     from llvmlite import binding
@@ -87,7 +92,7 @@ def _machine(target: Target) -> TargetMachine:
     return binding.Target.from_triple(TRIPLE).create_target_machine(
         cpu=target.cpu,
         features=target.instructions,
-        opt=2,
+        opt=effort,
         reloc="pic",
         codemodel="small",
         jit=False,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -31,11 +31,12 @@ from ncc.compiler.llvm import (
 )
 from ncc.compiler.llvm.build import POINTER
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.launch import lower_launch
 from ncc.compiler.llvm.math import Library
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 
-TAKE, BARRIER, END = "ncc_take", "ncc_barrier", "ncc_end"
+BARRIER, END = "ncc_barrier", "ncc_end"
 """What the runtime's text calls them."""
 
 
@@ -53,19 +54,6 @@ def lower_call(function: Function, op: func.CallOp) -> None:
         function.bind(source, result)
 
 
-def lower_take(function: Function, op: rt.TakeOp) -> None:
-    """A call of the runtime's taker with the state in buffers[0]; both numbers are in one word."""
-    builder = function.builder
-    function.library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
-    state = memory.buffer_pointer(function, op.buffers, 0)
-    extent = builder.constant(op.extent.value.data, i64)
-    threads = (function.value(op.thread), function.value(op.threads))
-    (taken,) = builder.call(TAKE, [state, _since(function, op, op.after), extent, *threads], [i64])
-    low = builder.constant((1 << 32) - 1, i64)
-    function.bind(op.first, builder.binary(llvm.AndOp, taken, low))
-    function.bind(op.last, builder.binary(llvm.LShrOp, taken, builder.constant(32, i64)))
-
-
 def lower_barrier(function: Function, op: rt.BarrierOp) -> None:
     """A call of the runtime's barrier with the state in buffers[0]."""
     _meet(function, op, BARRIER, [op.threads])
@@ -79,21 +67,13 @@ def lower_end(function: Function, op: rt.EndOp) -> None:
 def _meet(
     function: Function, op: rt.BarrierOp | rt.EndOp, name: str, threads: Sequence[SSAValue]
 ) -> None:
+    """until: a number of chunks of this run, and for the runtime one of all runs."""
+    builder = function.builder
     function.library.declare(name, [POINTER, *[i64] * (2 + len(threads))])
     state = memory.buffer_pointer(function, op.buffers, 0)
-    chunks = [function.value(op.did), _since(function, op, op.until)]
-    function.builder.call(name, [state, *chunks, *function.values(threads)])
-
-
-def _since(
-    function: Function,
-    op: rt.TakeOp | rt.BarrierOp | rt.EndOp,
-    chunks: IntegerAttr[IntegerType],
-) -> SSAValue:
-    """A number of chunks of this run as one of all runs."""
-    builder = function.builder
-    number = builder.constant(chunks.value.data, i64)
-    return builder.binary(llvm.AddOp, function.value(op.before), number)
+    number = builder.constant(op.until.value.data, i64)
+    until = builder.binary(llvm.AddOp, function.value(op.before), number)
+    builder.call(name, [state, function.value(op.did), until, *function.values(threads)])
 
 
 def lower_instruction(function: Function, op: Operation) -> None:
@@ -125,7 +105,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **vectors.HANDLERS,
     **tiles.HANDLERS,
     func.CallOp: lower_call,
-    rt.TakeOp: lower_take,
+    rt.LaunchOp: lower_launch,
     rt.BarrierOp: lower_barrier,
     rt.EndOp: lower_end,
     rt.DotBytesOp: dot_bytes.lower_dot_bytes,

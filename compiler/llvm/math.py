@@ -83,6 +83,11 @@ class Library:
                 other_props={"no_unwind": UnitAttr()},
             )
 
+    def define(self, symbol: str, make: Callable[[], llvm.FuncOp]) -> None:
+        """A function of this module, written when it is asked for first."""
+        if symbol not in self._functions:
+            self._functions[symbol] = make()
+
     def call(self, builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
         """Call a function of the library; half precision is computed in float32."""
         type = arguments[0].type
@@ -93,11 +98,10 @@ class Library:
         if element(type) != f32:
             raise CompilerBug(f"{name} of {type}", pass_name="lower-to-llvm")
         symbol = f"ncc.{name}.{suffix(type)}"
-        if symbol not in self._functions:
-            self._functions[symbol] = self._define(symbol, FORMULAS[name], arguments)
+        self.define(symbol, lambda: self._written(symbol, FORMULAS[name], arguments))
         return builder.call(symbol, arguments, [type])[0]
 
-    def _define(self, symbol: str, formula: Formula, like: Sequence[SSAValue]) -> llvm.FuncOp:
+    def _written(self, symbol: str, formula: Formula, like: Sequence[SSAValue]) -> llvm.FuncOp:
         types = [argument.type for argument in like]
         block = Block(arg_types=types)
         builder = Builder(block, self.target)

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
-    SymbolRefAttr,
     VectorType,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -234,6 +233,10 @@ class Emitter:
         """Neither has the value that does not matter."""
         self._names[op.res] = "poison"
 
+    def address(self, op: llvm.AddressOfOp) -> None:
+        """The address of a function is its name."""
+        self._names[op.result] = f"@{op.global_name.string_value()}"
+
     def zero(self, op: llvm.ZeroOp) -> None:
         """All bits are zero."""
         self._names[op.res] = "zeroinitializer"
@@ -292,10 +295,13 @@ def _emit_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
 
 
 def _emit_call(out: Emitter, op: llvm.CallOp) -> None:
-    if not isinstance(op.callee, SymbolRefAttr):
-        raise CompilerBug("an indirect call", pass_name=PASS)
+    arguments = list(op.operands)
+    if op.callee is None:
+        callee = out.names([arguments.pop(0)])
+    else:
+        callee = f"@{op.callee.string_value()}"
     result = out.type(op.results[0].type) if op.results else "void"
-    out.write(op, f"call {result} @{op.callee.string_value()}({out.typed_list(op.operands)})")
+    out.write(op, f"call {result} {callee}({out.typed_list(arguments)})")
 
 
 def _emit_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
@@ -379,6 +385,7 @@ _INSTRUCTIONS: dict[type[Operation], Callable[[Emitter, Any], None]] = {
     **dict.fromkeys(_CASTS, _emit_cast),
     **dict.fromkeys(_INTRINSICS, _emit_intrinsic),
     llvm.ConstantOp: Emitter.constant,
+    llvm.AddressOfOp: Emitter.address,
     llvm.UndefOp: Emitter.undefined,
     llvm.ZeroOp: Emitter.zero,
     llvm.CallIntrinsicOp: _emit_named_intrinsic,

@@ -3,17 +3,8 @@
     func.func @run(%buffers: !llvm.ptr, %thread: index, %threads: index, %before: index) {
       %none = arith.constant 0 : index
       %x = rt.buffer %buffers[3] : memref<150528xf32>
-      %_, %_, %did = scf.while (%some = %none) : (index) -> (index, index, index) {
-        %first, %last = rt.take 56 after 0, %buffers, %thread, %threads, %before
-        %more = arith.cmpi ne, %first, %last : index
-        scf.condition(%more) %first, %last, %some : index, index, index
-      } do {
-      ^bb0(%first: index, %last: index, %some: index):
-        func.call @contraction_8d04ab2c91f3(%x, %w, %y, %first, %last)
-        %chunks = arith.subi %last, %first : index
-        %sum = arith.addi %some, %chunks : index
-        scf.yield %sum : index
-      }
+      %did = rt.launch 56 of @contraction_8d04ab2c91f3(%x, %w, %y) after 0, %none,
+               %buffers, %thread, %threads, %before : (...)
       rt.barrier %did until 56, %buffers, %threads, %before
       ...
       rt.end %last until 4321, %buffers, %thread, %threads, %before
@@ -33,7 +24,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -41,10 +32,9 @@ from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     UnitAttr,
-    i64,
 )
-from xdsl.dialects.llvm import CallIntrinsicOp, LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.plan import elements_of
@@ -165,16 +155,14 @@ class _Entry:
         self.block.add_op(none)
         self.none = self.did = none.result
         self.chunks = 0
-        self.clock = None
-        if stamps is not None:
-            type = MemRefType(i64, [launches(script) + 1])
-            self.clock = _Clock(self._memory(stamps.buffer, type, 0))
+        self.stamps = stamps
+        self.stamped = 0
 
     def written(self) -> func.FuncOp:
         """The whole of the script."""
         known: dict[Argument, SSAValue] = {}
-        if self.clock is not None:
-            self._launch(1, [])  # whoever comes first notes the start
+        if self.stamps is not None:
+            self._launch(None, 1, [])  # whoever comes first notes the start
         for step in self.script:
             if isinstance(step, Barrier):
                 self._barrier()
@@ -182,7 +170,7 @@ class _Entry:
             for argument in step.arguments:
                 if argument not in known:
                     known[argument] = self._memory(argument.buffer, argument.type, argument.offset)
-            self._launch(step.chunks, [known[a] for a in step.arguments], step.kernel)
+            self._launch(step.kernel, step.chunks, [known[a] for a in step.arguments])
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
         self.block.add_ops([end, func.ReturnOp()])
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.block.args], [])
@@ -198,54 +186,22 @@ class _Entry:
         self.block.add_op(barrier)
         self.did = self.none
 
-    def _launch(
-        self, chunks: int, arguments: Sequence[SSAValue], kernel: str | None = None
-    ) -> None:
+    def _launch(self, kernel: str | None, chunks: int, arguments: Sequence[SSAValue]) -> None:
         """Call the kernel on chunks as long as there are some to be taken."""
-        taking = Block(arg_types=[index])
-        take = rt.TakeOp(chunks, self.chunks, self.buffers, self.thread, self.threads, self.before)
-        some = arith.CmpiOp(take.first, take.last, "ne")
-        condition = scf.ConditionOp(some.result, take.first, take.last, *taking.args)
-        taking.add_ops([take, some, condition])
-        body = Block(arg_types=[index, index, index])
-        first, last, did = body.args
-        if kernel is not None:
-            body.add_op(func.CallOp(kernel, [*arguments, first, last], []))
-        if self.clock is not None:
-            body.add_ops(self.clock.stamp())
-        some_chunks = arith.SubiOp(last, first)
-        total = arith.AddiOp(did, some_chunks.result)
-        body.add_ops([some_chunks, total, scf.YieldOp(total.result)])
-        types = [index, index, index]
-        loop = scf.WhileOp([self.did], types, Region(taking), Region(body))
-        self.block.add_op(loop)
-        self.did = loop.results[-1]
+        stamp = None
+        if self.stamps is not None:
+            stamp = self.stamps.buffer, self.stamped
+            self.stamped += 1
+        thread = self.block.args
+        launch = rt.LaunchOp(kernel, arguments, chunks, self.chunks, self.did, thread, stamp)
+        self.block.add_op(launch)
+        self.did = launch.done
         self.chunks += chunks
-        if self.clock is not None:
-            self.clock.slot += 1
 
 
 def launches(script: Script) -> int:
     """How many kernels a script launches."""
     return sum(isinstance(step, Launch) for step in script)
-
-
-class _Clock:
-    """Notes the time in a slot of a table.
-
-    That is part of the chunks before, so that it is stored while others wait for them.
-    """
-
-    def __init__(self, table: SSAValue) -> None:
-        self.table = table
-        self.slot = 0
-
-    def stamp(self) -> list[Operation]:
-        """The time, in the slot."""
-        ticks = CallIntrinsicOp("llvm.readcyclecounter", [], [i64])
-        slot = arith.ConstantOp.from_int_and_width(self.slot, index)
-        store = memref.StoreOp.get(ticks.results[0], self.table, [slot.result])
-        return [ticks, slot, store]
 
 
 def declarations(script: Script) -> list[func.FuncOp]:

@@ -199,9 +199,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The LLVM texts that became machine code since the test began."""
     texts: list[str] = []
 
-    def emit(text: str, target: Target) -> bytes:
+    def emit(text: str, target: Target, effort: int) -> bytes:
         texts.append(text)
-        return emit_object(text, target)
+        return emit_object(text, target, effort)
 
     monkeypatch.setattr(objects, "emit_object", emit)
     return texts

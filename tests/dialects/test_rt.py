@@ -15,18 +15,19 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.code import CodeOp, YieldOp
-from ncc.dialects.rt import RT, BarrierOp, BufferOp, EndOp, TakeOp
+from ncc.dialects.rt import RT, BarrierOp, BufferOp, EndOp, LaunchOp
 
 ENTRY = """\
 builtin.module {
   func.func @run(%buffers : !llvm.ptr, %tid : index, %threads : index, %before : index) {
     %0 = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
     %1 = rt.buffer %buffers[1] : memref<8xi8>
-    %first, %last = rt.take 56 after 123, %buffers, %tid, %threads, %before
-    rt.barrier %last until 179, %buffers, %threads, %before
-    rt.end %last until 179, %buffers, %tid, %threads, %before
-    rt.prefetch %1[%last] : memref<8xi8>
-    rt.prefetch %1[%last] next : memref<8xi8>
+    %2 = rt.launch 1 after 0, %tid, %buffers, %tid, %threads, %before stamp [5, 7] : ()
+    %3 = rt.launch 56 of @k(%1) after 123, %2, %buffers, %tid, %threads, %before : (memref<8xi8>)
+    rt.barrier %3 until 179, %buffers, %threads, %before
+    rt.end %3 until 179, %buffers, %tid, %threads, %before
+    rt.prefetch %1[%3] : memref<8xi8>
+    rt.prefetch %1[%3] next : memref<8xi8>
     func.return
   }
 }"""
@@ -117,10 +118,11 @@ def test_constructors_make_verified_operations() -> None:
     code.body.block.add_op(YieldOp())
     memref = MemRefType(f32, [2, 3])
     buffer = BufferOp(buffers, 3, memref, offset=64)
-    take = TakeOp(56, 123, buffers, thread, threads, before)
+    run = (buffers, thread, threads, before)
+    launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, stamp=(5, 7))
     barrier = BarrierOp(did, 179, buffers, threads, before)
     end = EndOp(did, 179, buffers, thread, threads, before)
-    for op in (buffer, take, barrier, end, code, turning):
+    for op in (buffer, launch, barrier, end, code, turning):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -135,7 +137,7 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
-        (ENTRY.replace("rt.take 56", "rt.take -1"), "a run has 0 to 2147483647 chunks"),
+        (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),

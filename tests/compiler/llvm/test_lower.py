@@ -405,13 +405,15 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index
   %t = rt.buffer %buffers[1] offset 64 : memref<8xf32, strided<[1], offset: 8>>
   %u = rt.buffer %buffers[1] offset 96 : memref<8xf32>
   %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
-  %first, %last = rt.take 8 after 3, %buffers, %tid, %threads, %before
-  func.call @scale(%x, %t, %first, %last)
-    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
-  rt.barrier %first until 11, %buffers, %threads, %before
-  func.call @scale(%u, %y, %first, %last)
-    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>, index, index) -> ()
-  rt.end %last until 20, %buffers, %tid, %threads, %before
+  %none = arith.constant 0 : index
+  %begun = rt.launch 3 after 0, %none, %buffers, %tid, %threads, %before
+    stamp [0, 5] : ()
+  %done = rt.launch 8 of @scale(%x, %t) after 3, %begun, %buffers, %tid, %threads, %before
+    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
+  rt.barrier %done until 11, %buffers, %threads, %before
+  %all = rt.launch 8 of @scale(%u, %y) after 11, %done, %buffers, %tid, %threads, %before
+    stamp [0, 6] : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
+  rt.end %all until 20, %buffers, %tid, %threads, %before
   func.return
 }
 """
@@ -430,23 +432,28 @@ define internal void @ncc_end(ptr %state, i64 %did, i64 %until, i64 %tid, i64 %t
   ret void
 }
 
-; A fixed share for each thread.
+; A fixed share for each thread, once: how far all launches have come is left in the state.
 define internal i64 @ncc_take(ptr %state, i64 %begin, i64 %chunks, i64 %tid, i64 %threads) {
+  %at = getelementptr i64, ptr %state, i64 7
+  %come = load i64, ptr %at
+  %end = add i64 %begin, %chunks
+  store i64 %end, ptr %at
+  %over = icmp eq i64 %come, %end
   %low = mul i64 %tid, %chunks
-  %one = sub i64 %begin, 102
-  %next = add i64 %tid, %one
+  %next = add i64 %tid, 1
   %high = mul i64 %next, %chunks
   %first = udiv i64 %low, %threads
   %last = udiv i64 %high, %threads
   %upper = shl i64 %last, 32
   %both = or i64 %upper, %first
-  ret i64 %both
+  %taken = select i1 %over, i64 0, i64 %both
+  ret i64 %taken
 }
 """
 
 
 def test_entry_point(compiled: Compile) -> None:
-    """Buffers, their offsets in bytes, chunks and calls of kernels with bare pointers."""
+    """Buffers, their offsets in bytes, and launches: chunks until none are left, bare pointers."""
     code = compiled(ENTRY, RUNTIME)
     x, arena, y = random(8), np.zeros(64, np.float32), np.zeros(17, np.float32)
     state = np.zeros(16, np.int64)
@@ -454,7 +461,10 @@ def test_entry_point(compiled: Compile) -> None:
     buffers = np.array(addresses, np.uint64)
     for thread in range(3):
         code.call("run", buffers, thread, 3, 100)
-        assert state[:4].tolist() == [8 * thread // 3, 111, 8 * (thread + 1) // 3, 120]
+        share = 8 * (thread + 1) // 3 - 8 * thread // 3
+        assert state[:4].tolist() == [1 + share, 111, 1 + 2 * share, 120]
+        assert state[7] == 119
+        assert 0 < state[5] <= state[6], "time stamps"
     np.testing.assert_array_equal(arena[24:32], 2 * x)
     np.testing.assert_array_equal(y[9:17], 4 * x)
     assert not y[:9].any()

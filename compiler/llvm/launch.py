@@ -1,0 +1,90 @@
+"""A launch: the chunks of a kernel, taken and done until none are left.
+
+    %done = rt.launch 56 of @k(%x, %y) after 123, %did, %buffers, %thread, %threads, %before
+    ->  %done = llvm.call @ncc.launch.2(%state, %before, 123, 56, %thread, %threads, %did,
+                                        @k, %x, %y)
+
+The loop is written once for each number of arguments. Nearly all that an entry point says are
+launches, and none of its time goes there: code that is small is what counts.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.ir import Attribute, Block, Region
+
+from ncc.compiler.llvm import memory
+from ncc.compiler.llvm.build import POINTER, Builder
+from ncc.compiler.llvm.function import Function
+from ncc.compiler.llvm.math import Library
+from ncc.dialects import rt
+
+TAKE = "ncc_take"
+"""What the runtime's text calls it."""
+
+
+def lower_launch(function: Function, op: rt.LaunchOp) -> None:
+    """A call of the loop for so many arguments."""
+    builder, library = function.builder, function.library
+    *arguments, did, buffers, thread, threads, before = op.operands
+    state = memory.buffer_pointer(function, buffers, 0)
+    numbers = [builder.constant(number.value.data, i64) for number in (op.after, op.chunks)]
+    passed = [state, function.value(before), *numbers, *function.values([thread, threads, did])]
+    name = "ncc.launch"
+    if op.stamp is not None:
+        name += ".stamped"
+        buffer, place = op.stamp.get_values()
+        table = memory.buffer_pointer(function, buffers, buffer)
+        passed.append(function.addresses.step(table, place, i64, builder.root()))
+    if op.callee is not None:
+        name += f".{len(arguments)}"
+        passed.append(builder.address_of(op.callee))
+        passed += [memory.bare_pointer(function, argument) for argument in arguments]
+    types = [value.type for value in passed]
+    stamped, calling = op.stamp is not None, op.callee is not None
+    library.define(name, lambda: _loop(name, types, library, stamped, calling))
+    function.bind(op.done, builder.call(name, passed, [i64])[0])
+
+
+def _loop(
+    name: str, types: list[Attribute], library: Library, stamped: bool, calling: bool
+) -> llvm.FuncOp:
+    """While there are chunks: call the kernel on them, note the time. Tells how many are done."""
+    entry = Block(arg_types=types)
+    taking, working, leaving = Block(arg_types=[i64]), Block(), Block()
+    builder = Builder(entry, library.target)
+    library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
+    state, before, after, chunks, thread, threads, did, *others = entry.args
+    stamp = others.pop(0) if stamped else None
+    begin = builder.binary(llvm.AddOp, before, after)
+    builder.branch(taking, [did])
+
+    builder.scope.block = taking
+    (taken,) = builder.call(TAKE, [state, begin, chunks, thread, threads], [i64])
+    low = builder.constant((1 << 32) - 1, i64)
+    first = builder.binary(llvm.AndOp, taken, low)
+    last = builder.binary(llvm.LShrOp, taken, builder.constant(32, i64))
+    some = builder.compare("ne", first, last)
+    builder.branch_if(some, working, [], leaving, [])
+
+    builder.scope.block = working
+    if calling:
+        kernel, *arguments = others
+        builder.call_pointer(kernel, [*arguments, first, last])
+    if stamp is not None:
+        ticks = builder.intrinsic("llvm.readcyclecounter", [], i64)
+        assert ticks is not None
+        memory.store(builder, ticks, stamp)
+    size = builder.binary(llvm.SubOp, last, first)
+    builder.branch(taking, [builder.binary(llvm.AddOp, taking.args[0], size)])
+
+    builder.scope.block = leaving
+    builder.emit(llvm.ReturnOp.create(operands=taking.args))
+    return llvm.FuncOp(
+        name,
+        llvm.LLVMFunctionType(types, i64),
+        linkage=llvm.LinkageAttr("internal"),
+        body=Region([entry, taking, working, leaving]),
+        other_props={"no_unwind": UnitAttr()},
+    )

@@ -68,17 +68,23 @@ class Nest(PointWriter):
         return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
 
     def write(self, name: str) -> func.FuncOp:
-        first, last = self.entry.args[-2:]
-        for d in self.kernel.parallel:
-            self.state.sizes[d] = self.schedule.points(d)
-        if self.schedule.lane is not None:
-            self.state.lanes = self.schedule.vector
-        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        self._chunks()
         self.entry.add_op(func.ReturnOp())
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
         return func.FuncOp(name, types, Region(self.entry), visibility="private")
 
     # --- parallel loops ---------------------------------------------------------------------
+
+    def _chunks(self) -> None:
+        """All that the function does: the chunks that its last two arguments say."""
+        self._chunks_between(*self.entry.args[-2:])
+
+    def _chunks_between(self, first: SSAValue, last: SSAValue) -> None:
+        for d in self.kernel.parallel:
+            self.state.sizes[d] = self.schedule.points(d)
+        if self.schedule.lane is not None:
+            self.state.lanes = self.schedule.vector
+        self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
 
     def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
         loops = self.schedule.order[: self.schedule.chunks]

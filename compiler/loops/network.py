@@ -34,8 +34,9 @@ from ncc.compiler.loops.entry import (
     separate_arguments,
     write_run,
 )
+from ncc.compiler.loops.fills import fills_of, write_fills
 from ncc.compiler.loops.frames import boxes
-from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel, kernel_of
+from ncc.compiler.loops.kernel import Kernel, kernel_of
 from ncc.compiler.loops.nest import free_outermost
 from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.schedule import Schedule
@@ -89,12 +90,17 @@ class Step:
     layers: tuple[str, ...]
     chunks: int
     places: tuple[Place, ...]
-    computation: Kernel | None
-    """None where it is written as code."""
+    computations: tuple[Kernel, ...]
+    """One, or one for each box of a frame; none where it is written as code."""
+
+    @property
+    def computation(self) -> Kernel | None:
+        """What schedules are chosen for."""
+        return self.computations[0] if len(self.computations) == 1 else None
 
     @cached_property
     def signature(self) -> str | None:
-        """What schedules are kept by: equal for equal computations. None where it is code."""
+        """What schedules are kept by: equal for equal computations. None where there is none."""
         return None if self.computation is None else signature_of(self.computation)
 
 
@@ -202,7 +208,7 @@ class _Due:
     made_by: Unit | _Family
     places: tuple[Place, ...]
     layers: tuple[str, ...]
-    computation: Kernel | None = None
+    computations: tuple[Kernel, ...] = ()
 
 
 class _NetworkWriter:
@@ -267,7 +273,7 @@ class _NetworkWriter:
         signature = stable_text(kernel.signature())
         if signature not in self.family_of:
             self.family_of[signature] = self._family(kernel)
-        self.due.append(_Due(self.family_of[signature], tuple(places), layers, kernel))
+        self.due.append(_Due(self.family_of[signature], tuple(places), layers, (kernel,)))
 
     def _family(self, kernel: Kernel) -> _Family:
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
@@ -287,11 +293,12 @@ class _NetworkWriter:
         if len(unit.types) != len(due.places):
             raise CompilerBug(f"{unit.name} called with {len(due.places)} arguments")
         reach, chunks = unit.types, unit.chunks
-        if due.computation is not None and isinstance(due.made_by, _Family):
-            reach = tuple(kernel_types(due.computation))
-            chunks = chunk_count(due.computation, due.made_by.schedule)
+        if isinstance(due.made_by, _Family):
+            (computation,) = due.computations
+            reach = tuple(kernel_types(computation))
+            chunks = chunk_count(computation, due.made_by.schedule)
         arguments = tuple(map(self._argument, due.places, unit.types, reach))
-        step = Step(unit.name, due.layers, chunks, due.places, due.computation)
+        step = Step(unit.name, due.layers, chunks, due.places, due.computations)
         return Launch(unit.name, chunks, arguments), step
 
     def _argument(
@@ -308,12 +315,19 @@ class _NetworkWriter:
         return Argument(number, offset, type, bytes_of(reach))
 
     def _frame(self, frame: Frame) -> None:
-        """One constant in every box of the border."""
+        """One constant in every box of the border, by one kernel."""
+        found = tuple(boxes(frame))
         element = element_of(frame.place.root.value)
-        for box in boxes(frame):
-            store = Access(0, 0, box.place.strides)
-            kernel = constant_kernel(box.extents, frame.value, store, (element,))
-            self._kernel(kernel, [box.place], ("frame",))
+        fills = fills_of(found, frame.value, element, self.target)
+        kernels = tuple(fill.kernel for fill in fills)
+        text = stable_text([(one.kernel.signature(), one.schedule) for one in fills])
+        if text not in self.codes:
+            name = f"fill_{digest(text)[:12]}"
+            types = tuple(kernel_types(one)[n] for n, one in enumerate(kernels))
+            chunks = max(one.chunks for one in fills)
+            self.codes[text] = Unit(name, text, types, chunks, lambda: write_fills(fills, name))
+        places = tuple(box.place for box in found)
+        self.due.append(_Due(self.codes[text], places, ("frame",), kernels))
 
     # --- barriers ---------------------------------------------------------------------------
 

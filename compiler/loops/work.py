@@ -40,17 +40,18 @@ class Work:
 def work_of(step: Step) -> Work:
     """The work of a step by all threads together."""
     weights = data = 0
-    kernel = step.computation
+    kernels = step.computations
     for argument, place in enumerate(step.places):
         root = place.root
-        cells = None if kernel is None else _cells(kernel, argument)
-        if cells is None:
+        found = [_cells(kernel, argument) for kernel in kernels]
+        cells = sum(n for n in found if n is not None)
+        if not found or None in found:
             cells = root.elements if root.elements < MOST_ELEMENTS else 0
         if root.kind is Kind.CONSTANT:
             weights += cells * root.element_bytes
         else:
             data += cells * root.element_bytes
-    return Work(None if kernel is None else flops(kernel), weights, data)
+    return Work(sum(map(flops, kernels)) if kernels else None, weights, data)
 
 
 def flops(kernel: Kernel) -> int:

@@ -16,6 +16,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
     Apply,
     Constant,
@@ -138,8 +139,8 @@ class BodyWriter:
         properties: Sequence[tuple[str, Attribute]] = (),
         result_type: Attribute = f32,
     ) -> SSAValue:
-        op = operation.create(
-            operands=operands, properties=dict(properties), result_types=[result_type]
+        op = make(
+            operation, operands=operands, properties=dict(properties), result_types=[result_type]
         )
         self.body.add_op(op)
         return op.results[0]

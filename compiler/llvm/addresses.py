@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder, Scope, element_pointer
 from ncc.compiler.llvm.streams import Motion, Streams
+from ncc.dialects.operation import make
 
 _LARGEST_CONSTANT = 2**31 - 1
 
@@ -115,8 +116,10 @@ class Addresses:
         key = ("quotient", dividend, divisor)
         found = scope.known.get(key)
         if found is None:
-            op = llvm.UDivOp.create(
-                operands=[dividend, self.builder.constant(divisor, i64)], result_types=[i64]
+            op = make(
+                llvm.UDivOp,
+                operands=[dividend, self.builder.constant(divisor, i64)],
+                result_types=[i64],
             )
             found = scope.known[key] = self.builder.emit_in(scope, op)
         return Linear({found: 1})

@@ -25,6 +25,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.addresses import Linear
 from ncc.compiler.llvm.build import Builder, is_number
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.dialects.operation import make
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
 
@@ -91,7 +92,8 @@ def _float_binary(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: arith.AddfOp | arith.MulfOp) -> None:
         lhs, rhs = function.values(op.operands)
         flags = op.fastmath.data
-        made = instruction.create(
+        made = make(
+            instruction,
             operands=[lhs, rhs],
             result_types=[lhs.type],
             properties={"fastmathFlags": llvm.FastMathAttr(flags)} if flags else {},

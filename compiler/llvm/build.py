@@ -41,6 +41,7 @@ from ncc.compiler.llvm.instructions import (
     lanes,
 )
 from ncc.compiler.target import Target
+from ncc.dialects.operation import make
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
@@ -111,7 +112,8 @@ def _constant_attribute(type: Attribute, text: str) -> Attribute:
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
     """The address so many elements behind another one."""
     constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
-    return llvm.GEPOp.create(
+    return make(
+        llvm.GEPOp,
         operands=[base, *operands],
         result_types=[POINTER],
         properties={
@@ -190,7 +192,7 @@ class Builder:
 
     def literal(self, attribute: Attribute, type: Attribute) -> SSAValue:
         """A constant given as an attribute."""
-        op = llvm.ConstantOp.create(result_types=[type], properties={"value": attribute})
+        op = make(llvm.ConstantOp, result_types=[type], properties={"value": attribute})
         self.emit_first([op])
         return op.results[0]
 
@@ -204,20 +206,20 @@ class Builder:
 
     def unary(self, op: type[Operation], value: SSAValue) -> SSAValue:
         """An instruction with one operand, whose result has the type of the operand."""
-        return self.emit(op.create(operands=[value], result_types=[value.type])).results[0]
+        return self.emit(make(op, operands=[value], result_types=[value.type])).results[0]
 
     def binary(self, op: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """An instruction with two operands, whose result has their type."""
-        return self.emit(op.create(operands=[lhs, rhs], result_types=[lhs.type])).results[0]
+        return self.emit(make(op, operands=[lhs, rhs], result_types=[lhs.type])).results[0]
 
     def convert(self, op: type[Operation], value: SSAValue, type: Attribute) -> SSAValue:
         """A conversion of each lane to the element of `type`."""
-        return self.emit(op.create(operands=[value], result_types=[type])).results[0]
+        return self.emit(make(op, operands=[value], result_types=[type])).results[0]
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """a * b + c: rounded once where the target has the instruction, otherwise twice."""
         if self.target.fma:
-            op = llvm.FMAOp.create(operands=[a, b, c], result_types=[a.type])
+            op = make(llvm.FMAOp, operands=[a, b, c], result_types=[a.type])
             return self.emit(op).results[0]
         return self.binary(llvm.FAddOp, self.binary(llvm.FMulOp, a, b), c)
 
@@ -226,7 +228,8 @@ class Builder:
         integers = isinstance(element(lhs.type), IntegerType)
         op: type[Operation] = llvm.ICmpOp if integers else FCmpOp
         number = (_ICMP if integers else _FCMP)[predicate]
-        made = op.create(
+        made = make(
+            op,
             operands=[lhs, rhs],
             result_types=[with_lanes(i1, lanes(lhs.type))],
             properties={"predicate": _integer(number)},
@@ -235,14 +238,15 @@ class Builder:
 
     def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs where the condition holds, otherwise rhs."""
-        op = SelectOp.create(operands=[condition, lhs, rhs], result_types=[lhs.type])
+        op = make(SelectOp, operands=[condition, lhs, rhs], result_types=[lhs.type])
         return self.emit(op).results[0]
 
     def intrinsic(
         self, name: str, arguments: Sequence[SSAValue], result: Attribute | None
     ) -> SSAValue | None:
         """Call an LLVM intrinsic by its full name."""
-        op = llvm.CallIntrinsicOp.create(
+        op = make(
+            llvm.CallIntrinsicOp,
             operands=arguments,
             result_types=[] if result is None else [result],
             properties={
@@ -281,7 +285,8 @@ class Builder:
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
     ) -> Sequence[SSAValue]:
         """Call a function by its name."""
-        op = llvm.CallOp.create(
+        op = make(
+            llvm.CallOp,
             operands=arguments,
             result_types=results,
             properties={
@@ -298,13 +303,13 @@ class Builder:
             "op_bundle_sizes": _NO_BUNDLES,
             "operandSegmentSizes": _sizes((1 + len(arguments), 0)),
         }
-        self.emit(llvm.CallOp.create(operands=[callee, *arguments], properties=properties))
+        self.emit(make(llvm.CallOp, operands=[callee, *arguments], properties=properties))
 
     def address_of(self, function: SymbolRefAttr) -> SSAValue:
         """The address of a function of this module, or of another one."""
         properties = {"global_name": function}
         return self.emit(
-            llvm.AddressOfOp.create(result_types=[POINTER], properties=properties)
+            make(llvm.AddressOfOp, result_types=[POINTER], properties=properties)
         ).results[0]
 
     # Control
@@ -339,16 +344,19 @@ class Builder:
             value = owner.value
             if isinstance(value, FloatAttr | IntegerAttr):
                 return self.constant(value.value.data, type)
-        undefined = self.emit(llvm.UndefOp.create(result_types=[type])).results[0]
-        inserted = llvm.InsertElementOp.create(
-            operands=[undefined, scalar, self.constant(0, i32)], result_types=[type]
+        undefined = self.emit(make(llvm.UndefOp, result_types=[type])).results[0]
+        inserted = make(
+            llvm.InsertElementOp,
+            operands=[undefined, scalar, self.constant(0, i32)],
+            result_types=[type],
         )
         first = self.emit(inserted).results[0]
         return self.shuffle(first, undefined, (0,) * lanes(type))
 
     def shuffle(self, lhs: SSAValue, rhs: SSAValue, mask: Sequence[int]) -> SSAValue:
         """Lanes of the two vectors, counted through both, in the order of the mask."""
-        op = llvm.ShuffleVectorOp.create(
+        op = make(
+            llvm.ShuffleVectorOp,
             operands=[lhs, rhs],
             result_types=[with_lanes(element(lhs.type), len(mask))],
             properties={"mask": _mask(tuple(mask))},
@@ -357,8 +365,8 @@ class Builder:
 
     def extract(self, vector: SSAValue, position: SSAValue) -> SSAValue:
         """One lane of a vector."""
-        op = ExtractElementOp.create(
-            operands=[vector, position], result_types=[element(vector.type)]
+        op = make(
+            ExtractElementOp, operands=[vector, position], result_types=[element(vector.type)]
         )
         return self.emit(op).results[0]
 
@@ -369,8 +377,11 @@ class Builder:
         key = ("multiply", value, factor)
         found = scope.known.get(key)
         if found is None:
-            op = llvm.MulOp.create(
-                operands=[value, self.constant(factor, i64)], result_types=[i64], properties=_NSW
+            op = make(
+                llvm.MulOp,
+                operands=[value, self.constant(factor, i64)],
+                result_types=[i64],
+                properties=_NSW,
             )
             found = scope.known[key] = self.emit_in(scope, op)
         return found
@@ -380,7 +391,7 @@ class Builder:
         key = ("add", lhs, rhs)
         found = scope.known.get(key)
         if found is None:
-            op = llvm.AddOp.create(operands=[lhs, rhs], result_types=[i64], properties=_NSW)
+            op = make(llvm.AddOp, operands=[lhs, rhs], result_types=[i64], properties=_NSW)
             found = scope.known[key] = self.emit_in(scope, op)
         return found
 

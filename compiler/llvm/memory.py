@@ -27,6 +27,7 @@ from ncc.compiler.llvm.build import POINTER, Builder
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element
 from ncc.dialects import rt
+from ncc.dialects.operation import make
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
@@ -51,7 +52,8 @@ def _alignment_attribute(bytes: int) -> IntegerAttr[IntegerType]:
 
 def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
-    op = llvm.LoadOp.create(
+    op = make(
+        llvm.LoadOp,
         operands=[pointer],
         result_types=[type],
         properties={
@@ -68,7 +70,7 @@ def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
         "alignment": _alignment_attribute(alignment(value.type)),
         "ordering": _alignment_attribute(0),
     }
-    builder.emit(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
+    builder.emit(make(llvm.StoreOp, operands=[value, pointer], properties=properties))
 
 
 def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
@@ -127,8 +129,9 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     count = 1
     for extent in type.get_shape():
         count *= extent
-    size = llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(count, i64)})
-    taken = llvm.AllocaOp.create(
+    size = make(llvm.ConstantOp, result_types=[i64], properties={"value": IntegerAttr(count, i64)})
+    taken = make(
+        llvm.AllocaOp,
         operands=[size.results[0]],
         result_types=[POINTER],
         properties={
@@ -201,7 +204,8 @@ def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValu
     found = root.known.get(("buffer", array, index))
     if found is None:
         place = array if index == 0 else function.addresses.step(array, index, POINTER, root)
-        op = llvm.LoadOp.create(
+        op = make(
+            llvm.LoadOp,
             operands=[place],
             result_types=[POINTER],
             properties={"alignment": _alignment_attribute(8), "ordering": _alignment_attribute(0)},

@@ -26,6 +26,7 @@ from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.integers import chosen_by
 from ncc.compiler.llvm.memory import alignment, load, store
+from ncc.dialects.operation import make
 
 
 def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
@@ -129,7 +130,8 @@ def lower_extract(function: Function, op: vector.ExtractOp) -> None:
 def lower_insert(function: Function, op: vector.InsertOp) -> None:
     """The vector with one lane replaced."""
     dest = function.value(op.dest)
-    made = llvm.InsertElementOp.create(
+    made = make(
+        llvm.InsertElementOp,
         operands=[dest, function.value(op.source), _position(function, op)],
         result_types=[dest.type],
     )

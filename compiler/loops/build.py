@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
 from ncc.dialects.element import number
+from ncc.dialects.operation import make
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -62,8 +63,8 @@ class LoopBuilder:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """One operation with one result."""
-        op = operation.create(
-            operands=operands, result_types=[result_type], properties=properties or {}
+        op = make(
+            operation, operands=operands, result_types=[result_type], properties=properties or {}
         )
         self.blocks[-1].add_op(op)
         return op.results[0]
@@ -77,7 +78,7 @@ class LoopBuilder:
         key = (repr(value), type)
         if key not in self._constants:
             data = _number(repr(value), type)
-            op = arith.ConstantOp.create(properties={"value": data}, result_types=[type])
+            op = make(arith.ConstantOp, properties={"value": data}, result_types=[type])
             entry = self.blocks[0]
             if self._first_constant is None and entry.first_op is not None:
                 entry.insert_op_before(op, entry.first_op)
@@ -118,7 +119,7 @@ class LoopBuilder:
     def _in(self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Arithmetic at the end of a block that need not be the innermost."""
         properties = dict(flags_of(operation))
-        op = operation.create(operands=[a, b], result_types=[a.type], properties=properties)
+        op = make(operation, operands=[a, b], result_types=[a.type], properties=properties)
         block.add_op(op)
         return op.results[0]
 
@@ -159,7 +160,7 @@ class LoopBuilder:
         operation: type[Operation] = (
             vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
         )
-        self.blocks[-1].add_op(operation.create(operands=[value, target, at]))
+        self.blocks[-1].add_op(make(operation, operands=[value, target, at]))
 
     def element(self, value: SSAValue, lane: int) -> SSAValue:
         """One lane of a vector."""
@@ -177,7 +178,7 @@ class LoopBuilder:
     def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
         """A hint that the element will be read soon, or next."""
         properties: dict[str, Attribute] = {"next": UnitAttr()} if next else {}
-        self.blocks[-1].add_op(rt.PrefetchOp.create(operands=[source, at], properties=properties))
+        self.blocks[-1].add_op(make(rt.PrefetchOp, operands=[source, at], properties=properties))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""
@@ -199,7 +200,7 @@ class LoopBuilder:
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))
-        block.add_op(scf.YieldOp.create(operands=list(results)))
+        block.add_op(make(scf.YieldOp, operands=list(results)))
         self._leave()
         op = scf.ForOp.create(
             operands=[*bounds, *carried],

@@ -9,7 +9,11 @@
 Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
 the point that is stored. The rows of tiles are cut into chunks with generics of their own, whose
 results are concatenated: what a chunk makes in between fits a cache, and all chunks are given the
-same memory.
+same memory. A reduction over windows of rows that lie apart, as most pools are, is done chunk by
+chunk as well, while a chunk's result is still near:
+
+    max2x2 (slice (collapse (concat %t0, %t1, ..)))
+                                        ->      concat (max2x2 (collapse %t0)), ..
 
 Needs: the structured level before layouts and groups.
 Breaks: the order and rounding of floating-point sums, about 1e-5 of the largest result.
@@ -41,6 +45,8 @@ from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
 from ncc.compiler.linalg.pack import weights_of
 from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.parts import is_image, part, span
+from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
 from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
 from ncc.compiler.linalg.winograd import Constants, tiled
@@ -162,21 +168,41 @@ class _Rewrite:
         constants = Constants.of(
             self.builder, self.tiling.form, weights_of(self.convolution.weights)
         )
-        chunks = [
-            self._chunk(x, constants, first, rows) for first in range(0, self.tiling.rows, rows)
-        ]
-        b = self.builder
-        whole = b.collapse(b.concat(chunks, axis=1), [[0], [1, 2], [3, 4]])
-        result = b.slice(whole, [0, 0, 0], shape_of(self.last.results[0]))
-        move_before(self.block, self.last)
-        old = self.last.results[0]
+        firsts = range(0, self.tiling.rows, rows)
+        chunks = (self._chunk(x, constants, first, rows) for first in firsts)
+        b, dead = self.builder, [*reversed(self.followers), self.convolution.op]
+        pool = _pool(self.last.results[0], self.tile * rows, len(firsts))
+        if pool is None:
+            result = self._image(b.concat(list(chunks), axis=ROWS), self.tiling.height)
+        else:
+            dead.insert(0, pool.op)
+            pooled = [self._pooled(pool, chunk, number) for number, chunk in enumerate(chunks)]
+            result = b.concat(pooled, axis=ROWS)
+        move_before(self.block, dead[0])
+        old = dead[0].results[0]
         result.value.name_hint = old.name_hint
         old.replace_all_uses_with(result.value)
-        start = self.convolution.op.outputs[0].owner
-        for op in [*reversed(self.followers), self.convolution.op, start]:
+        for op in dict.fromkeys([*dead, *(op.outputs[0].owner for op in dead)]):
             if isinstance(op, Operation) and not any(value.uses for value in op.results):
                 op.detach()
                 op.erase()
+
+    def _image(self, tiles: Tensor, height: int) -> Tensor:
+        """The first rows of what (outputs, rows, m, columns, m) holds."""
+        image = self.builder.collapse(tiles, [[0], [1, 2], [3, 4]])
+        size = [image.shape[0], min(height, image.shape[1]), self.tiling.width]
+        return self.builder.slice(image, [0, 0, 0], size)
+
+    def _pooled(self, pool: _Pool, chunk: Tensor, number: int) -> Tensor:
+        """What a pool makes of a chunk."""
+        image = self._image(chunk, self.tiling.height - number * chunk.shape[1] * self.tile)
+        channels, height, width = shape_of(pool.op.results[0])
+
+        def operand(access: Access, view: View) -> SSAValue:
+            return image.value if view_moves(access, view) else access.value
+
+        shape = [channels, min(pool.rows, height - number * pool.rows), width]
+        return part(self.builder, pool.op, shape, operand)
 
     def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """Rows of tiles from `first`, with everything that follows the convolution."""
@@ -282,6 +308,37 @@ class _Rewrite:
         box = [outputs, self.tile * rows, self.tile * columns]
         held = self.builder.slice(held, [0, begin[1] + self.tile * first, begin[2]], box)
         return self.builder.expand(held, [[0], [1, 2], [3, 4]], y.shape).value
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """A reduction over windows of an image, and its rows that a chunk of the image makes."""
+
+    op: GenericOp
+    rows: int
+
+
+def _pool(image: SSAValue, covered: int, chunks: int) -> _Pool | None:
+    """What alone reads an image, if none of its windows reads two chunks of `covered` rows."""
+    op = next(iter(image.uses)).operation if image.has_one_use() else None
+    if chunks < 2 or not isinstance(op, GenericOp):
+        return None
+
+    def moves(access: Access, view: View) -> bool:
+        mine = access.value is image
+        return mine == view_moves(access, view) and moves_by_rows(access, view)
+
+    view = View(op)
+    if not is_image(view, moves) or not isinstance(op.outputs[0].owner, FillOp):
+        return None
+    access = next((read for read in view.reads if read.value is image), None)
+    if access is None:
+        return None
+    step = span(access, view, ROWS, 1, 2)[0]
+    rows = covered // max(step, 1)
+    apart = step * rows == covered and span(access, view, ROWS, 0, 1)[1] <= step
+    some = (chunks - 1) * rows < shape_of(op.results[0])[ROWS] <= chunks * rows
+    return _Pool(op, rows) if apart and some else None
 
 
 def _is_free(value: SSAValue) -> bool:

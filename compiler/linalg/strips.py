@@ -157,10 +157,11 @@ def _row_loop(view: View) -> int:
 
 def _by_rows(op: GenericOp) -> bool:
     """Whether each row of the result depends on a window of rows of the operands."""
-    return is_image(View(op), _moves_by_rows)
+    return is_image(View(op), moves_by_rows)
 
 
-def _moves_by_rows(access: Access, view: View) -> bool:
+def moves_by_rows(access: Access, view: View) -> bool:
+    """Whether rows of the result need rows of an operand, or all of one that stands still."""
     if not view_moves(access, view):
         return True
     if len(access.index) != 3 or is_constant(access.value):

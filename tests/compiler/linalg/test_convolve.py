@@ -16,7 +16,7 @@ from ncc.compiler.linalg.convolve import ChooseConvolution, Convolution, match
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.linalg.winograd import Form
 from ncc.compiler.plan import Call, Plan
 from ncc.compiler.target import AVX512
@@ -54,6 +54,13 @@ def relu(b: Builder, x: Tensor) -> Tensor:
 def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     loops = b.loops_of(x.shape)
     return b.map(loops, x[loops] + y[loops])
+
+
+def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
+    """The largest of each window, which is wholly inside."""
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    o, p, q, k, m = b.loops(f"o p:{height} q:{width} k:{window} m:{window}")
+    return b.max((o, p, q), (k, m), x[o, p * stride + k, q * stride + m])
 
 
 def block(b: Builder, x: Tensor) -> Tensor:
@@ -184,6 +191,45 @@ def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
     module = make_network([shape, shape], write)
     check_numbers(module, [shape, shape])
     assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
+
+
+def pooled_rows(module: ModuleOp) -> list[int]:
+    """Rows that each pool of a network reads."""
+    pools = (op for op in generics(module) if View(op).reduced and "mulf" not in str(op))
+    return [shape_of(op.inputs[0])[1] for op in pools]
+
+
+@pytest.mark.parametrize("size", [(16, 16), (14, 9), (13, 13), (9, 12)])
+def test_a_pool_chunk_by_chunk(
+    make_network: MakeNetwork, always_tiled: Form, size: tuple[int, int]
+) -> None:
+    """A pool reads each chunk as soon as it is there, if each has windows of its own."""
+    shape, tile = (16, *size), always_tiled.tile
+    module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
+    check_numbers(module, [shape])
+    rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
+    assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, y: pool(b, y, window=3),
+        lambda b, y: pool(b, y, window=3, stride=3),
+        lambda b, y: pool(b, b.pad(y, [0, 1, 1], [0, 1, 1])),
+        lambda b, y: [pool(b, y), relu(b, y)],
+    ],
+    ids=["overlap", "across chunks", "padded", "read twice"],
+)
+def test_a_pool_of_the_whole(
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
+    check_numbers(module, [shape])
+    assert len(pooled_rows(module)) == 1
 
 
 @pytest.mark.parametrize(

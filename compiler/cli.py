@@ -14,6 +14,7 @@ Exit codes:  0 done
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -374,4 +375,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The console script."""
-    sys.exit(run(sys.argv[1:]))
+    if sys.argv[1:2] == ["compile"]:
+        # Nothing but the IR of one compilation is garbage, and the process ends with it.
+        gc.disable()
+    code = run(sys.argv[1:])
+    # Else Python would walk all objects once more before it gives their memory back.
+    gc.freeze()
+    sys.exit(code)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ncc.compiler.cache import cache_of
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
+from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.recipe import key_of, recalled
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.session import Model
@@ -98,7 +99,8 @@ def _compiled(
         artifact = recalled(cache, key) if cache is not None and key is not None else None
     if artifact is not None:
         return artifact
-    with stopwatch.timing("import the levels"):
-        from ncc.compiler.pipeline import Compilation
+    with PYTHON.tuned():
+        with stopwatch.timing("import the levels"):
+            from ncc.compiler.pipeline import Compilation
 
-    return Compilation(param, bin, options, cache, stopwatch).compiled(key)
+        return Compilation(param, bin, options, cache, stopwatch).compiled(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -287,9 +288,17 @@ class Compilation:
         return replace(recipe.model, objects=objects, weights=self.weights)
 
     def recipe(self) -> tuple[Recipe, tuple[bytes, ...]]:
-        """All of the model but its weights: how it is made, and the code for that."""
-        with PYTHON.tuned():
-            return self._recipe()
+        """All of the model but its weights: how it is made, and the code for that.
+
+        Weights are packed beside it, without the interpreter's lock for the most part.
+        """
+        with PYTHON.tuned(), ThreadPoolExecutor(1) as beside:
+            module, planned = self.planned
+            weights = beside.submit(lambda: self.weights)
+            made = self._recipe(module, planned)
+            with self.timing("wait for weights"):
+                weights.result()
+        return made
 
     @cached_property
     def planned(self) -> tuple[ModuleOp, Plan]:
@@ -300,11 +309,10 @@ class Compilation:
     @cached_property
     def weights(self) -> NDArray[np.uint8]:
         """All constants in one blob."""
-        with self.timing("pack weights"):
+        with self.timing("pack weights, in a thread of its own"):
             return constants(self.planned[1]).packed()
 
-    def _recipe(self) -> tuple[Recipe, tuple[bytes, ...]]:
-        module, planned = self.planned
+    def _recipe(self, module: ModuleOp, planned: Plan) -> tuple[Recipe, tuple[bytes, ...]]:
         loops = self.loops(module, planned)
         inputs, outputs = bindings(module, planned)
         options = self.options

@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -57,8 +58,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import get_accessors_from_op_def
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ncc.dialects.comprehension import Builder, Tensor
@@ -148,7 +152,13 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return _format_of(cls).parse(parser, cls)
+
+    def print(self, printer: Printer) -> None:
+        _format_of(type(self)).print(printer, self)
 
     @classmethod
     def make(
@@ -352,6 +362,16 @@ def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | Non
         else:
             wanted = str(least) if least == most else f"{least} to {most}"
         raise LayerError(f"{type} has {count} {what}s, but takes {wanted}")
+
+
+FORMAT = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+"""How a layer is written."""
+
+
+@cache
+def _format_of(cls: type[Layer]) -> FormatProgram:
+    """The same for one layer type. To read it takes long, and few types are ever written."""
+    return FormatProgram.from_str(FORMAT, cls.get_irdl_definition())
 
 
 _NUMBERS = re.compile(r"(_\d+)+$")

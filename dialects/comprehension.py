@@ -23,13 +23,11 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
     f32,
-    i32,
     i64,
 )
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
@@ -38,6 +36,7 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ncc.dialects.attributes import integers, segments, tensor_type
 from ncc.dialects.body import BodyWriter, Loops, dim_of, dims_of, reads_of
 from ncc.dialects.element import element_of, is_integer, number
 from ncc.dialects.growing import growing_axis
@@ -212,7 +211,7 @@ class Builder:
             properties={
                 "indexing_maps": ArrayAttr(maps),
                 "iterator_types": ArrayAttr(kinds),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+                "operandSegmentSizes": segments(len(inputs), 1),
                 **({"doc": StringAttr(self.doc)} if self.doc else {}),
             },
             regions=[Region(body)],
@@ -251,7 +250,7 @@ class Builder:
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
         """A tensor whose contents nobody reads."""
-        op = tensor.EmptyOp.create(result_types=[TensorType(element_type, list(shape))])
+        op = tensor.EmptyOp.create(result_types=[tensor_type(element_type, shape)])
         return self._add(op, shape)
 
     def fill(self, into: Tensor, value: float) -> Tensor:
@@ -305,12 +304,12 @@ class Builder:
         op = tensor.PadOp.create(
             operands=[x.value],
             properties={
-                "static_low": DenseArrayBase.from_list(i64, list(low)),
-                "static_high": DenseArrayBase.from_list(i64, list(high)),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0]),
+                "static_low": integers(low),
+                "static_high": integers(high),
+                "operandSegmentSizes": segments(1, 0, 0),
             },
             regions=[Region(body)],
-            result_types=[TensorType(x.element_type, shape)],
+            result_types=[tensor_type(x.element_type, shape)],
         )
         return self._add(op, shape)
 
@@ -322,7 +321,7 @@ class Builder:
         op = tensor.CollapseShapeOp.create(
             operands=[x.value],
             properties={"reassociation": _reassociation(groups)},
-            result_types=[TensorType(x.element_type, shape)],
+            result_types=[tensor_type(x.element_type, shape)],
         )
         return self._add(op, shape)
 
@@ -334,9 +333,9 @@ class Builder:
             operands=[x.value],
             properties={
                 "reassociation": _reassociation(groups),
-                "static_output_shape": DenseArrayBase.from_list(i64, list(shape)),
+                "static_output_shape": integers(shape),
             },
-            result_types=[TensorType(x.element_type, list(shape))],
+            result_types=[tensor_type(x.element_type, shape)],
         )
         return self._add(op, shape)
 
@@ -356,12 +355,12 @@ class Builder:
         op = tensor.ExtractSliceOp.create(
             operands=[x.value],
             properties={
-                "static_offsets": DenseArrayBase.from_list(i64, list(begin)),
-                "static_sizes": DenseArrayBase.from_list(i64, list(size)),
-                "static_strides": DenseArrayBase.from_list(i64, [1] * x.rank),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0, 0]),
+                "static_offsets": integers(begin),
+                "static_sizes": integers(size),
+                "static_strides": integers([1] * x.rank),
+                "operandSegmentSizes": segments(1, 0, 0, 0),
             },
-            result_types=[TensorType(x.element_type, list(size))],
+            result_types=[tensor_type(x.element_type, size)],
         )
         return self._add(op, size)
 
@@ -374,7 +373,7 @@ class Builder:
         op = tensor.ConcatOp.create(
             operands=[x.value for x in xs],
             properties={"dim": IntegerAttr(axis, i64)},
-            result_types=[TensorType(xs[0].element_type, shape)],
+            result_types=[tensor_type(xs[0].element_type, shape)],
         )
         return self._add(op, shape)
 

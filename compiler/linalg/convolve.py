@@ -28,11 +28,9 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    DenseArrayBase,
     FloatAttr,
     ModuleOp,
     f32,
-    i32,
 )
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -51,6 +49,7 @@ from ncc.compiler.linalg.tiling import Tiling, tiling_of
 from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
 from ncc.compiler.linalg.winograd import Constants, tiled
 from ncc.compiler.target import AVX512, Target
+from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -287,7 +286,7 @@ class _Rewrite:
             properties={
                 "indexing_maps": ArrayAttr([*maps, _identity()]),
                 "iterator_types": ArrayAttr([PARALLEL] * 5),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(operands), 1]),
+                "operandSegmentSizes": segments(len(operands), 1),
                 **({"doc": op.doc} if op.doc is not None else {}),
             },
             regions=[op.body.clone()],

@@ -21,10 +21,8 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    DenseArrayBase,
     IntegerAttr,
     ModuleOp,
-    i32,
     i64,
 )
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
@@ -47,6 +45,7 @@ from ncc.compiler.linalg.view import (
     pad_value,
     shape_of,
 )
+from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import select
@@ -262,7 +261,7 @@ class _Packer:
             properties={
                 "indexing_maps": ArrayAttr(list(maps)),
                 "iterator_types": ArrayAttr(kinds),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+                "operandSegmentSizes": segments(len(inputs), 1),
                 **({"doc": op.doc} if op.doc is not None else {}),
             },
             regions=[op.body.clone()],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.view import Access, View, constant_number
+from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -27,7 +27,7 @@ def part(
         properties={
             "indexing_maps": op.indexing_maps,
             "iterator_types": op.iterator_types,
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(inputs), 1]),
+            "operandSegmentSizes": segments(len(inputs), 1),
             **({"doc": op.doc} if op.doc is not None else {}),
         },
         regions=[op.body.clone()],

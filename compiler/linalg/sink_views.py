@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -29,6 +29,7 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -186,7 +187,7 @@ def _pointwise(
                 [AffineMapAttr(AffineMap(len(extents), 0, results)) for results in exprs]
             ),
             "iterator_types": ArrayAttr([PARALLEL] * len(extents)),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(operands), 1]),
+            "operandSegmentSizes": segments(len(operands), 1),
             **({"doc": op.doc} if op.doc is not None else {}),
         },
         regions=[body],

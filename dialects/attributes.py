@@ -1,0 +1,34 @@
+"""Attributes that the IR of a network has many of, each made once: they never change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute
+
+
+def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """A list of i64."""
+    return _integers(i64, tuple(values))
+
+
+def segments(*sizes: int) -> DenseArrayBase[IntegerType]:
+    """How many operands each segment of an operation has."""
+    return _integers(i32, sizes)
+
+
+def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
+    """The type of a tensor of static shape."""
+    return _tensor_type(element, tuple(shape))
+
+
+@lru_cache(maxsize=1024)
+def _integers(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(kind, values)
+
+
+@lru_cache(maxsize=1024)
+def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType[Attribute]:
+    return TensorType(element, shape)

@@ -8,6 +8,8 @@ packed from the plain operations (exact for two labels, a few milliseconds for a
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects import tensor
@@ -38,29 +40,32 @@ STEPS_APART = 20
 
 NEVER = 1e15
 
+PACKED, PLAIN = 0, 1
+"""The nodes of the cut that stand for the labels."""
+
 
 def choose(block: Block) -> dict[Operation, Packing | None]:
     """The operations whose result is packed; None stands for a view of packed values."""
     problem = _Cut()
     packings: dict[Operation, Packing | None] = {}
+    views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
     for op in block.ops:
-        if isinstance(op, GenericOp) and not is_constant(op.results[0]):
-            packing = packing_of(op)
+        if isinstance(op, GenericOp):
+            packing = packing_of(views[op])
             if packing is not None:
                 packings[op] = packing
-                problem.prefer(op, *_costs(op, packing))
+                problem.prefer(op, *_costs(views[op], packing))
         elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
             packings[op] = None
             problem.prefer(op, 0.0, 0.0)
     for op in block.ops:
-        _add_edges(problem, op, packings)
+        _add_edges(problem, op, packings, views)
     packed = problem.solve()
     return {op: packing for op, packing in packings.items() if op in packed}
 
 
-def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
+def _costs(view: View, packing: Packing) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
-    view = View(op)
     extent = view.extents[packing.lane]
     waste = -(-extent // BLOCK) * BLOCK / extent - 1
     work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
@@ -71,7 +76,7 @@ def _costs(op: GenericOp, packing: Packing) -> tuple[float, float]:
     if follows(view) is not None:
         return 0.0, 0.0
     if not view.reduced:
-        return 4 * prod(shape_of(op.results[0])) * waste, 0.0
+        return 4 * prod(shape_of(view.op.results[0])) * waste, 0.0
     last = view.write.index[-1].bare
     roles = view.roles()
     if view.product() is not None and Role.IMAGE not in roles.values():
@@ -93,7 +98,12 @@ def _along_a_row(extent: int) -> float:
     return 2.5 * vectors * BLOCK / extent - 2.0
 
 
-def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing | None]) -> None:
+def _add_edges(
+    problem: _Cut,
+    op: Operation,
+    packings: Mapping[Operation, Packing | None],
+    views: Mapping[GenericOp, View],
+) -> None:
     """What it costs when op and the producers of its operands have different labels.
 
     A computation that could be stored with what it reads takes a pass of its own then.
@@ -101,7 +111,7 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
     packing = packings.get(op)
     sources = set(op.operands)
     if isinstance(op, GenericOp):
-        sources |= set(View(op).captured)
+        sources |= set(views[op].captured)
     for value in sources:
         source = value.owner
         if not isinstance(source, Operation) or source not in packings:
@@ -116,7 +126,7 @@ def _add_edges(problem: _Cut, op: Operation, packings: dict[Operation, Packing |
         elif isinstance(op, GenericOp) and value is op.outputs[0]:
             problem.connect(source, op, NEVER, NEVER)
         elif packing is None or packing.reads.get(value) is Read.PACKED:
-            together = isinstance(op, GenericOp) and follows(View(op)) is value
+            together = isinstance(op, GenericOp) and follows(views[op]) is value
             apart = _conversion(value) + together * _one_pass(value)
             problem.connect(source, op, apart, apart)
         elif packing.reads.get(value) is Read.EITHER:
@@ -155,54 +165,66 @@ class _Cut:
     """A minimum cut between packed (the source's side) and plain."""
 
     def __init__(self) -> None:
-        self.capacity: dict[object, dict[object, float]] = {"packed": {}, "plain": {}}
+        self.nodes: dict[Operation, int] = {}
+        self.capacity: list[dict[int, float]] = [{}, {}]
+        """What can still flow from each node to each of its neighbours."""
 
-    def _edge(self, a: object, b: object, cost: float) -> None:
-        for node in (a, b):
-            self.capacity.setdefault(node, {})
-        self.capacity[a][b] = self.capacity[a].get(b, 0.0) + cost
-        self.capacity[b].setdefault(a, 0.0)
+    def _node(self, op: Operation) -> int:
+        if op not in self.nodes:
+            self.nodes[op] = len(self.capacity)
+            self.capacity.append({})
+        return self.nodes[op]
+
+    def _edge(self, source: int, target: int, cost: float) -> None:
+        self.capacity[source][target] = self.capacity[source].get(target, 0.0) + cost
+        self.capacity[target].setdefault(source, 0.0)
 
     def prefer(self, op: Operation, packed: float, plain: float) -> None:
         """The cost of each label of op by itself; packed wins a tie."""
-        self._edge(op, "plain", packed)
-        self._edge("packed", op, plain + 1.0)
+        self._edge(self._node(op), PLAIN, packed)
+        self._edge(PACKED, self._node(op), plain + 1.0)
 
     def pay_if_packed(self, op: Operation, cost: float) -> None:
-        self._edge(op, "plain", cost)
+        self._edge(self._node(op), PLAIN, cost)
 
     def connect(
         self, source: Operation, reader: Operation, to_plain: float, to_packed: float
     ) -> None:
         """Costs when a packed source has a plain reader, and the other way round."""
-        self._edge(source, reader, to_plain)
-        self._edge(reader, source, to_packed)
+        self._edge(self._node(source), self._node(reader), to_plain)
+        self._edge(self._node(reader), self._node(source), to_packed)
 
-    def solve(self) -> set[object]:
+    def solve(self) -> set[Operation]:
         """Push flow along shortest paths until none is left; the nodes still reached are packed."""
+        for node in self.nodes.values():
+            self._push([PLAIN, node, PACKED])
         while True:
             before = self._search()
-            if "plain" not in before:
-                return set(before)
-            path = ["plain"]
-            while path[-1] != "packed":
-                path.append(before[path[-1]])  # type: ignore[arg-type]
-            steps = [(b, a) for a, b in zip(path, path[1:], strict=False)]
-            flow = min(self.capacity[a][b] for a, b in steps)
-            for a, b in steps:
-                self.capacity[a][b] -= flow
-                self.capacity[b][a] += flow
+            if PLAIN not in before:
+                return {op for op, node in self.nodes.items() if node in before}
+            path = [PLAIN]
+            while path[-1] != PACKED:
+                path.append(before[path[-1]])
+            self._push(path)
 
-    def _search(self) -> dict[object, object]:
+    def _push(self, path: list[int]) -> None:
+        """Let flow what can flow along a path, which is told from its end."""
+        steps = [(b, a) for a, b in pairwise(path)]
+        flow = min(self.capacity[a][b] for a, b in steps)
+        for a, b in steps:
+            self.capacity[a][b] -= flow
+            self.capacity[b][a] += flow
+
+    def _search(self) -> dict[int, int]:
         """Nodes reachable from the source, each with the node before it."""
-        before: dict[object, object] = {"packed": None}
-        queue: deque[object] = deque(["packed"])
+        before = {PACKED: PACKED}
+        queue = deque([PACKED])
         while queue:
             node = queue.popleft()
             for following, left in self.capacity[node].items():
                 if left > 1e-9 and following not in before:
                     before[following] = node
-                    if following == "plain":
+                    if following == PLAIN:
                         return before
                     queue.append(following)
         return before

@@ -126,9 +126,8 @@ def _bare(loop: int | None) -> int:
     return -1 if loop is None else loop
 
 
-def packing_of(op: GenericOp) -> Packing | None:
+def packing_of(view: View) -> Packing | None:
     """How the computation would be packed, or None where it cannot be."""
-    view = View(op)
     axis = _lane_axis(view)
     if axis is None:
         return None

@@ -5,24 +5,23 @@ A view is cheap; make it anew, never keep it across a rewrite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
-from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
-    AffineMap,
 )
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -47,7 +46,10 @@ class Linear:
         return None
 
     def coefficient(self, loop: int) -> int:
-        return dict(self.terms).get(loop, 0)
+        for other, factor in self.terms:
+            if other == loop:
+                return factor
+        return 0
 
     def loops(self) -> set[int]:
         return {loop for loop, _ in self.terms}
@@ -90,10 +92,45 @@ def expression(terms: dict[int, int], constant: int) -> AffineExpr:
     return total + constant if constant else total
 
 
-@lru_cache(maxsize=4096)
-def _forms(map: AffineMap) -> tuple[Linear, ...]:
-    """The linear form of each result of a map. Networks have few maps, and views many."""
-    return tuple(linear(result) for result in map.results)
+@dataclass(frozen=True)
+class _Loops:
+    """What the maps and kinds of a generic say, whatever it reads.
+
+    `shown` has for every loop the operand and the axis that are as long as it.
+    """
+
+    forms: tuple[tuple[Linear, ...], ...]
+    reduced: tuple[int, ...]
+    parallel: tuple[int, ...]
+    shown: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _Loops:
+        """Views are many and maps few: what is found is kept with the maps, which never change."""
+        maps, kinds = op.indexing_maps, op.iterator_types
+        known: tuple[Attribute, _Loops] | None = vars(maps).get("loops")
+        if known is None or known[0] is not kinds:
+            known = kinds, _Loops._read(maps, kinds)
+            vars(maps)["loops"] = known
+        return known[1]
+
+    @staticmethod
+    def _read(maps: ArrayAttr[AffineMapAttr], iterators: ArrayAttr[IteratorTypeAttr]) -> _Loops:
+        forms = tuple(tuple(linear(result) for result in map.data.results) for map in maps.data)
+        kinds = [kind.data for kind in iterators.data]
+        shown: dict[int, tuple[int, int]] = {}
+        for operand, index in enumerate(forms):
+            for axis, form in enumerate(index):
+                if form.bare is not None:
+                    shown[form.bare] = operand, axis
+        if len(shown) != len(kinds):
+            raise CompilerBug(f"a loop without extent in {maps}")
+        return _Loops(
+            forms,
+            tuple(d for d, kind in enumerate(kinds) if kind is IteratorType.REDUCTION),
+            tuple(d for d, kind in enumerate(kinds) if kind is IteratorType.PARALLEL),
+            tuple(shown[d] for d in range(len(kinds))),
+        )
 
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -171,25 +208,18 @@ class View:
 
     def __init__(self, op: GenericOp) -> None:
         self.op = op
-        maps = [m.data for m in op.indexing_maps.data if isinstance(m, AffineMapAttr)]
-        accesses = [Access(value, _forms(m)) for value, m in zip(op.operands, maps, strict=True)]
-        self.reads = accesses[:-1]
-        self.write = accesses[-1]
+        loops = _Loops.of(op)
+        self._shown = loops.shown
+        *self.reads, self.write = map(Access, op.operands, loops.forms)
         self.body: Block = op.body.block
-        kinds = [k.data for k in op.iterator_types.data]
-        self.reduced = [d for d, k in enumerate(kinds) if k is IteratorType.REDUCTION]
-        self.parallel = [d for d, k in enumerate(kinds) if k is IteratorType.PARALLEL]
-        self.extents = self._extents(accesses, len(kinds))
+        self.reduced = loops.reduced
+        self.parallel = loops.parallel
 
-    def _extents(self, accesses: Sequence[Access], count: int) -> tuple[int, ...]:
-        extents: dict[int, int] = {}
-        for access in accesses:
-            for form, extent in zip(access.index, shape_of(access.value), strict=True):
-                if form.bare is not None:
-                    extents[form.bare] = extent
-        if len(extents) != count:
-            raise CompilerBug(f"a loop without extent in {self.op}")
-        return tuple(extents[d] for d in range(count))
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """How many turns each loop has."""
+        accesses = [*self.reads, self.write]
+        return tuple(shape_of(accesses[operand].value)[axis] for operand, axis in self._shown)
 
     @cached_property
     def live(self) -> list[int]:

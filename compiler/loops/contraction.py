@@ -7,8 +7,9 @@ on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from math import gcd, prod
 
@@ -158,8 +159,13 @@ def _operands(
 
 
 def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
+    @cache
+    def cycles(p: int, q: int) -> float:
+        return _tile_cycles(operands, p, q)
+
     return [
-        Candidate(_cost(operands, dict(tile)), operands, tile) for tile in _tiles(operands, target)
+        Candidate(_cost(operands, dict(tile), cycles), operands, tile)
+        for tile in _tiles(operands, target)
     ]
 
 
@@ -182,7 +188,7 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
         yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
 
 
-def _cost(operands: _Operands, sizes: dict[int, int]) -> float:
+def _cost(operands: _Operands, sizes: dict[int, int], cycles: Callable[[int, int], float]) -> float:
     """Cycles of the whole parallel space, remainders of the tile included."""
     kernel = operands.kernel
     tiled = [*operands.points[:2], *operands.vectors[:1], operands.lane]
@@ -199,7 +205,7 @@ def _cost(operands: _Operands, sizes: dict[int, int]) -> float:
     for segment in product(*segments):
         p = prod(size for _, size in segment[:count])
         q = prod(size for _, size in segment[count:])
-        total += prod(n for n, _ in segment) * _tile_cycles(operands, p, q)
+        total += prod(n for n, _ in segment) * cycles(p, q)
     return trips * total
 
 

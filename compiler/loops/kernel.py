@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Linear, Matrix, View, constant_number
+from ncc.compiler.loops.stable_text import stable_text
 from ncc.compiler.plan import Call
 from ncc.dialects.element import number
 
@@ -124,6 +125,11 @@ class Kernel:
             tuple(sorted(self.index_of.items())),
             self.matrix,
         )
+
+    @cached_property
+    def signature_text(self) -> str:
+        """Its signature as the key of its code."""
+        return stable_text(self.signature())
 
 
 def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:

@@ -106,7 +106,7 @@ class Step:
 
 def signature_of(kernel: Kernel) -> str:
     """A name for all that the schedule of a kernel depends on but the target."""
-    return digest(stable_text(kernel.signature()))
+    return digest(kernel.signature_text)
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class _Family:
     def unit(self) -> Unit:
         """The kernel for all of them, once all have been taken in."""
         kernel, schedule = self.kernel, self.schedule
-        text = f"{stable_text(kernel.signature())} {stable_text(schedule)}"
+        text = f"{kernel.signature_text} {stable_text(schedule)}"
         name = f"{_kind(kernel)}_{digest(text)[:12]}"
 
         return Unit(
@@ -270,7 +270,7 @@ class _NetworkWriter:
         self.due.append(_Due(self.codes[text], tuple(call.places), call.layers))
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
-        signature = stable_text(kernel.signature())
+        signature = kernel.signature_text
         if signature not in self.family_of:
             self.family_of[signature] = self._family(kernel)
         self.due.append(_Due(self.family_of[signature], tuple(places), layers, (kernel,)))

@@ -6,11 +6,13 @@ number: floats are written in hexadecimal, sets in the order of their texts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from hashlib import sha256
+from types import NoneType
+from typing import Any
 
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
@@ -22,25 +24,46 @@ def stable_text(value: object) -> str:
 
     Raises CompilerBug for anything else: a value without a text must not take part in a key.
     """
-    if value is None or isinstance(value, bool | int | str | bytes):
-        return value.name if isinstance(value, Enum) else repr(value)
-    if isinstance(value, float):
-        return value.hex()
-    if isinstance(value, tuple | list):
-        return f"({','.join(map(stable_text, value))})"
-    if isinstance(value, Attribute):
-        return _attribute_text(value)
-    if isinstance(value, Set):
-        return f"{{{','.join(sorted(map(stable_text, value)))}}}"
-    if isinstance(value, Mapping):
-        items = (f"{stable_text(key)}:{stable_text(held)}" for key, held in value.items())
-        return f"{{{','.join(sorted(items))}}}"
-    if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if is_dataclass(value):
-        held = ",".join(stable_text(getattr(value, field.name)) for field in fields(value))
-        return f"{type(value).__name__}({held})"
-    raise CompilerBug(f"a {type(value).__name__} in the key of a kernel")
+    kind = type(value)
+    if kind not in _WRITERS:
+        _WRITERS[kind] = _writer_of(kind)
+    return _WRITERS[kind](value)
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {}
+"""What makes the texts of a type's values, for each type met so far."""
+
+
+def _writer_of(kind: type) -> Callable[[Any], str]:
+    if issubclass(kind, bool | int | str | bytes | NoneType):
+        return _name if issubclass(kind, Enum) else repr
+    if issubclass(kind, float):
+        return float.hex
+    if issubclass(kind, tuple | list):
+        return lambda value: f"({','.join(map(stable_text, value))})"
+    if issubclass(kind, Attribute):
+        return _attribute_text
+    if issubclass(kind, Set):
+        return lambda value: f"{{{','.join(sorted(map(stable_text, value)))}}}"
+    if issubclass(kind, Mapping):
+        return _mapping_text
+    if issubclass(kind, Enum):
+        return lambda value: f"{kind.__name__}.{value.name}"
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind)]
+        return lambda value: (
+            f"{kind.__name__}({','.join(stable_text(getattr(value, name)) for name in names)})"
+        )
+    raise CompilerBug(f"a {kind.__name__} in the key of a kernel")
+
+
+def _name(value: Enum) -> str:
+    return value.name
+
+
+def _mapping_text(value: Mapping[Any, Any]) -> str:
+    items = (f"{stable_text(key)}:{stable_text(held)}" for key, held in value.items())
+    return f"{{{','.join(sorted(items))}}}"
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
      -> compute in strips -> peel borders -> turn factors -> pack -> fold moves -> scale weights
-     -> fuse -> plan memory -> loops -> llvm -> object
+     -> split sums -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.linalg.scale_weights import ScaleWeights
 from ncc.compiler.linalg.sink_views import SinkViews
+from ncc.compiler.linalg.split_sums import SplitSums
 from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.linalg.turn_factors import TurnFactors
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
@@ -242,7 +243,7 @@ class Compilation:
         if self.options.tiles:
             passes.append(SplitHalves())
         elif self.options.opt_level >= 2:
-            passes.append(ScaleWeights())
+            passes += [ScaleWeights(), SplitSums()]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

@@ -94,6 +94,12 @@ def _scale_weights() -> type[ModulePass]:
     return ScaleWeights
 
 
+def _split_sums() -> type[ModulePass]:
+    from ncc.compiler.linalg.split_sums import SplitSums
+
+    return SplitSums
+
+
 def _split_quads() -> type[ModulePass]:
     from ncc.compiler.linalg.quads import SplitQuads
 
@@ -127,6 +133,7 @@ UNIVERSE = Universe(
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
         "scale-weights": _scale_weights,
+        "split-sums": _split_sums,
         "split-quads": _split_quads,
         "split-halves": _split_halves,
         "fuse-groups": _fuse_groups,

@@ -240,7 +240,8 @@ def _ahead(
 
     Every tile of points asks for its share, a piece at each step: asked for all at once, they come
     slower than a tile multiplies them. Vectors that are not packed in panels, all steps of one side
-    by side, have no next ones that a stream of lines would bring.
+    by side, have no next ones that a stream of lines would bring. Panels that lie apart are asked
+    for one by one: those of halves of sums do.
     """
     if not operands.points or not operands.vectors:
         return ()
@@ -251,16 +252,19 @@ def _ahead(
     if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
         return ()
     trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
-    piece = -(-count * step // prod(trips.values()))
+    length = operands.steps * step
+    runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
+    piece = -(-together * step // prod(trips.values()))
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece
-    share = panel // step * piece
+    share = length // step * piece
     for d in reversed(inside):
         coefficients[d] = share // sizes.get(d, 1)
         share *= trips[d]
     return tuple(
-        Access(stream.argument, stream.offset + count * panel + line, tuple(coefficients))
+        Access(stream.argument, stream.offset + run * panel + line, tuple(coefficients))
+        for run in runs
         for line in range(0, piece, LINE)
     )
 

@@ -245,6 +245,26 @@ def test_rows_of_planes_are_not_asked_for_ahead(kernel: KernelOf) -> None:
     assert not schedule.ahead
 
 
+def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
+    """Of each half of the channels, whose weights lie apart."""
+    x = b.expand(x, [[0, 1], [2], [3]], (2, x.shape[0] // 2, *x.shape[1:]))
+    w = b.expand(b.weight(ones(512, 512)), [[0], [1, 2]], (512, 2, 256))
+    h, o, y, z, i = b.loops("h o y z i")
+    return b.sum((h, o, y, z), over=(i,), of=x[h, i, y, z] * w[o, h, i])
+
+
+def test_weights_that_lie_apart_are_asked_for_one_by_one(kernel: KernelOf) -> None:
+    """The lines of each vector of the next tile, and none in between."""
+    found = kernel(deep_sums_of_halves, (512, 7, 7))
+    schedule = strategies.choose(found, AVX512)
+    weights = found.anchor.inputs[1]
+    assert weights is not None
+    asked = [ahead.offset for ahead in schedule.ahead if ahead.argument == weights.argument]
+    blocks = max(found.parallel, key=lambda d: weights.coefficients[d])
+    count, apart = schedule.points(blocks), weights.coefficients[blocks]
+    assert {offset // apart for offset in asked} == set(range(count, 2 * count))
+
+
 def deep_convolutions(b: Builder, x: Tensor) -> Tensor:
     return deep_convolution(b, deep_convolution(b, x))
 

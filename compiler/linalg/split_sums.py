@@ -1,0 +1,152 @@
+"""Sums over channels in halves, where what is summed was made channel by channel.
+
+    y[o, p] += x[i, p] * w[o, i]    ->    s[h, o, p] = sum over i of x[h, i, p] * w[o, h, i]
+                                          y[o, p] += s[0, o, p] + s[1, o, p]
+
+A thread that made half of the channels sums them: they stay in its cache, where half of all that
+is summed would come out of the other core's, and be written into next time while that one holds
+it. What meets instead are sums, so it is worth it where those are few: 960 channels that become
+160. The halves are the same for any number of threads, and so are the bits.
+
+Needs: the structured level before groups, blocks of channels outermost.  Breaks: the order of
+floating-point sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, f32, i32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.view import Role, View, shape_of
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.element import element_of
+
+HALVES = 2
+
+TIMES_LARGER = 3
+"""So many times the sums, what is summed is worth staying where it is."""
+
+FEWEST_BYTES = 1 << 16
+"""Of what is summed: less comes from another core in the time of one more launch."""
+
+MOST_BYTES = 3 << 16
+"""Of both halves' sums: more would take the place of other values in a cache."""
+
+
+@dataclass(frozen=True)
+class SplitSums(ModulePass):
+    """Sum halves of channels, then both; see the head of this file."""
+
+    name = "split-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in list(block.ops):
+            if isinstance(generic, GenericOp):
+                found = _Split.of(generic)
+                if found is not None:
+                    found.rewrite()
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A contraction, and where its channels are: an axis of either operand."""
+
+    op: GenericOp
+    axes: tuple[int, int]
+
+    @staticmethod
+    def of(op: GenericOp) -> _Split | None:
+        """The contraction, if it is one that is worth splitting."""
+        view = View(op)
+        if view.product() != (0, 1) or len(view.reads) != 2 or op.attributes:
+            return None
+        data, weights = view.reads
+        channels = data.index[0].bare
+        if channels not in view.reduced or view.extents[channels] % HALVES:
+            return None
+        axes = [k for k, form in enumerate(weights.index) if form.bare == channels]
+        uses = sum(f.coefficient(channels) != 0 for a in view.reads for f in a.index)
+        if len(axes) != 1 or uses != 2 or any(form.bare is None for form in view.write.index):
+            return None
+        summed, sums = (4 * prod(shape_of(v)) for v in (data.value, op.results[0]))
+        few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
+        if element_of(data.value) != f32 or not few or summed < FEWEST_BYTES:
+            return None
+        return _Split(op, (0, axes[0])) if _made_by_channels(data.value) else None
+
+    def rewrite(self) -> None:
+        scratch = Block()
+        doc = self.op.properties.get("doc")
+        b = Builder(scratch, getattr(doc, "data", ""))
+        operands = [
+            _halved(b, tensor_of(value), axis)
+            for value, axis in zip(self.op.inputs, self.axes, strict=True)
+        ]
+        sums = self._sums(b, operands)
+        *at, half = b.loops_of([*sums.shape[1:], HALVES])
+        total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(self.op.outputs[0]))
+        move_before(scratch, self.op)
+        total.value.name_hint = self.op.results[0].name_hint
+        self.op.results[0].replace_all_uses_with(total.value)
+
+    def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
+        """What the contraction sums of each half, from nothing."""
+        maps = [m.data for m in self.op.indexing_maps.data]
+        half = AffineDimExpr(maps[0].num_dims)
+        results = [
+            _with(m.results, half, axis) for m, axis in zip(maps, (*self.axes, 0), strict=True)
+        ]
+        outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
+        new = GenericOp.create(
+            operands=[*(x.value for x in operands), outs.value],
+            result_types=[outs.value.type],
+            properties={
+                **self.op.properties,
+                "indexing_maps": ArrayAttr(
+                    [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
+                ),
+                "iterator_types": ArrayAttr([*self.op.iterator_types.data, PARALLEL]),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [2, 1]),
+            },
+            regions=[self.op.body.clone()],
+        )
+        b.block.add_op(new)
+        return Tensor(new.results[0], outs.shape)
+
+
+def _with(results: tuple[AffineExpr, ...], half: AffineExpr, axis: int) -> tuple[AffineExpr, ...]:
+    return (*results[:axis], half, *results[axis:])
+
+
+def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """x with an axis of halves in front of one of its axes."""
+    groups = [[k + (k > axis)] for k in range(x.rank)]
+    groups[axis] = [axis, axis + 1]
+    shape = [*x.shape[:axis], HALVES, x.shape[axis] // HALVES, *x.shape[axis + 1 :]]
+    return b.expand(x, groups, shape)
+
+
+def _made_by_channels(value: SSAValue) -> bool:
+    """Whether each channel of a value is a window of the same channel of another one."""
+    op = value.owner
+    if not isinstance(op, GenericOp):
+        return False
+    view = View(op)
+    if view.is_pointwise:
+        same = [a.value for a in view.reads if a.index == view.write.index]
+        return any(map(_made_by_channels, same))
+    channel = view.write.index[0].bare
+    return (
+        channel is not None and view.product() is not None and view.roles()[channel] is Role.BATCH
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -25,6 +25,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.addresses import Linear
 from ncc.compiler.llvm.build import Builder, is_number
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.logistic import lower_division, unless_of_logistic
 from ncc.dialects.operation import make
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
@@ -163,47 +164,6 @@ def lower_reciprocal_root(function: Function, op: math.RsqrtOp) -> None:
     function.bind(op.result, builder.binary(llvm.FDivOp, builder.constant(1.0, root.type), root))
 
 
-def lower_division(function: Function, op: arith.DivfOp) -> None:
-    """As IEEE 754 has it, but y / (exp(-x) + 1), which is y * logistic(x), without a division."""
-    builder = function.builder
-    argument = _logistic_argument(function, op.rhs)
-    if argument is None:
-        lhs, rhs = function.values(op.operands)
-        function.bind(op.result, builder.binary(llvm.FDivOp, lhs, rhs))
-        return
-    share = function.library.call(builder, "logistic", [argument])
-    if not _is_one(op.lhs):
-        share = builder.binary(llvm.FMulOp, function.value(op.lhs), share)
-    function.bind(op.result, share)
-
-
-def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
-    """x where the value is exp(-x) + 1."""
-    total = value.owner
-    if not isinstance(total, arith.AddfOp):
-        return None
-    for raised, one in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
-        if isinstance(raised.owner, math.ExpOp) and _is_one(one):
-            exponent = raised.owner.operand
-            if isinstance(exponent.owner, arith.NegfOp):
-                return function.value(exponent.owner.operand)
-            return function.builder.unary(llvm.FNegOp, function.value(exponent))
-    return None
-
-
-def _is_one(value: SSAValue) -> bool:
-    """Whether a float is the number 1 in every lane."""
-    owner = value.owner
-    if isinstance(owner, vector.BroadcastOp):
-        return _is_one(owner.source)
-    if not isinstance(owner, arith.ConstantOp):
-        return False
-    held = owner.value
-    if isinstance(held, DenseIntOrFPElementsAttr):
-        return held.is_splat() and held.get_values()[0] == 1.0
-    return isinstance(held, FloatAttr) and held.value.data == 1.0
-
-
 def _rounded(intrinsic: str, name: str) -> Handler:
     """An instruction where the target has one (SSE 4.1), otherwise a function of the library."""
 
@@ -242,11 +202,11 @@ def _unary(instruction: type[Operation]) -> Handler:
 
 
 _FLOATS: dict[type[Operation], Handler] = {
-    arith.AddfOp: _float_binary(llvm.FAddOp),
+    arith.AddfOp: unless_of_logistic(_float_binary(llvm.FAddOp)),
     arith.SubfOp: _float_binary(llvm.FSubOp),
     arith.MulfOp: _float_binary(llvm.FMulOp),
     arith.DivfOp: lower_division,
-    arith.NegfOp: lower_negate,
+    arith.NegfOp: unless_of_logistic(lower_negate),
     arith.MaximumfOp: _extremum(maximum, greater),
     arith.MinimumfOp: _extremum(minimum, smaller),
     arith.MaxnumfOp: _extremum(maximum_number, greater),
@@ -265,7 +225,7 @@ _MATH: dict[type[Operation], Handler] = {
     math.TruncOp: _rounded("trunc", "trunc"),
     math.RoundEvenOp: _rounded("roundeven", "round_even"),
     math.RoundOp: _from_library("round"),
-    math.ExpOp: _from_library("exp"),
+    math.ExpOp: unless_of_logistic(_from_library("exp")),
     math.Exp2Op: _from_library("exp2"),
     math.ExpM1Op: _from_library("expm1"),
     math.LogOp: _from_library("log"),

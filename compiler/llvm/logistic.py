@@ -1,0 +1,82 @@
+"""Divisions, and the logistic function, which is written as one in other dialects.
+
+    y / (exp(-x) + 1)   ->   y * ncc.logistic(x)
+
+Of a sum, an exponential and a negation that only such divisions read nothing is written.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.llvm.function import Function, Handler
+
+
+def lower_division(function: Function, op: arith.DivfOp) -> None:
+    """As IEEE 754 has it, but y / (exp(-x) + 1), which is y * logistic(x), without a division."""
+    builder = function.builder
+    argument = _logistic_argument(function, op.rhs)
+    if argument is None:
+        lhs, rhs = function.values(op.operands)
+        function.bind(op.result, builder.binary(llvm.FDivOp, lhs, rhs))
+        return
+    share = function.library.call(builder, "logistic", [argument])
+    if not _is_one(op.lhs):
+        share = builder.binary(llvm.FMulOp, function.value(op.lhs), share)
+    function.bind(op.result, share)
+
+
+def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
+    """x where the value is exp(-x) + 1."""
+    raised = _raised(value.owner)
+    if raised is None:
+        return None
+    if isinstance(raised.operand.owner, arith.NegfOp):
+        return function.value(raised.operand.owner.operand)
+    return function.builder.unary(llvm.FNegOp, function.value(raised.operand))
+
+
+def _raised(total: Operation | Block) -> math.ExpOp | None:
+    """The exponential in exp(x) + 1."""
+    if isinstance(total, arith.AddfOp):
+        for raised, one in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+            if isinstance(raised.owner, math.ExpOp) and _is_one(one):
+                return raised.owner
+    return None
+
+
+def _of_logistic(op: Operation) -> bool:
+    """Whether it is only read as a part of exp(-x) + 1 by divisions, which need no part of it."""
+    users = [use.operation for use in op.results[0].uses]
+    if isinstance(op, arith.AddfOp):
+        total = op.result
+        divisors = all(isinstance(user, arith.DivfOp) and user.lhs is not total for user in users)
+        return _raised(op) is not None and divisors
+    if isinstance(op, math.ExpOp):
+        return all(_raised(user) is op and _of_logistic(user) for user in users)
+    return all(isinstance(user, math.ExpOp) and _of_logistic(user) for user in users)
+
+
+def unless_of_logistic(handler: Handler) -> Handler:
+    """Nothing is written of a part of a logistic function."""
+
+    def handle(function: Function, op: Operation) -> None:
+        if not _of_logistic(op):
+            handler(function, op)
+
+    return handle
+
+
+def _is_one(value: SSAValue) -> bool:
+    """Whether a float is the number 1 in every lane."""
+    owner = value.owner
+    if isinstance(owner, vector.BroadcastOp):
+        return _is_one(owner.source)
+    if not isinstance(owner, arith.ConstantOp):
+        return False
+    held = owner.value
+    if isinstance(held, DenseIntOrFPElementsAttr):
+        return held.is_splat() and held.get_values()[0] == 1.0
+    return isinstance(held, FloatAttr) and held.value.data == 1.0

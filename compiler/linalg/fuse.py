@@ -11,6 +11,9 @@ computations that follow at the point that is stored. No body is merged: a kerne
 the readable generics of its layers. Views (pad, concat, slices, reshapes) and constants stay
 outside; they are memory, not work.
 
+Halves of a value (`SplitHalves`) are stored by the kernel that makes it, last; the function returns
+the value as well where somebody else reads it.
+
 Legality of an epilogue: it alone reads the group's result, at the place that it writes itself.
 
 Needs: the structured level, tensors. Breaks: nothing; results are equal bit by bit.
@@ -50,14 +53,26 @@ class Group:
     anchor: Operation
     initial: list[Operation] = field(default_factory=list)
     epilogue: list[GenericOp] = field(default_factory=list)
+    halves: GenericOp | None = None
 
     @property
     def operations(self) -> list[Operation]:
-        return [*self.initial, self.anchor, *self.epilogue]
+        halves = [] if self.halves is None else [self.halves]
+        return [*self.initial, self.anchor, *self.epilogue, *halves]
 
     @property
-    def last(self) -> Operation:
-        return self.operations[-1]
+    def value(self) -> Operation:
+        """What computes the value at a point that is stored, whole or in halves."""
+        return self.epilogue[-1] if self.epilogue else self.anchor
+
+    @property
+    def results(self) -> list[SSAValue]:
+        """What others read."""
+        values: list[SSAValue] = list(self.value.results)
+        if self.halves is None:
+            return values
+        alone = all(value.has_one_use() for value in values)
+        return [*([] if alone else values), *self.halves.results]
 
 
 @dataclass(frozen=True)
@@ -95,9 +110,14 @@ def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
             raise CompilerBug(f"{op.name} has no place in the structured level")
         if _is_initial(op):
             continue
+        if epilogues and isinstance(op, GenericOp) and View(op).halves:
+            host = _halved(op, result_of)
+            if host is not None:
+                host.halves = op
+                continue
         host = _host(op, result_of) if epilogues and isinstance(op, GenericOp) else None
         if host is not None and isinstance(op, GenericOp):
-            del result_of[host.last.results[0]]
+            del result_of[host.value.results[0]]
             host.epilogue.append(op)
             result_of[op.results[0]] = host
             continue
@@ -158,27 +178,43 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
         whole = _writes_whole(anchor)
         same = access.index == view.write.index and len(view.extents) == len(access.index)
         if whole and same and all(form.bare is not None for form in access.index):
-            found = group if found is None or found.last.is_before_in_block(group.last) else found
+            later = found is None or found.value.is_before_in_block(group.value)
+            found = group if later else found
     return found
+
+
+def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
+    """The group whose value op reads to make halves of it, if it can store them itself."""
+    view = View(op)
+    [access] = view.reads
+    group = result_of.get(access.value)
+    if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
+        return None
+    anchor = View(group.anchor)
+    goes_on = isinstance(group.anchor.outputs[0].owner, GenericOp | Block) and not group.initial
+    if goes_on or anchor.separable is not None or anchor.indexed or not _writes_whole(anchor):
+        return None
+    pair = access.index[0]  # step * 2 + side: blocks of the value are all in pairs
+    return group if len(pair.terms) == 2 and len(access.index) == len(anchor.write.index) else None
 
 
 def _outline(module: ModuleOp, group: Group, name: str) -> None:
     """Move a group into a function and call it where the group's last operation stood."""
-    last = group.last
+    last, results = group.operations[-1], group.results
     inside = set(group.operations)
     local = _local_operations(group.operations)
     external = _external_values(group.operations, {*inside, *local})
     block = Block(arg_types=[value.type for value in external])
     renamed: dict[SSAValue, SSAValue] = dict(zip(external, block.args, strict=True))
-    call = func.CallOp(name, external, [result.type for result in last.results])
+    call = func.CallOp(name, external, [result.type for result in results])
     call.attributes["layers"] = ArrayAttr([StringAttr(doc) for doc in _docs(group.operations)])
     parent = last.parent_block()
     if parent is None:
         raise CompilerBug(f"{last.name} stands nowhere")
     parent.insert_op_before(call, last)
-    for old, new in zip(last.results, call.results, strict=True):
+    for old, new in zip(results, call.results, strict=True):
         new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
+        old.replace_uses_with_if(new, lambda use: use.operation not in inside)
     for op in local:
         copy = op.clone(renamed)
         block.add_op(copy)
@@ -190,8 +226,8 @@ def _outline(module: ModuleOp, group: Group, name: str) -> None:
                 if operand in renamed:
                     inner.operands[index] = renamed[operand]
         block.add_op(op)
-    block.add_op(func.ReturnOp(*last.results))
-    types = ([v.type for v in external], [r.type for r in last.results])
+    block.add_op(func.ReturnOp(*results))
+    types = ([v.type for v in external], [r.type for r in results])
     function = func.FuncOp(name, types, Region(block), visibility="private")
     module.body.block.add_op(function)
 

@@ -10,6 +10,9 @@ where v is w in the same two halves, packed at compile time, pairs (k, o', q) in
 of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
 left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
+Values in pairs of blocks are halved where they are made, in front of the pads, joints and slices of
+their images, so that `Fuse` lets the kernel that makes them store the halves.
+
 What is not finite has no second half: an infinity in x or w, or a number that rounds to one, makes
 sums that depend on it infinite or NaN. A NaN stays one.
 
@@ -18,21 +21,24 @@ Needs: blocked channels, before groups; constant weights.  Breaks: rounding of p
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, bf16, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, move_behind, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
-from ncc.compiler.linalg.view import Linear, View, expression
+from ncc.compiler.linalg.view import Linear, View, expression, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
@@ -44,6 +50,8 @@ STEP = 32
 
 FEWEST_ROWS = 8
 """Points that are worth it: a tile of fewer rows takes no less time."""
+
+_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
 
 LARGEST = 3.3895313892515355e38
 """The largest bfloat16."""
@@ -173,7 +181,7 @@ class _Rewrite:
         data, weights = view.reads[found.data], view.reads[found.weights]
         scratch = Block()
         b = Builder(scratch, op.doc.data if op.doc is not None else "")
-        x = self._data(data.value, found)
+        x = self._data(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         extents = [*view.extents, BLOCK, 2]
         extents[found.sums[0]] = x.shape[0]
@@ -218,18 +226,18 @@ class _Rewrite:
             self.weights[key] = tensor_of(held.result)
         return self.weights[key]
 
-    def _data(self, value: SSAValue, found: Halved) -> Tensor:
+    def _data(self, value: SSAValue, channels: Channels, count: int) -> Tensor:
         """The halves of a value, (steps, points .., 2, 32)."""
-        count = found.plain.shape[found.inputs]
-        key = (value, found.channels, count)
+        key = (value, channels, count)
         if key not in self.halves:
             scratch = Block()
             b = Builder(scratch, "halves")
             x = tensor_of(value)
-            if found.channels is Channels.BLOCKS:
-                made = _of_blocks(b, x, count)
+            if channels is Channels.BLOCKS:
+                sources = self._sources(value) if count == x.shape[0] * BLOCK else None
+                made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
             else:
-                made = (_of_rows if found.channels is Channels.ROWS else _of_planes)(b, x)
+                made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
             if isinstance(value.owner, Block):
                 first = value.owner.first_op
                 assert first is not None
@@ -239,25 +247,98 @@ class _Rewrite:
             self.halves[key] = made
         return self.halves[key]
 
+    def _sources(self, value: SSAValue) -> list[Tensor] | None:
+        """The halves of what a view shows, where those who compute it can make them.
+
+        None for what is no view, or one that has only a part of a pair of blocks.
+        """
+        view = value.owner
+        if not isinstance(view, _VIEWS):
+            return None
+        if not all(map(_is_computed, _shown(value))):
+            return None
+        return [
+            self._data(source, Channels.BLOCKS, shape_of(source)[0] * BLOCK)
+            for source in _behind(view)
+        ]
+
 
 def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
     """The halves of (blocks, points .., 16); beyond the channels are zeros."""
     points = len(x.shape) - 2
     x = b.pad(x, [0] * x.rank, [x.shape[0] % 2, *[0] * (x.rank - 1)])
     steps = x.shape[0] // 2
-    x = b.expand(x, [[0, 1], *([k] for k in range(2, x.rank + 1))], (steps, 2, *x.shape[1:]))
     inside: Tensor | None = None
     if channels % BLOCK:
         inside = b.table((np.arange(steps * STEP) < channels).astype(np.float32))
         inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
-    extents = (steps, *x.shape[2:-1], 2, 2, BLOCK)
+    extents = (steps, *x.shape[1:-1], 2, 2, BLOCK)
     step, *image, which, side, c = b.loops_of(extents)
-    value: Scalar = x[[step, side, *image, c]]
+    value: Scalar = x[[step * 2 + side, *image, c]]
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
+    if inside is None and isinstance(of.value.owner, GenericOp):
+        of.value.owner.attributes["halves"] = UnitAttr()
     groups = [[k] for k in range(points + 2)]
     return b.collapse(of, [*groups, [points + 2, points + 3]])
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a computation of its own makes the value, in whole pairs of blocks."""
+    return isinstance(value.owner, GenericOp) and shape_of(value)[0] % 2 == 0
+
+
+def _shown(value: SSAValue) -> Iterator[SSAValue]:
+    """What is behind views."""
+    view = value.owner
+    if isinstance(view, _VIEWS) and _keeps_pairs(view):
+        for source in _behind(view):
+            yield from _shown(source)
+    else:
+        yield value
+
+
+def _behind(view: Operation) -> Sequence[SSAValue]:
+    """What a view shows."""
+    return view.operands if isinstance(view, tensor.ConcatOp) else view.operands[:1]
+
+
+def _keeps_pairs(view: Operation) -> bool:
+    """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
+    if isinstance(view, tensor.ExtractSliceOp):
+        begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
+        return (begin[0], size[0]) == (0, shape_of(view.source)[0])
+    if isinstance(view, tensor.PadOp):
+        ends = (view.static_low.get_values(), view.static_high.get_values())
+        return pad_value(view) == 0.0 and all(end[0] == end[-1] == 0 for end in ends)
+    return True
+
+
+def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
+    """The halves that a view of values shows, of which there are halves; the image stays in place.
+
+    (blocks, points .., 16) -> (steps, points .., 2, 32)
+    """
+    view = value.owner
+    if isinstance(view, tensor.ConcatOp):
+        return b.concat(sources, view.dim.value.data)
+    [source] = sources
+    if isinstance(view, tensor.PadOp):
+        return b.pad(
+            source, _image(view.static_low.get_values()), _image(view.static_high.get_values())
+        )
+    if not isinstance(view, tensor.ExtractSliceOp):
+        raise CompilerBug("halves of what is no view")
+    points = list(shape_of(value)[1:-1])
+    return b.slice(
+        source, _image(view.static_offsets.get_values()), [source.shape[0], *points, 2, STEP]
+    )
+
+
+def _image(axes: Sequence[int | float]) -> list[int]:
+    """What is said of the axes of the image, and zeros for the others of halves."""
+    return [0, *map(int, axes[1:-1]), 0, 0]
 
 
 def _of_rows(b: Builder, x: Tensor) -> Tensor:

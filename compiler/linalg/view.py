@@ -332,6 +332,11 @@ class View:
         rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
         return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
 
+    @property
+    def halves(self) -> bool:
+        """Whether it makes two halves of each value that it reads, as `SplitHalves` writes it."""
+        return "halves" in self.op.attributes
+
     def describe(self) -> str:
         """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
 

@@ -18,9 +18,10 @@ from xdsl.ir import Attribute, Block
 
 from ncc.compiler.loops.build import LoopBuilder, index
 from ncc.compiler.loops.frames import Box
-from ncc.compiler.loops.kernel import Access, Kernel, constant_kernel
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import State, kernel_types
+from ncc.compiler.loops.read_kernel import constant_kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.target import Target

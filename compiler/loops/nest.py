@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel import Kernel, Stage
+from ncc.compiler.loops.kernel import Halving, Kernel, Stage
 from ncc.compiler.loops.point import Point, PointWriter
 from ncc.compiler.loops.schedule import Schedule
 
@@ -224,9 +224,14 @@ class Nest(PointWriter):
         self.cache = {}
 
     def _store(self, value: SSAValue, point: Point) -> None:
+        """The value at a point, and its halves, as far as they are wanted."""
         lanes = self.state.lanes if self._vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
             value = self.builder.splat(value, lanes)
+        if self.kernel.halving is not None:
+            self._store_halves(self.kernel.halving, value, point)
+            if self.kernel.halving.alone:
+                return
         target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
         if lanes > 1 and self.schedule.lane is not None:
             lane = self.schedule.lane
@@ -236,6 +241,22 @@ class Nest(PointWriter):
         for i in range(lanes):  # they do not lie side by side
             at = self._address(store, {**point, lane: point.get(lane, 0) + i})
             self.builder.store(self.builder.element(value, i), target, at)
+
+    def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
+        target = self.entry.args[halving.store.argument]
+        at = self._address(halving.store, point)
+        base, offset = self.state.bases.get(halving.pairs, 0), point.get(halving.pairs, 0)
+        if isinstance(base, int):
+            terms, back = [(at, 1)], (base + offset) % 2 * halving.back
+        elif self.state.sizes.get(halving.pairs, 1) % 2 == 0:
+            terms, back = [(at, 1)], offset % 2 * halving.back
+        else:
+            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
+            terms, back = [(at, 1), (odd, -halving.back)], 0
+        for self.half in range(2):
+            half = self._evaluate(halving.stage, point, value)
+            distance = self.half * halving.distance - back
+            self.builder.store(half, target, self.builder.linear(terms, distance))
 
     # --- reductions -------------------------------------------------------------------------
 

@@ -36,9 +36,10 @@ from ncc.compiler.loops.entry import (
 )
 from ncc.compiler.loops.fills import fills_of, write_fills
 from ncc.compiler.loops.frames import boxes
-from ncc.compiler.loops.kernel import Kernel, kernel_of
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import free_outermost
 from ncc.compiler.loops.point import kernel_types
+from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose, named

@@ -39,6 +39,8 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + sum(c * (n - 1) for c, n in reach if c > 0)
+        if kernel.halving is not None and access is kernel.halving.store:
+            size += kernel.halving.distance - kernel.halving.back
         sizes[access.argument] = max(sizes[access.argument], size)
     return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 
@@ -55,6 +57,7 @@ class PointWriter:
         self.state = State()
         self.cache: dict[object, SSAValue] = {}
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
+        self.half = 0
 
     @property
     def _vector_points(self) -> bool:
@@ -245,7 +248,7 @@ class PointWriter:
     def _loop_index(self, dim: int, point: Point) -> SSAValue:
         loop = self.kernel.index_of[dim]
         if loop is None:
-            return self.builder.constant(0)
+            return self.builder.constant(self.half)
         base = self.state.bases.get(loop, 0)
         offset = point.get(loop, 0)
         if isinstance(base, int):

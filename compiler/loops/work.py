@@ -111,6 +111,8 @@ def _cells(kernel: Kernel, argument: int) -> int | None:
     cells = max(read, default=0)
     if kernel.store.argument == argument:
         cells += _reach(kernel, kernel.store) * (1 + (kernel.initial is None))
+    if kernel.halving is not None and kernel.halving.store.argument == argument:
+        cells = 2 * _reach(kernel, kernel.halving.store)
     return cells
 
 

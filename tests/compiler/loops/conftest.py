@@ -20,8 +20,9 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.loops.kernel import Kernel, kernel_of
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.network import build
+from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root

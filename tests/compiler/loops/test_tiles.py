@@ -13,7 +13,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler import objects
 from ncc.compiler.interpret import interpret
+from ncc.compiler.linalg import fuse
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
@@ -23,20 +25,16 @@ from ncc.compiler.loops.strategies import choose
 from ncc.compiler.loops.tiles import halves_of
 from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import stages
+from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.read.network import read
 from ncc.compiler.target import AMX, TARGETS, Target
 from ncc.dialects import tile
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.compiler import software_tiles
 
 Make: TypeAlias = Callable[..., Any]
-
-needs_tiles = pytest.mark.skipif(
-    not (AMX.features <= cpu.features() and cpu.allow_tiles()),
-    reason="this CPU has no matrix tiles, or the system does not allow them",
-)
 
 
 def random(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -226,24 +224,98 @@ def test_objects_have_the_instructions(make_network: Make, kernels_of: Make) -> 
     assert text.count("tdpbf16ps") == 12 + 6  # two by two tiles, and the third block of outputs
 
 
-@needs_tiles
-@pytest.mark.parametrize("threads", [1, 3])
-def test_numbers(network: tuple[Path, Path], threads: int) -> None:
+Compile: TypeAlias = Callable[..., ncc.Model]
+
+SEED = 1
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Compile:
+    """compiled(param, bin, threads): a network on tiles, in software where the CPU has none.
+
+    Where there is no file of weights, they are random.
+    """
+    has_tiles = AMX.features <= cpu.features() and cpu.allow_tiles()
+    if not has_tiles and not software_tiles.can_run():
+        pytest.skip("this CPU has neither matrix tiles nor conversions to bfloat16")
+    if not has_tiles:
+        monkeypatch.setattr(objects, "emit_object", software_tiles.emit_object)
+
+    def make(param: Path, binary: Path | None, threads: int) -> ncc.Model:
+        seed = SEED if binary is None else None
+        options = Options.of(
+            opt_level=3, target="amx", num_threads=threads, random_weights=seed, tuned=False
+        )
+        artifact = Compilation(param, binary, options).artifact()
+        return ncc.Model(artifact if has_tiles else software_tiles.without_tiles(artifact))
+
+    return make
+
+
+def test_numbers(network: tuple[Path, Path], compiled: Compile) -> None:
     """1e-5 of the largest result, and the same bits on any number of threads."""
-    model = ncc.compile(*network, opt_level=3, target="amx", num_threads=threads)
+    model = compiled(*network, 1)
     feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
     expected = interpret(read(*network).module, feeds)
     found = model.run(feeds)
     for name, values in found.items():
         assert abs(values - expected[name]).max() <= 1e-5 * abs(expected[name]).max()
-    single = ncc.compile(*network, opt_level=3, target="amx").run(feeds)
-    assert all((single[name] == values).all() for name, values in found.items())
+    shared = compiled(*network, 3).run(feeds)
+    assert all((shared[name] == values).all() for name, values in found.items())
 
 
-@needs_tiles
-def test_not_finite(network: tuple[Path, Path]) -> None:
+MAKERS = """7767517
+19 25
+Input in 0 1 in 0=12 1=12 2=32
+Convolution first 1 1 in first 0=64 1=1 5=1 6=2048 9=1
+Split s 1 4 first s0 s1 s2 s3
+Convolution wide 1 1 s0 wide 0=32 1=3 4=1 5=1 6=18432
+Convolution flat 1 1 s1 flat 0=96 1=1 5=1 6=6144
+ConvolutionDepthWise dw 1 1 s2 dw 0=64 1=3 4=1 5=1 6=576 7=64 9=1
+Convolution behind 1 1 dw behind 0=64 1=1 5=1 6=4096
+BinaryOp sum 2 1 behind s3 sum 0=0
+Pooling pool 1 1 sum pool 0=0 1=3 2=2
+Split t 1 2 pool t0 t1
+Convolution up 1 1 t0 up 0=80 1=1 5=1 6=5120 9=2 -23310=1,0.1
+Convolution odd 1 1 up odd 0=32 1=1 5=1 6=2560
+Convolution far 1 1 t1 far 0=48 1=3 13=2 4=1 14=1 5=1 6=27648
+Concat joined 2 1 wide flat joined
+Convolution last 1 1 joined last 0=32 1=3 4=1 5=1 6=36864
+HardSwish act 1 1 last act
+Convolution end 1 1 act end 0=16 1=1 5=1 6=512
+Softmax a 1 1 odd a
+Sigmoid z 1 1 far z
+"""
+"""Kernels of all kinds that make what contractions read: on tiles themselves, with readers beside,
+depthwise ones, sums, pooling, joined values; an odd number of blocks at last."""
+
+
+def test_makers_store_halves(
+    tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever makes a value in pairs of blocks stores its halves, the same as a kernel of them."""
+    param = tmp_path / "net.param"
+    param.write_text(MAKERS)
+    shared = compiled(param, None, 3)
+    model = ncc.Model(shared.artifact, num_threads=1)
+    steps = [layers for _, layers in model.artifact.info["steps"]]
+    assert steps.count(["halves"]) == 2  # of the input, and of five blocks
+    assert sum("halves" in layers for layers in steps) == 8
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    found = model.run(feeds)
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    for name, values in found.items():
+        layers = 4  # one behind the other, at most
+        assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
+    monkeypatch.setattr(fuse, "_halved", lambda op, groups: None)
+    apart = compiled(param, None, 1).run(feeds)
+    for others in (apart, shared.run(feeds)):
+        assert all((others[name] == values).all() for name, values in found.items())
+
+
+def test_not_finite(network: tuple[Path, Path], compiled: Compile) -> None:
     """NaN and infinities are seen by the sums that depend on them, and by no others."""
-    model = ncc.compile(*network, opt_level=3, target="amx")
+    model = compiled(*network, 1)
     feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
     clean = model.run(feeds)["out"]
     for bad in (np.nan, np.inf, -np.inf):

@@ -48,53 +48,52 @@ builtin.module {
       %36 = arith.addf %26, %35 : f32
       linalg.yield %36 : f32
     } -> tensor<4x6x6x16xf32>
-    %37 = tensor.expand_shape %r [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] output_shape [2, 2, 6, 6, 16] : tensor<4x6x6x16xf32> into tensor<2x2x6x6x16xf32>
-    %38 = tensor.empty() : tensor<2x6x6x2x2x16xbf16>
-    %39 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%37 : tensor<2x2x6x6x16xf32>) outs(%38 : tensor<2x6x6x2x2x16xbf16>) {
-    ^bb0(%40: f32, %41: bf16):
-      %42 = linalg.index 3 : index
-      %43 = arith.constant 0 : index
-      %44 = arith.cmpi eq, %42, %43 : index
-      %45 = arith.truncf %40 : f32 to bf16
-      %46 = arith.extf %45 : bf16 to f32
-      %47 = math.absf %46 : f32
-      %48 = arith.constant 3.38953139e+38 : f32
-      %49 = arith.cmpf ole, %47, %48 : f32
-      %50 = arith.subf %40, %46 : f32
-      %51 = arith.constant 0.000000e+00 : f32
-      %52 = arith.select %49, %50, %51 : f32
-      %53 = arith.truncf %52 : f32 to bf16
-      %54 = arith.select %44, %45, %53 : bf16
-      linalg.yield %54 : bf16
+    %37 = tensor.empty() : tensor<2x6x6x2x2x16xbf16>
+    %38 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%r : tensor<4x6x6x16xf32>) outs(%37 : tensor<2x6x6x2x2x16xbf16>) attrs =  {halves} {
+    ^bb0(%39: f32, %40: bf16):
+      %41 = linalg.index 3 : index
+      %42 = arith.constant 0 : index
+      %43 = arith.cmpi eq, %41, %42 : index
+      %44 = arith.truncf %39 : f32 to bf16
+      %45 = arith.extf %44 : bf16 to f32
+      %46 = math.absf %45 : f32
+      %47 = arith.constant 3.38953139e+38 : f32
+      %48 = arith.cmpf ole, %46, %47 : f32
+      %49 = arith.subf %39, %45 : f32
+      %50 = arith.constant 0.000000e+00 : f32
+      %51 = arith.select %48, %49, %50 : f32
+      %52 = arith.truncf %51 : f32 to bf16
+      %53 = arith.select %43, %44, %52 : bf16
+      linalg.yield %53 : bf16
     } -> tensor<2x6x6x2x2x16xbf16>
-    %55 = tensor.collapse_shape %39 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x6x6x2x2x16xbf16> into tensor<2x6x6x2x32xbf16>
-    %56 = ncnn.constant <[2, 16] blocked [0] 16 of <[32] random 1 2 0.1 0.0>> : tensor<2x16xf32>
-    %57 = tensor.empty() : tensor<2x4x4x16xf32>
-    %58 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%56 : tensor<2x16xf32>) outs(%57 : tensor<2x4x4x16xf32>) {
-    ^bb0(%59: f32, %60: f32):
-      linalg.yield %59 : f32
+    %54 = tensor.collapse_shape %38 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x6x6x2x2x16xbf16> into tensor<2x6x6x2x32xbf16>
+    %55 = ncnn.constant <[2, 16] blocked [0] 16 of <[32] random 1 2 0.1 0.0>> : tensor<2x16xf32>
+    %56 = tensor.empty() : tensor<2x4x4x16xf32>
+    %57 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%55 : tensor<2x16xf32>) outs(%56 : tensor<2x4x4x16xf32>) {
+    ^bb0(%58: f32, %59: f32):
+      linalg.yield %58 : f32
     } -> tensor<2x4x4x16xf32>
-    %61 = ncnn.constant <[2, 2, 3, 3, 2, 16, 16, 2] halves of <[2, 2, 3, 3, 16, 16, 2] blocked [4] 2 of <[2, 2, 3, 3, 32, 16] blocked [0] 16 of <[32, 2, 3, 3, 32] blocked [1] 32 of <[32, 64, 3, 3] random 1 1 0.05 0.0>>>>> : tensor<2x2x3x3x2x16x16x2xbf16>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 0, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 0, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 1, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 1, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%55, %61, %61, %55 : tensor<2x6x6x2x32xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x6x6x2x32xbf16>) outs(%58 : tensor<2x4x4x16xf32>) {
-    ^bb0(%62: bf16, %63: bf16, %64: bf16, %65: bf16, %66: f32):
+    %60 = ncnn.constant <[2, 2, 3, 3, 2, 16, 16, 2] halves of <[2, 2, 3, 3, 16, 16, 2] blocked [4] 2 of <[2, 2, 3, 3, 32, 16] blocked [0] 16 of <[32, 2, 3, 3, 32] blocked [1] 32 of <[32, 64, 3, 3] random 1 1 0.05 0.0>>>>> : tensor<2x2x3x3x2x16x16x2xbf16>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 0, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 0, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d3, d4, d5, 1, d7, d6, d8)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d3, (d1 + d4), (d2 + d5), 1, ((d7 * 2) + d8))>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%54, %60, %60, %54 : tensor<2x6x6x2x32xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x2x3x3x2x16x16x2xbf16>, tensor<2x6x6x2x32xbf16>) outs(%57 : tensor<2x4x4x16xf32>) {
+    ^bb0(%61: bf16, %62: bf16, %63: bf16, %64: bf16, %65: f32):
+      %66 = arith.extf %61 : bf16 to f32
       %67 = arith.extf %62 : bf16 to f32
-      %68 = arith.extf %63 : bf16 to f32
-      %69 = arith.mulf %67, %68 : f32
-      %70 = arith.extf %64 : bf16 to f32
-      %71 = arith.mulf %67, %70 : f32
-      %72 = arith.addf %69, %71 : f32
-      %73 = arith.extf %65 : bf16 to f32
-      %74 = arith.mulf %73, %68 : f32
-      %75 = arith.addf %72, %74 : f32
-      %76 = arith.addf %66, %75 : f32
-      linalg.yield %76 : f32
+      %68 = arith.mulf %66, %67 : f32
+      %69 = arith.extf %63 : bf16 to f32
+      %70 = arith.mulf %66, %69 : f32
+      %71 = arith.addf %68, %70 : f32
+      %72 = arith.extf %64 : bf16 to f32
+      %73 = arith.mulf %72, %67 : f32
+      %74 = arith.addf %71, %73 : f32
+      %75 = arith.addf %65, %74 : f32
+      linalg.yield %75 : f32
     } -> tensor<2x4x4x16xf32>
-    %77 = tensor.empty() : tensor<2x16x4x4xf32>
-    %78 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<2x4x4x16xf32>) outs(%77 : tensor<2x16x4x4xf32>) {
-    ^bb0(%79: f32, %80: f32):
-      linalg.yield %79 : f32
+    %76 = tensor.empty() : tensor<2x16x4x4xf32>
+    %77 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<2x4x4x16xf32>) outs(%76 : tensor<2x16x4x4xf32>) {
+    ^bb0(%78: f32, %79: f32):
+      linalg.yield %78 : f32
     } -> tensor<2x16x4x4xf32>
-    %81 = tensor.collapse_shape %78 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<2x16x4x4xf32> into tensor<32x4x4xf32>
-    func.return %81 : tensor<32x4x4xf32>
+    %80 = tensor.collapse_shape %77 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<2x16x4x4xf32> into tensor<32x4x4xf32>
+    func.return %80 : tensor<32x4x4xf32>
   }
 }

@@ -58,53 +58,52 @@ builtin.module {
       %47 = arith.constant 0.000000e+00 : f32
       tensor.yield %47 : f32
     } : tensor<3x4x4x16xf32> to tensor<4x4x4x16xf32>
-    %48 = tensor.expand_shape %42 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] output_shape [2, 2, 4, 4, 16] : tensor<4x4x4x16xf32> into tensor<2x2x4x4x16xf32>
-    %49 = tensor.empty() : tensor<2x4x4x2x2x16xbf16>
-    %50 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%48 : tensor<2x2x4x4x16xf32>) outs(%49 : tensor<2x4x4x2x2x16xbf16>) {
-    ^bb0(%51: f32, %52: bf16):
-      %53 = linalg.index 3 : index
-      %54 = arith.constant 0 : index
-      %55 = arith.cmpi eq, %53, %54 : index
-      %56 = arith.truncf %51 : f32 to bf16
-      %57 = arith.extf %56 : bf16 to f32
-      %58 = math.absf %57 : f32
-      %59 = arith.constant 3.38953139e+38 : f32
-      %60 = arith.cmpf ole, %58, %59 : f32
-      %61 = arith.subf %51, %57 : f32
-      %62 = arith.constant 0.000000e+00 : f32
-      %63 = arith.select %60, %61, %62 : f32
-      %64 = arith.truncf %63 : f32 to bf16
-      %65 = arith.select %55, %56, %64 : bf16
-      linalg.yield %65 : bf16
+    %48 = tensor.empty() : tensor<2x4x4x2x2x16xbf16>
+    %49 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%42 : tensor<4x4x4x16xf32>) outs(%48 : tensor<2x4x4x2x2x16xbf16>) attrs =  {halves} {
+    ^bb0(%50: f32, %51: bf16):
+      %52 = linalg.index 3 : index
+      %53 = arith.constant 0 : index
+      %54 = arith.cmpi eq, %52, %53 : index
+      %55 = arith.truncf %50 : f32 to bf16
+      %56 = arith.extf %55 : bf16 to f32
+      %57 = math.absf %56 : f32
+      %58 = arith.constant 3.38953139e+38 : f32
+      %59 = arith.cmpf ole, %57, %58 : f32
+      %60 = arith.subf %50, %56 : f32
+      %61 = arith.constant 0.000000e+00 : f32
+      %62 = arith.select %59, %60, %61 : f32
+      %63 = arith.truncf %62 : f32 to bf16
+      %64 = arith.select %54, %55, %63 : bf16
+      linalg.yield %64 : bf16
     } -> tensor<2x4x4x2x2x16xbf16>
-    %66 = tensor.collapse_shape %50 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x4x4x2x2x16xbf16> into tensor<2x4x4x2x32xbf16>
-    %67 = ncnn.constant <[1, 16] blocked [0] 16 of <[16] random 1 2 0.1 0.0>> : tensor<1x16xf32>
-    %68 = tensor.empty() : tensor<1x4x4x16xf32>
-    %69 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%67 : tensor<1x16xf32>) outs(%68 : tensor<1x4x4x16xf32>) {
-    ^bb0(%70: f32, %71: f32):
-      linalg.yield %70 : f32
+    %65 = tensor.collapse_shape %49 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x4x4x2x2x16xbf16> into tensor<2x4x4x2x32xbf16>
+    %66 = ncnn.constant <[1, 16] blocked [0] 16 of <[16] random 1 2 0.1 0.0>> : tensor<1x16xf32>
+    %67 = tensor.empty() : tensor<1x4x4x16xf32>
+    %68 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%66 : tensor<1x16xf32>) outs(%67 : tensor<1x4x4x16xf32>) {
+    ^bb0(%69: f32, %70: f32):
+      linalg.yield %69 : f32
     } -> tensor<1x4x4x16xf32>
-    %72 = ncnn.constant <[1, 2, 2, 16, 16, 2] halves of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 48] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%66, %72, %72, %66 : tensor<2x4x4x2x32xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<2x4x4x2x32xbf16>) outs(%69 : tensor<1x4x4x16xf32>) {
-    ^bb0(%73: bf16, %74: bf16, %75: bf16, %76: bf16, %77: f32):
+    %71 = ncnn.constant <[1, 2, 2, 16, 16, 2] halves of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 48] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%65, %71, %71, %65 : tensor<2x4x4x2x32xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<2x4x4x2x32xbf16>) outs(%68 : tensor<1x4x4x16xf32>) {
+    ^bb0(%72: bf16, %73: bf16, %74: bf16, %75: bf16, %76: f32):
+      %77 = arith.extf %72 : bf16 to f32
       %78 = arith.extf %73 : bf16 to f32
-      %79 = arith.extf %74 : bf16 to f32
-      %80 = arith.mulf %78, %79 : f32
-      %81 = arith.extf %75 : bf16 to f32
-      %82 = arith.mulf %78, %81 : f32
-      %83 = arith.addf %80, %82 : f32
-      %84 = arith.extf %76 : bf16 to f32
-      %85 = arith.mulf %84, %79 : f32
-      %86 = arith.addf %83, %85 : f32
-      %87 = arith.addf %77, %86 : f32
-      linalg.yield %87 : f32
+      %79 = arith.mulf %77, %78 : f32
+      %80 = arith.extf %74 : bf16 to f32
+      %81 = arith.mulf %77, %80 : f32
+      %82 = arith.addf %79, %81 : f32
+      %83 = arith.extf %75 : bf16 to f32
+      %84 = arith.mulf %83, %78 : f32
+      %85 = arith.addf %82, %84 : f32
+      %86 = arith.addf %76, %85 : f32
+      linalg.yield %86 : f32
     } -> tensor<1x4x4x16xf32>
-    %88 = tensor.empty() : tensor<1x16x4x4xf32>
-    %89 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<1x4x4x16xf32>) outs(%88 : tensor<1x16x4x4xf32>) {
-    ^bb0(%90: f32, %91: f32):
-      linalg.yield %90 : f32
+    %87 = tensor.empty() : tensor<1x16x4x4xf32>
+    %88 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<1x4x4x16xf32>) outs(%87 : tensor<1x16x4x4xf32>) {
+    ^bb0(%89: f32, %90: f32):
+      linalg.yield %89 : f32
     } -> tensor<1x16x4x4xf32>
-    %92 = tensor.collapse_shape %89 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x4x4xf32> into tensor<16x4x4xf32>
-    func.return %92 : tensor<16x4x4xf32>
+    %91 = tensor.collapse_shape %88 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x4x4xf32> into tensor<16x4x4xf32>
+    func.return %91 : tensor<16x4x4xf32>
   }
 }

@@ -58,59 +58,58 @@ builtin.module {
       %47 = arith.constant 0.000000e+00 : f32
       tensor.yield %47 : f32
     } : tensor<3x4x4x16xf32> to tensor<4x4x4x16xf32>
-    %48 = tensor.expand_shape %42 [[0 : i64, 1 : i64], [2 : i64], [3 : i64], [4 : i64]] output_shape [2, 2, 4, 4, 16] : tensor<4x4x4x16xf32> into tensor<2x2x4x4x16xf32>
-    %49 = ncnn.constant <[64] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"> : tensor<64xf32>
-    %50 = tensor.expand_shape %49 [[0 : i64, 1 : i64, 2 : i64]] output_shape [2, 2, 16] : tensor<64xf32> into tensor<2x2x16xf32>
-    %51 = tensor.empty() : tensor<2x4x4x2x2x16xbf16>
-    %52 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%50, %48 : tensor<2x2x16xf32>, tensor<2x2x4x4x16xf32>) outs(%51 : tensor<2x4x4x2x2x16xbf16>) {
-    ^bb0(%53: f32, %54: f32, %55: bf16):
-      %56 = linalg.index 3 : index
-      %57 = arith.constant 0 : index
-      %58 = arith.cmpi eq, %56, %57 : index
-      %59 = arith.constant 0.000000e+00 : f32
-      %60 = arith.cmpf ogt, %53, %59 : f32
-      %61 = arith.constant 0.000000e+00 : f32
-      %62 = arith.select %60, %54, %61 : f32
-      %63 = arith.truncf %62 : f32 to bf16
-      %64 = arith.extf %63 : bf16 to f32
-      %65 = math.absf %64 : f32
-      %66 = arith.constant 3.38953139e+38 : f32
-      %67 = arith.cmpf ole, %65, %66 : f32
-      %68 = arith.subf %62, %64 : f32
-      %69 = arith.constant 0.000000e+00 : f32
-      %70 = arith.select %67, %68, %69 : f32
-      %71 = arith.truncf %70 : f32 to bf16
-      %72 = arith.select %58, %63, %71 : bf16
-      linalg.yield %72 : bf16
+    %48 = ncnn.constant <[64] inline "f4" "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"> : tensor<64xf32>
+    %49 = tensor.expand_shape %48 [[0 : i64, 1 : i64, 2 : i64]] output_shape [2, 2, 16] : tensor<64xf32> into tensor<2x2x16xf32>
+    %50 = tensor.empty() : tensor<2x4x4x2x2x16xbf16>
+    %51 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (((d0 * 2) + d4), d1, d2, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4, d5)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "parallel"], doc = "halves"} ins(%49, %42 : tensor<2x2x16xf32>, tensor<4x4x4x16xf32>) outs(%50 : tensor<2x4x4x2x2x16xbf16>) {
+    ^bb0(%52: f32, %53: f32, %54: bf16):
+      %55 = linalg.index 3 : index
+      %56 = arith.constant 0 : index
+      %57 = arith.cmpi eq, %55, %56 : index
+      %58 = arith.constant 0.000000e+00 : f32
+      %59 = arith.cmpf ogt, %52, %58 : f32
+      %60 = arith.constant 0.000000e+00 : f32
+      %61 = arith.select %59, %53, %60 : f32
+      %62 = arith.truncf %61 : f32 to bf16
+      %63 = arith.extf %62 : bf16 to f32
+      %64 = math.absf %63 : f32
+      %65 = arith.constant 3.38953139e+38 : f32
+      %66 = arith.cmpf ole, %64, %65 : f32
+      %67 = arith.subf %61, %63 : f32
+      %68 = arith.constant 0.000000e+00 : f32
+      %69 = arith.select %66, %67, %68 : f32
+      %70 = arith.truncf %69 : f32 to bf16
+      %71 = arith.select %57, %62, %70 : bf16
+      linalg.yield %71 : bf16
     } -> tensor<2x4x4x2x2x16xbf16>
-    %73 = tensor.collapse_shape %52 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x4x4x2x2x16xbf16> into tensor<2x4x4x2x32xbf16>
-    %74 = ncnn.constant <[1, 16] blocked [0] 16 of <[16] random 1 2 0.1 0.0>> : tensor<1x16xf32>
-    %75 = tensor.empty() : tensor<1x4x4x16xf32>
-    %76 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%74 : tensor<1x16xf32>) outs(%75 : tensor<1x4x4x16xf32>) {
-    ^bb0(%77: f32, %78: f32):
-      linalg.yield %77 : f32
+    %72 = tensor.collapse_shape %51 [[0 : i64], [1 : i64], [2 : i64], [3 : i64], [4 : i64, 5 : i64]] : tensor<2x4x4x2x2x16xbf16> into tensor<2x4x4x2x32xbf16>
+    %73 = ncnn.constant <[1, 16] blocked [0] 16 of <[16] random 1 2 0.1 0.0>> : tensor<1x16xf32>
+    %74 = tensor.empty() : tensor<1x4x4x16xf32>
+    %75 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%73 : tensor<1x16xf32>) outs(%74 : tensor<1x4x4x16xf32>) {
+    ^bb0(%76: f32, %77: f32):
+      linalg.yield %76 : f32
     } -> tensor<1x4x4x16xf32>
-    %79 = ncnn.constant <[1, 2, 2, 16, 16, 2] halves of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 40] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%73, %79, %79, %73 : tensor<2x4x4x2x32xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<2x4x4x2x32xbf16>) outs(%76 : tensor<1x4x4x16xf32>) {
-    ^bb0(%80: bf16, %81: bf16, %82: bf16, %83: bf16, %84: f32):
+    %78 = ncnn.constant <[1, 2, 2, 16, 16, 2] halves of <[1, 2, 16, 16, 2] blocked [2] 2 of <[1, 2, 32, 16] blocked [0] 16 of <[16, 2, 32] blocked [1] 32 of <[16, 40] random 1 1 0.05 0.0>>>>> : tensor<1x2x2x16x16x2xbf16>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "conv"} ins(%72, %78, %78, %72 : tensor<2x4x4x2x32xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<1x2x2x16x16x2xbf16>, tensor<2x4x4x2x32xbf16>) outs(%75 : tensor<1x4x4x16xf32>) {
+    ^bb0(%79: bf16, %80: bf16, %81: bf16, %82: bf16, %83: f32):
+      %84 = arith.extf %79 : bf16 to f32
       %85 = arith.extf %80 : bf16 to f32
-      %86 = arith.extf %81 : bf16 to f32
-      %87 = arith.mulf %85, %86 : f32
-      %88 = arith.extf %82 : bf16 to f32
-      %89 = arith.mulf %85, %88 : f32
-      %90 = arith.addf %87, %89 : f32
-      %91 = arith.extf %83 : bf16 to f32
-      %92 = arith.mulf %91, %86 : f32
-      %93 = arith.addf %90, %92 : f32
-      %94 = arith.addf %84, %93 : f32
-      linalg.yield %94 : f32
+      %86 = arith.mulf %84, %85 : f32
+      %87 = arith.extf %81 : bf16 to f32
+      %88 = arith.mulf %84, %87 : f32
+      %89 = arith.addf %86, %88 : f32
+      %90 = arith.extf %82 : bf16 to f32
+      %91 = arith.mulf %90, %85 : f32
+      %92 = arith.addf %89, %91 : f32
+      %93 = arith.addf %83, %92 : f32
+      linalg.yield %93 : f32
     } -> tensor<1x4x4x16xf32>
-    %95 = tensor.empty() : tensor<1x16x4x4xf32>
-    %96 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<1x4x4x16xf32>) outs(%95 : tensor<1x16x4x4xf32>) {
-    ^bb0(%97: f32, %98: f32):
-      linalg.yield %97 : f32
+    %94 = tensor.empty() : tensor<1x16x4x4xf32>
+    %95 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<1x4x4x16xf32>) outs(%94 : tensor<1x16x4x4xf32>) {
+    ^bb0(%96: f32, %97: f32):
+      linalg.yield %96 : f32
     } -> tensor<1x16x4x4xf32>
-    %99 = tensor.collapse_shape %96 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x4x4xf32> into tensor<16x4x4xf32>
-    func.return %99 : tensor<16x4x4xf32>
+    %98 = tensor.collapse_shape %95 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<1x16x4x4xf32> into tensor<16x4x4xf32>
+    func.return %98 : tensor<16x4x4xf32>
   }
 }

@@ -1,0 +1,324 @@
+"""Reads a call as a kernel: views and places put together, loops normalised.
+
+Loops of extent 1 are dropped, and neighbours that walk every access as one loop would are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.view import Linear, View, constant_number
+from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage
+from ncc.compiler.plan import Call
+from ncc.dialects.element import number
+
+LONG = 4096
+"""Steps of a loop that are worth sharing among threads."""
+
+SHARES = 16
+"""How many parts they are cut into, or about."""
+
+WHOLE_VECTORS = 32
+"""Steps that make whole vectors on every target, and whole cache lines."""
+
+
+def kernel_of(call: Call) -> Kernel:
+    """The kernel of a call: views and places put together, loops normalised.
+
+    The loops of a separable transform stay as they are: its writer knows them by their inputs.
+    """
+    kernel = _Reader(call).read()
+    return kernel if kernel.matrix is not None else _normalised(kernel)
+
+
+class _Reader:
+    """Reads an outlined function with the strides of one call."""
+
+    def __init__(self, call: Call) -> None:
+        self.places = [*call.operands, *call.results]
+        self.function = call.function
+        block = call.function.body.block
+        returned = block.last_op
+        if not isinstance(returned, func.ReturnOp):
+            raise CompilerBug("a kernel without a return")
+        self.results = returned.operands
+        self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
+        self.views = [View(op) for op in block.ops if isinstance(op, GenericOp)]
+        self.fills = [op for op in block.ops if isinstance(op, FillOp)]
+        types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
+        self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
+
+    def read(self) -> Kernel:
+        if not self.views:
+            return self._fill()
+        view = self.anchor
+        axes = [form.bare for form in view.write.index]
+        identity = {d: d for d in range(len(view.extents))}
+        epilogue: list[Stage] = []
+        halves = next((view for view in self.views[1:] if view.halves), None)
+        captured: dict[SSAValue, Captured] = self._captured(view)
+        value: SSAValue = view.op.results[0]
+        for after in self.views[self.views.index(view) + 1 :]:
+            if after is halves:
+                continue
+            epilogue.append(self._stage(after, self._renamed(after, axes), value))
+            value = after.op.results[0]
+        store_argument = len(self.function.body.block.args)
+        if view.op.outputs[0] in self.argument_of:
+            store_argument = self.argument_of[view.op.outputs[0]]
+        halving = None if halves is None else self._halving(halves, axes)
+        if halving is not None and halving.alone:
+            store = halving.store
+        else:
+            store = self._access(store_argument, view.write.index, identity)
+        index_of: dict[int, int | None] = {d: d for d in view.indexed}
+        return Kernel(
+            extents=view.extents,
+            reduced=frozenset(view.reduced),
+            tails=view.tails,
+            anchor=self._stage(view, identity, None),
+            accumulates=view.reads_outs,
+            initial=self._initial(view, axes) if view.reads_outs else 0.0,
+            epilogue=tuple(epilogue),
+            store=store,
+            element_types=self.element_types,
+            captured=captured,
+            index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
+            matrix=view.separable,
+            halving=halving,
+        )
+
+    @cached_property
+    def anchor(self) -> View:
+        """The reduction of the group, or its first pointwise computation."""
+        return next((view for view in self.views if view.reads_outs), self.views[0])
+
+    def _halving(self, view: View, axes: Sequence[int | None]) -> Halving:
+        """The last stage: its loops are a pair, those of the image, the half, and the block of the
+        pair; then the lane. Step k of the value's loop over blocks is half a pair times k away.
+        """
+        position = len(self.function.body.block.args) + len(self.results) - 1
+        pair, *image, half, side, lane = self.places[position].strides
+        moved = {
+            _known(axis): stride
+            for axis, stride in zip(axes, (pair // 2, *image, lane), strict=True)
+        }
+        return Halving(
+            Stage(view.body, (None,)),
+            Access(position, 0, tuple(moved.get(d, 0) for d in range(self.rank))),
+            half,
+            _known(axes[0]),
+            pair // 2 - side,
+            alone=len(self.results) == 1,
+        )
+
+    def _initial(self, view: View, axes: Sequence[int | None]) -> float | Stage | None:
+        source = view.op.outputs[0]
+        if source in self.argument_of:
+            return None
+        op = source.owner
+        if isinstance(op, FillOp):
+            return _fill_value(op)
+        if not isinstance(op, GenericOp):
+            raise CompilerBug("an accumulation without initial values")
+        init = View(op)
+        return self._stage(init, self._renamed(init, axes), None)
+
+    def _renamed(self, view: View, axes: Sequence[int | None]) -> dict[int, int]:
+        """The loops of initial values or an epilogue as those of the anchor, axis by axis."""
+        return {
+            _known(form.bare): _known(axis)
+            for form, axis in zip(view.write.index, axes, strict=True)
+        }
+
+    def _stage(self, view: View, loops: Mapping[int, int], flight: SSAValue | None) -> Stage:
+        inputs: list[Access | None] = []
+        for position, access in enumerate(view.reads):
+            if access.value is flight or position not in view.live:
+                inputs.append(None)
+            else:
+                argument = self.argument_of[access.value]
+                inputs.append(self._access(argument, access.index, loops))
+        return Stage(view.body, tuple(inputs))
+
+    def _access(self, argument: int, index: Sequence[Linear], loops: Mapping[int, int]) -> Access:
+        place = self.places[argument]
+        coefficients: dict[int, int] = {}
+        offset = 0
+        for form, stride in zip(index, place.strides, strict=True):
+            offset += form.constant * stride
+            for loop, factor in form.terms:
+                d = loops[loop]
+                coefficients[d] = coefficients.get(d, 0) + factor * stride
+        return Access(argument, offset, tuple(coefficients.get(d, 0) for d in range(self.rank)))
+
+    @cached_property
+    def rank(self) -> int:
+        return len(self.anchor.extents)
+
+    def _captured(self, view: View) -> dict[SSAValue, Captured]:
+        found: dict[SSAValue, Captured] = {}
+        for value in view.captured:
+            argument = self.argument_of[value]
+            found[value] = Captured(argument, self.places[argument].strides)
+        return found
+
+    def _fill(self) -> Kernel:
+        """A kernel that only sets a tensor to one value."""
+        fill = self.fills[-1]
+        kind = fill.results[0].type
+        if not isinstance(kind, TensorType):
+            raise CompilerBug("a fill of no tensor")
+        place = self.places[-1]
+        argument = len(self.places) - 1
+        store = Access(argument, 0, place.strides)
+        return constant_kernel(kind.get_shape(), _fill_value(fill), store, self.element_types)
+
+
+def constant_kernel(
+    extents: Sequence[int], value: float, store: Access, element_types: tuple[Attribute, ...]
+) -> Kernel:
+    """out[...] = value over a box of `extents`."""
+    body = Block()
+    element = element_types[store.argument]
+    constant = arith.ConstantOp.create(
+        properties={"value": number(value, element)}, result_types=[element]
+    )
+    body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
+    kernel = Kernel(
+        extents=tuple(extents),
+        reduced=frozenset(),
+        tails=(),
+        anchor=Stage(body, ()),
+        accumulates=False,
+        initial=0.0,
+        epilogue=(),
+        store=store,
+        element_types=element_types,
+        captured={},
+        index_of={},
+    )
+    return _normalised(kernel)
+
+
+def _fill_value(op: FillOp) -> float:
+    """The constant that a tensor is filled with."""
+    found = constant_number(op.inputs[0])
+    if found is None:
+        raise CompilerBug("a fill whose value is no constant")
+    return found
+
+
+def _known(loop: int | None) -> int:
+    if loop is None:
+        raise CompilerBug("a result at strided places cannot be continued at the point")
+    return loop
+
+
+# --- normal form ------------------------------------------------------------------------------
+
+
+def _normalised(kernel: Kernel) -> Kernel:
+    """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
+    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1]
+    only_block = {inner: true for outer, inner, true in kernel.tails if kernel.extents[outer] == 1}
+    kernel = _select(kernel, kept, only_block)
+    while (pair := _joinable(kernel)) is not None:
+        outer, inner = pair
+        kept = [d for d in range(len(kernel.extents)) if d != outer]
+        kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
+    return _shared_out(kernel)
+
+
+def _shared_out(kernel: Kernel) -> Kernel:
+    """Where one long parallel loop is all there is: two, the outer one for threads to share."""
+    if len(kernel.parallel) != 1:
+        return kernel
+    (loop,) = kernel.parallel
+    extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
+    fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
+    even = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
+    if extent < LONG or not even or loop in fixed:
+        return kernel
+    parts = min(even, key=lambda n: (n % 2, abs(n - SHARES)))
+
+    def access(a: Access | None) -> Access | None:
+        step = 0 if a is None else a.coefficients[loop] * (extent // parts)
+        return None if a is None else a.with_coefficients([*a.coefficients, step])
+
+    extents = [*kernel.extents, parts]
+    extents[loop] = extent // parts
+    return _with_accesses(replace(kernel, extents=tuple(extents)), access)
+
+
+def _joinable(kernel: Kernel) -> tuple[int, int] | None:
+    accesses = kernel.accesses()
+    fixed = {d for d in kernel.index_of.values() if d is not None}
+    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    if kernel.halving is not None:
+        fixed.add(kernel.halving.pairs)
+    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
+    for outer in loops:
+        for inner in loops:
+            if outer == inner or (outer in kernel.reduced) != (inner in kernel.reduced):
+                continue
+            extent = kernel.extents[inner]
+            if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
+                return outer, inner
+    return None
+
+
+def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> Kernel:
+    """The kernel on the loops `kept`, some with a new extent."""
+    number = {d: i for i, d in enumerate(kept)}
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_coefficients([a.coefficients[d] for d in kept])
+
+    kernel = _with_accesses(kernel, access)
+    held = kernel.halving
+    return replace(
+        kernel,
+        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
+        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
+        tails=tuple(
+            (number[outer], number[inner], true)
+            for outer, inner, true in kernel.tails
+            if outer in number and inner in number
+        ),
+        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
+        halving=None if held is None else replace(held, pairs=number[held.pairs]),
+    )
+
+
+def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | None]) -> Kernel:
+    """The kernel with every access changed."""
+
+    def stage(s: Stage) -> Stage:
+        return Stage(s.body, tuple(access(a) for a in s.inputs))
+
+    def stored(a: Access) -> Access:
+        changed = access(a)
+        if changed is None:
+            raise CompilerBug("a kernel without a store")
+        return changed
+
+    held = kernel.halving
+    if held is not None:
+        held = replace(held, store=stored(held.store))
+    return replace(
+        kernel,
+        anchor=stage(kernel.anchor),
+        initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
+        epilogue=tuple(stage(s) for s in kernel.epilogue),
+        store=stored(kernel.store),
+        halving=held,
+    )

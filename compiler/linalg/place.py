@@ -158,7 +158,7 @@ class Placement:
             self._copy(call, position)
 
     def _copy(self, op: Operation, position: int) -> None:
-        """Put a copy of one operand in front of op."""
+        """Put a copy of one operand in front of op, and of what else is made for it."""
         value = op.operands[position]
         count = _count_of(value)
         given = [value] if count is None else [value, count]
@@ -167,8 +167,26 @@ class Placement:
         self.module.body.block.add_op(function)
         call = func.CallOp(function.sym_name.data, given, [copied.type for copied in given])
         call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
-        self.block.insert_op_before(call, op)
+        self.block.insert_op_before(call, self._begun(op, value))
         op.operands[position] = call.results[0]
+
+    def _begun(self, op: Operation, value: SSAValue) -> Operation:
+        """The first operation behind the value that makes some of what op puts together."""
+        if not isinstance(op, tensor.ConcatOp):
+            return op
+        makers: set[Operation] = set()
+        views: list[Operation] = [op]
+        while views:
+            for owner in (operand.owner for operand in views.pop().operands):
+                if isinstance(owner, func.CallOp):
+                    makers.add(owner)
+                elif isinstance(owner, (*_OWNERS, *RESHAPES)):
+                    views.append(owner)
+        source = value.owner
+        at = source.next_op if isinstance(source, Operation) else self.block.first_op
+        while at is not None and at is not op and at not in makers:
+            at = at.next_op
+        return at or op
 
     # --- places -----------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.move_up import move_up
 from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
 from ncc.compiler.linalg.view import pad_value, shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
@@ -45,7 +46,7 @@ def plan(module: ModuleOp) -> Plan:
     """
     network = network_of(module)
     placement = Placement(module, network)
-    steps = _steps(module, network, placement)
+    steps, memory = move_up(_steps(module, network, placement))
     constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
     position = 0
     for root in constants:
@@ -59,7 +60,7 @@ def plan(module: ModuleOp) -> Plan:
         tuple(steps),
         placement.places,
         tuple(constants),
-        _lay_out(steps),
+        _lay_out(steps, memory),
         position,
         outputs,
     )
@@ -124,8 +125,10 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Call | Frame]) -> int:
+def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root]) -> int:
     """Give every arena root its offset; the arena's size in bytes.
+
+    memory: roots that go on in that of another one.
 
     Where the largest-first order leaves more than what is alive at once, the root that ends
     highest goes first in the next try.
@@ -133,8 +136,9 @@ def _lay_out(steps: Sequence[Call | Frame]) -> int:
     alive: dict[Root, _Lifetime] = {}
     for time, step in enumerate(steps):
         reads, writes = touched(step)
-        for root in (*reads, *writes):
-            if root.kind is Kind.ARENA:
+        for touching in (*reads, *writes):
+            if touching.kind is Kind.ARENA:
+                root = memory.get(touching, touching)
                 first, _ = alive.get(root, (time, time))
                 alive[root] = (first, time)
     least = _most_alive(alive, len(steps))
@@ -152,6 +156,8 @@ def _lay_out(steps: Sequence[Call | Frame]) -> int:
             best, size = offsets, tried
     for root, offset in best.items():
         root.byte_offset = offset
+    for root, before in memory.items():
+        root.byte_offset = before.byte_offset
     return size
 
 

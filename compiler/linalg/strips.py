@@ -9,7 +9,8 @@
                                            %y = concat %y0, %y1, ..
 
 Each row is computed once: rows that the window of the next strip needs again are copied. Strips
-are computations of their own that share kernels, and the memory plan gives them the same memory.
+are computations of their own that share kernels, and the memory plan gives them the same memory:
+what a strip hands on is held once.
 
 Needs: the structured level before layouts and groups.  Breaks: nothing; results are equal bit by
 bit as long as kernels sum in the same order.
@@ -44,9 +45,12 @@ LARGE = 0.75
 """The share of a second-level cache that a value takes which does not stay there by itself."""
 
 STRIP = 0.75
-"""The share of it that is for what one strip hands on, for each thread."""
+"""The share of it that is for what one strip hands on at most, for each thread."""
 
-MOST_STRIPS = 12
+BETTER = 2 / 3
+"""The part of that which strips keep to if they need not be too many for it."""
+
+MOST_STRIPS = 28
 """Strips of a chain: each is compiled and launched by itself, if by shared kernels."""
 
 MOST_SHARES = 4
@@ -89,15 +93,17 @@ class Chain:
         return self.computations[-1]
 
     def strip_rows(self, room: int) -> int | None:
-        """Rows of the last result in a strip: the most that hand on no more bytes than `room`.
+        """Rows of the last result in a strip, None where it hands on more bytes than `room`.
 
-        Strips of equal height come first: they have the most kernels in common.
+        The most that leave some of the room. Strips of equal height come first: they have the most
+        kernels in common.
         """
         height = shape_of(self.last.results[0])[ROWS]
         counts = range(2, min(MOST_STRIPS, height // 2) + 1)
         by_evenness = sorted(counts, key=lambda n: height % n != 0)
-        fitting = (-(-height // n) for n in by_evenness)
-        return next((rows for rows in fitting if self._bytes(self.last, rows) <= room), None)
+        bytes = {-(-height // n): self._bytes(self.last, -(-height // n)) for n in by_evenness}
+        fitting = [rows for most in (BETTER * room, room) for rows in bytes if bytes[rows] <= most]
+        return fitting[0] if fitting else None
 
     def _bytes(self, op: GenericOp, rows: int) -> int:
         """Bytes that are held while `rows` rows of op's result are computed."""
@@ -107,10 +113,8 @@ class Chain:
             if source in self.computations and isinstance(source, GenericOp):
                 channels, _, width = shape_of(access.value)
                 first, last = span(access, view, ROWS, 0, rows)
-                step = span(access, view, ROWS, 1, 2)[0]
-                again = 1 if last - first <= step * rows else 2
                 if not view.is_pointwise:
-                    total += again * 4 * channels * width * (last - first)
+                    total += 4 * channels * width * (last - first)
                 total += self._bytes(source, last - first)
         return total
 
@@ -241,10 +245,10 @@ class _Rewrite:
             raise CompilerBug(f"{owner} is not computed by rows")
         before = self.held.get(value, _Held(0, 0, tensor_of(value)))
         new = max(first, before.last)
-        parts = [self._compute(owner, new, last)]
+        parts = []
         if first < new:
-            again = self._window(before.rows, first - before.first, new - before.first)
-            parts.insert(0, again)
+            parts = [self._window(before.rows, first - before.first, new - before.first)]
+        parts.append(self._compute(owner, new, last))
         rows = self.builder.concat(parts, axis=ROWS)
         self.held[value] = _Held(first, last, rows)
         return rows

@@ -229,6 +229,11 @@ class LoopBuilder:
         predicate = {"predicate": IntegerAttr(0, i64)}
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
 
+    def less(self, a: SSAValue, b: int) -> SSAValue:
+        """a < b for indices that are 0 or more."""
+        predicate = {"predicate": IntegerAttr(6, i64)}
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+
     def _enter(self, block: Block) -> None:
         self.blocks.append(block)
         self._sums.append({})

@@ -30,6 +30,7 @@ class Schedule:
     ahead    elements that every step of the reduction asks to be brought near for later
     next     the same, for the tile that comes next
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
+    flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
     """
 
     lane: int | None
@@ -44,6 +45,7 @@ class Schedule:
     next: tuple[Access, ...] = ()
     quad: int | None = None
     tiles: int = 0
+    flat: bool = False
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

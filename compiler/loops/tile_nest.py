@@ -8,13 +8,16 @@ in this order, so that every half is loaded once. Sums are read back from memory
 what follows at each point: a few rows in every step of the next sums, which are as good as free
 between products.
 
+Flat tiles go on behind the end of a row of points, over what lies between it and the next row: in a
+padded plane its border, whose sums are not stored.
+
 The last tile of a row of points is moved back to end with the row, and the last group of tiles is
 filled up with its last tile: what they hold for the second time is not stored again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -28,7 +31,7 @@ from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.tiles import HALF_BYTES, STEP, VECTOR, halves_of
+from ncc.compiler.loops.tiles import HALF_BYTES, STEP, VECTOR, halves_of, pitch_of
 from ncc.dialects import tile
 
 SUM_BYTES = 4
@@ -45,7 +48,12 @@ class _Plan:
             raise CompilerBug("matrix tiles for what is no contraction by halves")
         self.halves = halves
         *self.outer, self.inner = halves.points
-        self.extent = kernel.extents[self.inner]
+        self.extent = self.width = kernel.extents[self.inner]
+        self.pitch = self.wrapped = None
+        if schedule.flat:
+            self.wrapped = self.outer.pop()
+            self.pitch = pitch_of(halves)
+            self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
         self.rows = schedule.points(self.inner)
         self.in_row = -(-self.extent // self.rows)
         self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
@@ -188,6 +196,8 @@ class TileNest(Nest):
         if plan.extent % plan.rows:
             begin = self._least(begin, plan.extent - plan.rows)
         bases[plan.inner] = begin
+        if plan.wrapped is not None:
+            bases[plan.wrapped] = builder.constant(0)
         terms = [(first, 1), (begin, -1)] if first is not begin else []
         if at is not number:
             terms += [(number, plan.rows), (at, -plan.rows)]
@@ -352,15 +362,30 @@ class TileNest(Nest):
             saved = dict(self.state.bases)
             self.state.bases.update(held.bases)
             point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
-            self.state.bases[self.plan.inner] = self.builder.local(point)
+            point = self.state.bases[self.plan.inner] = self.builder.local(point)
             if self.halves.vectors is not None:
                 self.state.bases[self.halves.vectors] = group.vectors
-            for block in range(q):
-                self._follow(i, position * q + block, block)
+
+            def follow() -> None:
+                for block in range(q):
+                    self._follow(i, position * q + block, block)
+
+            self._where_points_are(point, follow)
             self.state.bases = saved
             return []
 
         self.builder.loop(first, last, 1, [], row)
+
+    def _where_points_are(self, place: SSAValue, follow: Callable[[], None]) -> None:
+        """What follows at a place, unless it lies between two rows of points."""
+        plan, builder = self.plan, self.builder
+        if plan.wrapped is None or plan.pitch is None:
+            return follow()
+        self.state.bases[plan.wrapped] = builder.quotient(place, plan.pitch)
+        column = self.state.bases[plan.inner] = builder.remainder(place, plan.pitch)
+        if plan.pitch == plan.width:
+            return follow()
+        builder.branch(builder.less(column, plan.width), follow, lambda: None)
 
     def _follow(self, row: SSAValue, number: int, block: int) -> None:
         """What follows at one point for 16 outputs."""

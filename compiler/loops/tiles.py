@@ -23,6 +23,9 @@ from ncc.dialects import tile
 MOST_TURNS = 8
 """Groups of points that are worth asking for weights in."""
 
+FLAT = 0.9
+"""The part of the products that flat tiles may take at most: storing their rows takes longer."""
+
 STEP, PAIR = 32, 2
 VECTOR = 16
 HALF_BYTES = 2
@@ -110,9 +113,8 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
     found = halves_of(kernel) if target.tiles else None
     if found is None:
         return None
-    *outer, inner = found.points
-    rows = _rows(kernel.extents[inner])
-    count = prod(kernel.extents[d] for d in outer) * -(-kernel.extents[inner] // rows)
+    inner = found.points[-1]
+    flat, rows, count = _cut(kernel, found)
     blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
     p, q = _tall_or_square(kernel, found, count, blocks, target)
     sizes = [(inner, rows), *([] if found.vectors is None else [(found.vectors, q)])]
@@ -133,6 +135,7 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         chunks=len(order),
         ahead=_ahead(kernel, found, target, q, -(-count // p)) if not points_outer else (),
         tiles=p,
+        flat=flat,
     )
 
 
@@ -168,6 +171,33 @@ def halving(kernel: Kernel, target: Target) -> Schedule | None:
     vector = vector_of(kernel.extents[lane], target)
     points = tuple((d, n) for d, n in sizes.items() if n > 1)
     return Schedule(lane, vector, points, order, (), chunks=chunks)
+
+
+def pitch_of(found: Halves) -> int:
+    """How many points lie from one of a row to the same of the next."""
+    *_, outer, inner = (found.high.coefficients[d] for d in found.points)
+    return outer // inner
+
+
+def _cut(kernel: Kernel, found: Halves) -> tuple[bool, int, int]:
+    """Whether tiles are flat, their rows, and how many there are."""
+    *outer, extent = (kernel.extents[d] for d in found.points)
+    rows = _rows(extent)
+    count = prod(outer) * -(-extent // rows)
+    strides = [found.high.coefficients[d] for d in found.points[-2:]]
+    if len(strides) < 2 or strides[0] % strides[1] or pitch_of(found) < extent:
+        return False, rows, count
+    whole = pitch_of(found) * (outer[-1] - 1) + extent
+    flat_rows = _rows(whole)
+    flat_count = prod(outer[:-1]) * -(-whole // flat_rows)
+    if _pairs_cycles(flat_count, flat_rows) > FLAT * _pairs_cycles(count, rows):
+        return False, rows, count
+    return True, flat_rows, flat_count
+
+
+def _pairs_cycles(count: int, rows: int) -> float:
+    """Cycles of a product with each tile, two by two."""
+    return 2 * -(-count // 2) * _product_cycles(rows)
 
 
 def _rows(extent: int) -> int:

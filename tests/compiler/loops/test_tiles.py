@@ -66,9 +66,11 @@ def kernel(
         (64, 64, 58, 3, 14, 2, 2),
         (64, 64, 16, 1, 16, 2, 2),  # all points are one row
         (16, 64, 16, 1, 16, 4, 1),
-        (48, 40, 9, 3, 7, 2, 2),
+        (48, 40, 9, 3, 16, 2, 2),  # over the border between rows: 61 places for 49 points
+        (512, 512, 9, 3, 16, 4, 1),
+        (32, 32, 16, 3, 14, 2, 2),  # there are too many: 222 for 196
         (512, 2048, 7, 1, 13, 4, 1),  # weights that no cache holds are read once
-        (32, 64, 5, 3, 3, 2, 2),
+        (32, 64, 5, 3, 13, 1, 2),
     ],
 )
 def test_cuts(
@@ -95,7 +97,7 @@ def test_cuts(
     assert points * outputs <= done
 
 
-@pytest.mark.parametrize(("channels", "size", "wanted"), [(384, 9, True), (64, 9, False)])
+@pytest.mark.parametrize(("channels", "size", "wanted"), [(384, 11, True), (64, 11, False)])
 def test_weights_are_asked_for(
     make_network: Make, kernels_of: Make, channels: int, size: int, wanted: bool
 ) -> None:

@@ -40,6 +40,7 @@ from ncc.dialects.attributes import integers, segments, tensor_type
 from ncc.dialects.body import BodyWriter, Loops, dim_of, dims_of, reads_of
 from ncc.dialects.element import element_of, is_integer, number
 from ncc.dialects.growing import growing_axis
+from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
     Gather,
     LoopIndex,
@@ -193,7 +194,7 @@ class Builder:
         result = writer.write(of)
         if combine is not None:
             result = writer.add(combine, [body.args[-1], result], flags_of(combine), of.type)
-        body.add_op(LinalgYieldOp.create(operands=[result]))
+        body.add_op(make(LinalgYieldOp, operands=[result]))
         kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
         return self._add(self._generic(inputs, outs, maps, kinds, body), outs.shape)
 
@@ -205,7 +206,8 @@ class Builder:
         kinds: Sequence[IteratorTypeAttr],
         body: Block,
     ) -> GenericOp:
-        return GenericOp.create(
+        return make(
+            GenericOp,
             operands=[*inputs, outs.value],
             result_types=[outs.value.type],
             properties={
@@ -245,12 +247,12 @@ class Builder:
         kind = TensorType(index, list(array.shape))
         data = BytesAttr(np.ascontiguousarray(array, np.int64).tobytes())
         value = DenseIntOrFPElementsAttr(kind, data)
-        op = arith.ConstantOp.create(properties={"value": value}, result_types=[kind])
+        op = make(arith.ConstantOp, properties={"value": value}, result_types=[kind])
         return self._add(op, array.shape)
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
         """A tensor whose contents nobody reads."""
-        op = tensor.EmptyOp.create(result_types=[tensor_type(element_type, shape)])
+        op = make(tensor.EmptyOp, result_types=[tensor_type(element_type, shape)])
         return self._add(op, shape)
 
     def fill(self, into: Tensor, value: float) -> Tensor:
@@ -300,8 +302,9 @@ class Builder:
         shape = [lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)]
         body = Block(arg_types=[index] * x.rank)
         constant = _constant(value, x.element_type)
-        body.add_ops([constant, tensor.YieldOp.create(operands=[constant.results[0]])])
-        op = tensor.PadOp.create(
+        body.add_ops([constant, make(tensor.YieldOp, operands=[constant.results[0]])])
+        op = make(
+            tensor.PadOp,
             operands=[x.value],
             properties={
                 "static_low": integers(low),
@@ -318,7 +321,8 @@ class Builder:
         if all(len(group) == 1 for group in groups):
             return x
         shape = [prod(x.shape[axis] for axis in group) for group in groups]
-        op = tensor.CollapseShapeOp.create(
+        op = make(
+            tensor.CollapseShapeOp,
             operands=[x.value],
             properties={"reassociation": _reassociation(groups)},
             result_types=[tensor_type(x.element_type, shape)],
@@ -329,7 +333,8 @@ class Builder:
         """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
         if all(len(group) == 1 for group in groups):
             return x
-        op = tensor.ExpandShapeOp.create(
+        op = make(
+            tensor.ExpandShapeOp,
             operands=[x.value],
             properties={
                 "reassociation": _reassociation(groups),
@@ -352,7 +357,8 @@ class Builder:
         """The box of `size` that starts at `begin`."""
         if tuple(size) == x.shape:
             return x
-        op = tensor.ExtractSliceOp.create(
+        op = make(
+            tensor.ExtractSliceOp,
             operands=[x.value],
             properties={
                 "static_offsets": integers(begin),
@@ -370,7 +376,8 @@ class Builder:
             return xs[0]
         shape = list(xs[0].shape)
         shape[axis] = sum(x.shape[axis] for x in xs)
-        op = tensor.ConcatOp.create(
+        op = make(
+            tensor.ConcatOp,
             operands=[x.value for x in xs],
             properties={"dim": IntegerAttr(axis, i64)},
             result_types=[tensor_type(xs[0].element_type, shape)],
@@ -395,7 +402,7 @@ def _fill(value: SSAValue, into: Tensor) -> FillOp:
 
 def _constant(value: float, element_type: Attribute) -> arith.ConstantOp:
     properties = {"value": number(value, element_type)}
-    return arith.ConstantOp.create(properties=properties, result_types=[element_type])
+    return make(arith.ConstantOp, properties=properties, result_types=[element_type])
 
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:

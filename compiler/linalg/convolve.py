@@ -52,6 +52,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied, make
 
 FEWEST_CHANNELS = 16
 
@@ -280,7 +281,8 @@ class _Rewrite:
                 operands.append(self._tiles(access.value, op, y, first) if whole else access.value)
             maps.append(_identity() if whole else _by_channel(access, channel))
         out = self.builder.empty(y.shape)
-        new = GenericOp.create(
+        new = make(
+            GenericOp,
             operands=[*operands, out.value],
             result_types=[out.value.type],
             properties={
@@ -289,7 +291,7 @@ class _Rewrite:
                 "operandSegmentSizes": segments(len(operands), 1),
                 **({"doc": op.doc} if op.doc is not None else {}),
             },
-            regions=[op.body.clone()],
+            regions=[copied(op.body)],
         )
         self.block.add_op(new)
         return Tensor(new.results[0], y.shape)

@@ -250,13 +250,11 @@ def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
 def _external_values(operations: Iterable[Operation], inside: set[Operation]) -> list[SSAValue]:
     found: dict[SSAValue, None] = {}
     for op in operations:
-        nested = set(op.walk())
-        blocks = {block for inner in nested for r in inner.regions for block in r.blocks}
-        for inner in op.walk():
-            for operand in inner.operands:
-                owner = operand.owner
-                if owner not in inside and owner not in nested and owner not in blocks:
-                    found[operand] = None
+        nested = list(op.walk())
+        blocks = [block for inner in nested for r in inner.regions for block in r.blocks]
+        own = {*inside, *nested, *blocks}
+        for inner in nested:
+            found.update((value, None) for value in inner.operands if value.owner not in own)
     return list(found)
 
 

@@ -48,6 +48,7 @@ from ncc.compiler.linalg.view import (
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied, make
 from ncc.dialects.scalar import select
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
@@ -255,7 +256,8 @@ class _Packer:
         for loop in sorted(split, key=lambda d: split[d]):
             kinds.append(kinds[loop])
         inputs = list(operands)
-        new = GenericOp.create(
+        new = make(
+            GenericOp,
             operands=[*inputs, outs],
             result_types=[outs.type],
             properties={
@@ -264,7 +266,7 @@ class _Packer:
                 "operandSegmentSizes": segments(len(inputs), 1),
                 **({"doc": op.doc} if op.doc is not None else {}),
             },
-            regions=[op.body.clone()],
+            regions=[copied(op.body)],
         )
         tails = [
             [loop, split[loop], view.extents[loop]]

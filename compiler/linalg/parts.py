@@ -12,6 +12,7 @@ from ncc.compiler.linalg.view import Access, View, constant_number
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied, make
 
 
 def part(
@@ -21,7 +22,8 @@ def part(
     view = View(op)
     inputs = [operand(access, view) for access in view.reads]
     outs = _start(b, op, shape, operand)
-    new = GenericOp.create(
+    new = make(
+        GenericOp,
         operands=[*inputs, outs.value],
         result_types=[outs.value.type],
         properties={
@@ -30,7 +32,7 @@ def part(
             "operandSegmentSizes": segments(len(inputs), 1),
             **({"doc": op.doc} if op.doc is not None else {}),
         },
-        regions=[op.body.clone()],
+        regions=[copied(op.body)],
     )
     b.block.add_op(new)
     return Tensor(new.results[0], outs.shape)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, f32, i64
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, Block, Operation, Region
 
-from ncc.dialects.operation import make
+from ncc.dialects.operation import copied, make
 
 VECTOR = VectorType(f32, [4])
 FLAGS = arith.FastMathFlagsAttr("fast")
@@ -64,3 +66,28 @@ def test_it_lives_as_others_do() -> None:
     assert list(second.operands) == [block.args[0]] * 2
     assert len(list(block.args[0].uses)) == 2
     second.verify()
+
+
+def test_a_copied_region_is_a_clone() -> None:
+    """The same text, names and attributes; what is read from outside stays the same value."""
+    outside = Block(arg_types=[VECTOR])
+    block = Block(arg_types=[VECTOR, VECTOR])
+    block.args[0].name_hint = "data"
+    first = make(
+        arith.AddfOp,
+        operands=[block.args[0], outside.args[0]],
+        result_types=[VECTOR],
+        attributes={"mark": FLAGS},
+    )
+    first.results[0].name_hint = "sum"
+    last = make(YieldOp, operands=[first.results[0], block.args[1]])
+    block.add_ops([first, last])
+    holder = make(TestOp, regions=[Region(block)])
+    copy = make(TestOp, regions=[copied(holder.regions[0])])
+    clone = make(TestOp, regions=[holder.regions[0].clone()])
+    assert copy.regions[0].parent is copy
+    assert copy.is_structurally_equivalent(clone)
+    assert str(copy) == str(clone)
+    copy.erase()
+    assert str(clone) == str(holder)
+    assert len(list(outside.args[0].uses)) == 2

@@ -241,7 +241,7 @@ class Compilation:
                 SplitQuads(),
             ]
         if self.options.tiles:
-            passes.append(SplitHalves())
+            passes.append(SplitHalves(self.options.target.core.l2_bytes))
         elif self.options.opt_level >= 2:
             passes += [ScaleWeights(), SplitSums()]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -39,6 +40,7 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, move_behind, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.view import Linear, View, expression, pad_value, shape_of
+from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
@@ -50,6 +52,9 @@ STEP = 32
 
 FEWEST_ROWS = 8
 """Points that are worth it: a tile of fewer rows takes no less time."""
+
+WORTH = 2
+"""How many times the traffic of sums in parts the traffic of whole sums is."""
 
 _VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
 
@@ -63,9 +68,11 @@ class SplitHalves(ModulePass):
 
     name = "split-halves"
 
+    l2_bytes: int = TWO_UNITS.l2_bytes
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        rewrite = _Rewrite(block)
+        rewrite = _Rewrite(block, self.l2_bytes)
         for generic in list(block.ops):
             if isinstance(generic, GenericOp):
                 found = match(generic)
@@ -171,8 +178,9 @@ def _channels(
 class _Rewrite:
     """The rewriting of one network; halves are made once for all who read them."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, l2_bytes: int) -> None:
         self.block = block
+        self.l2_bytes = l2_bytes
         self.halves: dict[tuple[SSAValue, Channels, int], Tensor] = {}
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
 
@@ -183,6 +191,41 @@ class _Rewrite:
         b = Builder(scratch, op.doc.data if op.doc is not None else "")
         x = self._data(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
+        result = tensor_of(op.outputs[0])
+        parts = self._parts(x, w, result, blocks=w.shape[found.outputs])
+        for begin, end in pairwise(round(x.shape[0] * k / parts) for k in range(parts + 1)):
+            result = self._sum(
+                b,
+                view,
+                found,
+                _steps(b, x, 0, begin, end),
+                _steps(b, w, found.inputs, begin, end),
+                result,
+            )
+        move_before(scratch, op)
+        result.value.name_hint = op.results[0].name_hint
+        op.results[0].replace_all_uses_with(result.value)
+        self.block.erase_op(op)
+
+    def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int) -> int:
+        """In how many parts to sum, one behind the other.
+
+        Where neither the weights nor the data stay in L2, all data come from behind it for every
+        two blocks of outputs. A part of them stays there, and sums are written and read for that.
+        """
+        room = self.l2_bytes // 2
+        data, weights = 2 * prod(x.shape), 2 * prod(w.shape)
+        if min(data, weights) <= room:
+            return 1
+        parts = min(x.shape[0], -(-data // room))
+        sums = 4 * prod(y.shape)
+        return parts if -(-blocks // 2) * data > WORTH * (data + 2 * (parts - 1) * sums) else 1
+
+    def _sum(
+        self, b: Builder, view: View, found: Halved, x: Tensor, w: Tensor, init: Tensor
+    ) -> Tensor:
+        """The sums over some steps, added to what there is."""
+        data, weights = view.reads[found.data], view.reads[found.weights]
         extents = [*view.extents, BLOCK, 2]
         extents[found.sums[0]] = x.shape[0]
         loops = b.loops_of(extents)
@@ -207,11 +250,7 @@ class _Rewrite:
         total = high * weight + high * rounded + low * weight
         to = [expression(dict(form.terms), form.constant) for form in view.write.index]
         over = [*(loops[d] for d in view.reduced if d not in found.sums[1:]), pair, place]
-        result = b.sum(to, over=over, of=total, init=tensor_of(op.outputs[0]))
-        move_before(scratch, op)
-        result.value.name_hint = op.results[0].name_hint
-        op.results[0].replace_all_uses_with(result.value)
-        self.block.erase_op(op)
+        return b.sum(to, over=over, of=total, init=init)
 
     def _weights(self, value: SSAValue, found: Halved) -> Tensor:
         """The plain weights by blocks of both kinds of channels, pairs innermost, in halves."""
@@ -282,6 +321,13 @@ def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
         of.value.owner.attributes["halves"] = UnitAttr()
     groups = [[k] for k in range(points + 2)]
     return b.collapse(of, [*groups, [points + 2, points + 3]])
+
+
+def _steps(b: Builder, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
+    """Some steps of halves, which lie along an axis."""
+    offsets, sizes = [0] * x.rank, list(x.shape)
+    offsets[axis], sizes[axis] = begin, end - begin
+    return b.slice(x, offsets, sizes)
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -102,6 +102,31 @@ def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int
     assert (abs(after - exact) <= LEFT * bound).all()
 
 
+@pytest.mark.parametrize(
+    ("write", "shape", "l2_bytes", "parts"),
+    [
+        (rows(256), (9, 640), 1 << 14, 3),
+        (rows(256), (9, 640), 1 << 20, 1),  # all stays in L2
+        (rows(64), (9, 640), 1 << 14, 1),  # sums are as much as the data
+    ],
+)
+def test_sums_in_parts(
+    make_network: MakeNetwork, write: Write, shape: tuple[int, ...], l2_bytes: int, parts: int
+) -> None:
+    """As many as let the data of one stay in L2, where the sums in between are less than they."""
+    module = make_network([shape], write)
+    x = random(*shape)
+    [exact] = evaluate(network_of(module), [x], dtype=np.float64)
+    Pack().apply(Context(), module)
+    SplitHalves(l2_bytes).apply(Context(), module)
+    module.verify()
+    *_, last = found = halved(module)
+    sums = [v for v in found if shape_of(v.op.results[0]) == shape_of(last.op.results[0])]
+    assert len(sums) == parts
+    [after] = evaluate(network_of(module), [x])
+    assert abs(after - exact).max() <= 1e-5 * abs(exact).max()
+
+
 def _absolute(make_network: MakeNetwork, write: Write, shape: tuple[int, ...]) -> ModuleOp:
     """The same network of the absolute values of its weights."""
     module = make_network([shape], write)

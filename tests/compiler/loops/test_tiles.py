@@ -13,9 +13,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler import objects
+from ncc.compiler import objects, pipeline
 from ncc.compiler.interpret import interpret
-from ncc.compiler.linalg import fuse
+from ncc.compiler.linalg import fuse, halves
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
@@ -313,6 +313,24 @@ def test_makers_store_halves(
     apart = compiled(param, None, 1).run(feeds)
     for others in (apart, shared.run(feeds)):
         assert all((others[name] == values).all() for name, values in found.items())
+
+
+def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One kernel goes on with the sums of another, and what follows does so behind the last."""
+    monkeypatch.setattr(halves, "WORTH", 0)
+    param = tmp_path / "net.param"
+    param.write_text(
+        "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
+        "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
+    )
+    monkeypatch.setattr(pipeline, "SplitHalves", lambda _: SplitHalves(1 << 12))
+    model = compiled(param, None, 3)
+    assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3
+    feeds = {"in": random(96, 9, 9)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)["out"]
+    found = model.run(feeds)["out"]
+    assert abs(found - expected).max() <= 1e-5 * abs(expected).max()
+    assert (ncc.Model(model.artifact, num_threads=1).run(feeds)["out"] == found).all()
 
 
 def test_not_finite(network: tuple[Path, Path], compiled: Compile) -> None:

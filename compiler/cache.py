@@ -20,8 +20,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import xdsl
 from numpy import __version__ as numpy_version
-from xdsl import __version__ as xdsl_version
 
 from ncc.compiler.llvm.version import llvmlite_version
 from ncc.compiler.target import Target
@@ -77,8 +77,18 @@ def _version(places: Iterable[Path]) -> str:
     for place in places:
         for file in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
             sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    versions = f"llvmlite {llvmlite_version()}, xdsl {xdsl_version}, numpy {numpy_version}"
+    versions = f"llvmlite {llvmlite_version()}, xdsl {_xdsl_version()}, numpy {numpy_version}"
     return f"{versions}, ncc {sources.hexdigest()}"
+
+
+def _xdsl_version() -> str:
+    """The version of xDSL, by the name of the folder that says what is installed.
+
+    xDSL asks importlib for it, which takes longer to import than a recipe takes to be found.
+    """
+    beside = Path(xdsl.__file__).parent.parent
+    installed = [path.stem.removeprefix("xdsl-") for path in beside.glob("xdsl-*.dist-info")]
+    return installed[0] if len(installed) == 1 else str(xdsl.__version__)
 
 
 def key_of(text: str, target: Target) -> str:

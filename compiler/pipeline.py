@@ -1,8 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> peel borders -> turn factors -> pack -> fold moves -> scale weights
-     -> split sums -> fuse -> plan memory -> loops -> llvm -> object
+     -> compute in strips -> peel borders -> turn factors -> part groups -> pack -> fold moves
+     -> scale weights -> split sums -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.compiler.linalg.peel_borders import PeelBorders
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
@@ -236,6 +237,7 @@ class Compilation:
                 ComputeInStrips(self.options.target, self.options.num_threads),
                 PeelBorders(self.options.target),
                 TurnFactors(),
+                PartGroups(),
                 Pack(),
                 FoldMoves(),
                 SplitQuads(),

@@ -55,13 +55,13 @@ class Channels:
         """The channel axes of what a contraction writes."""
         if self.group == 1:
             return (self.outputs,)
-        return (self.group,) if self.depthwise else (self.group, self.outputs)
+        return (self.group,) if self.outputs == 1 else (self.group, self.outputs)
 
     @property
     def kept(self) -> list[bool]:
         """Which of the weights' axes (group, outputs, inputs) a contraction reads."""
         grouped = self.group > 1
-        return [grouped, not self.depthwise, not grouped or self.inputs > 1]
+        return [grouped, not grouped or self.outputs > 1, not grouped or self.inputs > 1]
 
 
 @dataclass(frozen=True)

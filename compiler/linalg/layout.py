@@ -118,21 +118,24 @@ def _add_edges(
             if op in packings and _goes_on_from(op, value):
                 problem.pay_if_packed(op, NEVER)
             elif op in packings and _wants_packed(op, packing, value):
-                problem.pay_if_packed(op, _conversion(value))
+                problem.read_packed(value, None, op, _conversion(value))
+                problem.pay_if_packed(op, _apart(op, value, views))
             continue
         if op not in packings:
             if not isinstance(op, FillOp):
-                problem.pay_if_packed(source, _conversion(value))
+                problem.read_plain(value, source, None, _conversion(value))
         elif isinstance(op, GenericOp) and value is op.outputs[0]:
             problem.connect(source, op, NEVER, NEVER)
         elif packing is None or packing.reads.get(value) is Read.PACKED:
-            together = isinstance(op, GenericOp) and follows(views[op]) is value
-            apart = _conversion(value) + together * _one_pass(value)
+            problem.read_plain(value, source, op, _conversion(value))
+            problem.read_packed(value, source, op, _conversion(value))
+            apart = _apart(op, value, views)
             problem.connect(source, op, apart, apart)
         elif packing.reads.get(value) is Read.EITHER:
-            problem.connect(source, op, _conversion(value), _conversion(value) / 4)
+            problem.read_plain(value, source, op, _conversion(value))
+            problem.connect(source, op, 0.0, _conversion(value) / 4)
         else:
-            problem.pay_if_packed(source, _conversion(value))
+            problem.read_plain(value, source, None, _conversion(value))
 
 
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:
@@ -156,6 +159,12 @@ def _conversion(value: SSAValue) -> float:
     return 64.0 if len(shape_of(value)) <= 2 else _one_pass(value)
 
 
+def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> float:
+    """Bytes of the pass that op takes for itself where it could be stored with what it reads."""
+    together = isinstance(op, GenericOp) and follows(views[op]) is value
+    return _one_pass(value) if together else 0.0
+
+
 def _one_pass(value: SSAValue) -> float:
     """Bytes of writing a value and of reading it."""
     return 8.0 * prod(shape_of(value))
@@ -166,6 +175,7 @@ class _Cut:
 
     def __init__(self) -> None:
         self.nodes: dict[Operation, int] = {}
+        self.conversions: dict[tuple[int, SSAValue], int] = {}
         self.capacity: list[dict[int, float]] = [{}, {}]
         """What can still flow from each node to each of its neighbours."""
 
@@ -186,6 +196,43 @@ class _Cut:
 
     def pay_if_packed(self, op: Operation, cost: float) -> None:
         self._edge(self._node(op), PLAIN, cost)
+
+    def read_plain(
+        self, value: SSAValue, source: Operation, reader: Operation | None, cost: float
+    ) -> None:
+        """Costs, once for all such readers, when a packed source has a plain one.
+
+        None stands for a reader that is always plain.
+        """
+        target = PLAIN if reader is None else self._node(reader)
+        if value.has_one_use():
+            self._edge(self._node(source), target, cost)
+            return
+        if (PLAIN, value) not in self.conversions:
+            self._edge(self._node(source), self._conversion(PLAIN, value), cost)
+        self._edge(self._conversion(PLAIN, value), target, NEVER)
+
+    def read_packed(
+        self, value: SSAValue, source: Operation | None, reader: Operation, cost: float
+    ) -> None:
+        """Costs, once for all such readers, when a plain source has a packed one.
+
+        None stands for a source that is always plain.
+        """
+        target = PLAIN if source is None else self._node(source)
+        if value.has_one_use():
+            self._edge(self._node(reader), target, cost)
+            return
+        if (PACKED, value) not in self.conversions:
+            self._edge(self._conversion(PACKED, value), target, cost)
+        self._edge(self._node(reader), self._conversion(PACKED, value), NEVER)
+
+    def _conversion(self, label: int, value: SSAValue) -> int:
+        """The node of a value's conversion to a label."""
+        if (label, value) not in self.conversions:
+            self.conversions[label, value] = len(self.capacity)
+            self.capacity.append({})
+        return self.conversions[label, value]
 
     def connect(
         self, source: Operation, reader: Operation, to_plain: float, to_packed: float

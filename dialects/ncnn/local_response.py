@@ -72,18 +72,18 @@ class LRNOp(Layer):
             return np.asarray(x * base ** np.float32(-self.beta))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        at = b.loops_of(x.shape)
-        squares = b.map(at, x[at] * x[at])
         size = self.local_size
         low, high = self.reach
         if self.region_type == ACROSS_CHANNELS:
-            squares = b.pad(squares, (low, 0, 0), (high, 0, 0))
+            wide = b.pad(x, (low, 0, 0), (high, 0, 0))
             c, y, z, k = b.loops(f"c:{x.shape[0]} y z k:{size}")
-            total = b.sum((c, y, z), over=(k,), of=squares[c + k, y, z])
+            near = wide[c + k, y, z]
+            total = b.sum((c, y, z), over=(k,), of=near * near)
         else:
-            squares = b.pad(squares, (0, low, low), (0, high, high))
+            wide = b.pad(x, (0, low, low), (0, high, high))
             c, y, z, ky, kx = b.loops(f"c y:{x.shape[1]} z:{x.shape[2]} ky:{size} kx:{size}")
-            total = b.sum((c, y, z), over=(ky, kx), of=squares[c, y + ky, z + kx])
+            near = wide[c, y + ky, z + kx]
+            total = b.sum((c, y, z), over=(ky, kx), of=near * near)
         at = b.loops_of(x.shape)
         base = total[at] * self.share + self.bias
         if self.beta == 0.75 and min(self.share, self.bias) >= 0.0:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from xdsl.dialects import tensor, test
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation
 
@@ -31,7 +31,11 @@ class Costs:
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(seed)
-        self.ops: list[Operation] = [test.TestOp() for _ in range(draw.randint(1, 9))]
+        self.ops: list[Operation] = []
+        for _ in range(draw.randint(1, 9)):
+            read = [op.results[0] for op in self.ops if draw.random() < 0.4]
+            self.ops.append(test.TestOp(read, [f32]))
+        self.conversions = {op.results[0]: draw.randint(1, 15) for op in self.ops}
         self.single = [draw.choice([(0, 0), (30, 0), (0, 30), (7, 9)]) for _ in self.ops]
         self.extra = [draw.choice([0, 0, 7]) for _ in self.ops]
         self.pairs = [
@@ -48,6 +52,10 @@ class Costs:
             cut.pay_if_packed(op, extra)
         for a, b, to_plain, to_packed in self.pairs:
             cut.connect(self.ops[a], self.ops[b], to_plain, to_packed)
+        for value, cost in self.conversions.items():
+            for use in value.uses:
+                cut.read_plain(value, value.owner, use.operation, cost)
+                cut.read_packed(value, value.owner, use.operation, cost)
         return cut
 
     def total(self, packed: tuple[bool, ...]) -> float:
@@ -57,6 +65,11 @@ class Costs:
         for a, b, to_plain, to_packed in self.pairs:
             cost += to_plain if packed[a] and not packed[b] else 0
             cost += to_packed if packed[b] and not packed[a] else 0
+        label = dict(zip(self.ops, packed, strict=True))
+        for op, is_packed in label.items():
+            value = op.results[0]
+            converted = any(label[use.operation] is not is_packed for use in value.uses)
+            cost += self.conversions[value] * converted
         return cost
 
 
@@ -163,6 +176,21 @@ def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:
         return b.concat(rows, 0)
 
     assert packed((24, 64), write)[:2] == [True, True]
+
+
+def test_a_value_is_converted_once_for_all_that_read_it(packed: Packed) -> None:
+    """A sum across channels is plain; so is what is stored with it, of the value that it sums."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = convolution(b, x, 32)
+        wide = b.pad(y, (1, 0, 0), (1, 0, 0))
+        c, p, q, k = b.loops(f"c:{y.shape[0]} p q k:3")
+        near = wide[c + k, p, q]
+        total = b.sum((c, p, q), over=(k,), of=near * near)
+        c, p, q = b.loops_of(y.shape)
+        return convolution(b, b.map((c, p, q), y[c, p, q] * total[c, p, q]), 32)
+
+    assert packed((32, 12, 12), write) == [True, False, False, False, True]
 
 
 def test_more_channels_are_packed(packed: Packed) -> None:

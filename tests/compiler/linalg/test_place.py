@@ -120,15 +120,15 @@ def test_flatten_and_reshape_keep_the_address(levels: dict[str, Any]) -> None:
         for op in module.body.block.ops
         if isinstance(op, func.FuncOp) and op.sym_name.data == "run"
     )
-    calls = [op for op in run.walk() if isinstance(op, func.CallOp)]
+    launches = [op for op in run.walk() if isinstance(op, rt.LaunchOp)]
 
-    def buffers(call: func.CallOp) -> list[tuple[int, int]]:
+    def buffers(launch: rt.LaunchOp) -> list[tuple[int, int]]:
         """Number and byte offset of each memref."""
-        owners = [value.owner for value in call.operands]
+        owners = [value.owner for value in launch.arguments]
         ops = [owner for owner in owners if isinstance(owner, rt.BufferOp)]
         return [(op.index.value.data, op.offset.value.data) for op in ops]
 
-    first, second = calls[0], calls[1]
+    first, second = launches[0], launches[1]
     (_, written), (read, *_) = buffers(first), buffers(second)
     assert written == read
 

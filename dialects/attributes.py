@@ -5,8 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
+
+
+@lru_cache(maxsize=1024)
+def integer(value: int) -> IntegerAttr[IntegerType]:
+    """A number as i64."""
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=1024)
+def string(value: str) -> StringAttr:
+    """A text."""
+    return StringAttr(value)
+
+
+@lru_cache(maxsize=1024)
+def symbol(name: str) -> SymbolRefAttr:
+    """A function by its name."""
+    return SymbolRefAttr(name)
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:

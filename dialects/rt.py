@@ -20,14 +20,12 @@ Computations that are loops from the start are its operations too: see `code`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     SymbolRefAttr,
     UnitAttr,
@@ -55,17 +53,13 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ncc.dialects.attributes import integer, integers, symbol
 from ncc.dialects.code import CODE
 
 I64Attr = IntegerAttr.constr(type=i64)
 
 MOST_CHUNKS = 1 << 31
 """Of a run, so that two numbers of chunks share a word of 64 bits."""
-
-
-@cache
-def _number(value: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(value, i64)
 
 
 @irdl_op_definition
@@ -90,7 +84,7 @@ class BufferOp(IRDLOperation):
     def __init__(
         self, buffers: SSAValue, index: int, memref_type: MemRefType, offset: int = 0
     ) -> None:
-        properties = {"index": _number(index), "offset": _number(offset)}
+        properties = {"index": integer(index), "offset": integer(offset)}
         Operation.__init__(
             self, operands=[buffers], properties=properties, result_types=[memref_type]
         )
@@ -155,11 +149,11 @@ class LaunchOp(IRDLOperation):
         stamp: tuple[int, int] | None = None,
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
-        properties: dict[str, Attribute] = {"chunks": _number(chunks), "after": _number(after)}
+        properties: dict[str, Attribute] = {"chunks": integer(chunks), "after": integer(after)}
         if callee is not None:
-            properties["callee"] = SymbolRefAttr(callee)
+            properties["callee"] = symbol(callee)
         if stamp is not None:
-            properties["stamp"] = DenseArrayBase.from_list(i64, stamp)
+            properties["stamp"] = integers(stamp)
         operands = [*arguments, did, *thread]
         Operation.__init__(
             self, operands=operands, properties=properties, result_types=[IndexType()]
@@ -194,7 +188,7 @@ class BarrierOp(IRDLOperation):
     def __init__(
         self, did: SSAValue, until: int, buffers: SSAValue, threads: SSAValue, before: SSAValue
     ) -> None:
-        properties = {"until": _number(until)}
+        properties = {"until": integer(until)}
         Operation.__init__(self, operands=[did, buffers, threads, before], properties=properties)
 
 

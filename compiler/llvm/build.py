@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     SymbolRefAttr,
     VectorType,
     f32,
@@ -41,6 +40,7 @@ from ncc.compiler.llvm.instructions import (
     lanes,
 )
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import integer, segments, string, symbol
 from ncc.dialects.operation import make
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -66,16 +66,6 @@ class Scope:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.known: dict[Hashable, SSAValue] = {}
         """Values computed in this scope, by what they are."""
-
-
-@cache
-def _integer(value: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(value, i64)
-
-
-@cache
-def _sizes(counts: tuple[int, ...]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i32, counts)
 
 
 @cache
@@ -232,7 +222,7 @@ class Builder:
             op,
             operands=[lhs, rhs],
             result_types=[with_lanes(i1, lanes(lhs.type))],
-            properties={"predicate": _integer(number)},
+            properties={"predicate": integer(number)},
         )
         return self.emit(made).results[0]
 
@@ -250,9 +240,9 @@ class Builder:
             operands=arguments,
             result_types=[] if result is None else [result],
             properties={
-                "intrin": StringAttr(name),
+                "intrin": string(name),
                 "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": _sizes((len(arguments), 0)),
+                "operandSegmentSizes": segments(len(arguments), 0),
             },
         )
         self.emit(op)
@@ -290,9 +280,9 @@ class Builder:
             operands=arguments,
             result_types=results,
             properties={
-                "callee": SymbolRefAttr(callee),
+                "callee": symbol(callee),
                 "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": _sizes((len(arguments), 0)),
+                "operandSegmentSizes": segments(len(arguments), 0),
             },
         )
         return self.emit(op).results
@@ -301,7 +291,7 @@ class Builder:
         """Call a function without a result by its address."""
         properties = {
             "op_bundle_sizes": _NO_BUNDLES,
-            "operandSegmentSizes": _sizes((1 + len(arguments), 0)),
+            "operandSegmentSizes": segments(1 + len(arguments), 0),
         }
         self.emit(make(llvm.CallOp, operands=[callee, *arguments], properties=properties))
 
@@ -331,7 +321,7 @@ class Builder:
         op = llvm.CondBrOp.create(
             operands=[condition, *then_arguments, *other_arguments],
             successors=[then, otherwise],
-            properties={"operandSegmentSizes": _sizes(sizes)},
+            properties={"operandSegmentSizes": segments(*sizes)},
         )
         self.emit(op)
 

@@ -84,10 +84,11 @@ class Function:
 
     def bind(self, source: SSAValue, result: SSAValue) -> None:
         """The value of the loops level has become that llvm value, of the current scope."""
-        if isinstance(source.type, IndexType):
+        kind = type(source.type)
+        if kind is IndexType:
             self._indices[source] = Linear({self.builder.note(result): 1})
         else:
-            if isinstance(source.type, IntegerType):
+            if kind is IntegerType:
                 self.builder.note(result)
             self._values[source] = result
 

@@ -50,12 +50,13 @@ def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Opera
 
 def lower_multiply(function: Function, op: arith.MuliOp) -> None:
     """Index times constant is a linear form; anything else is an instruction."""
-    if isinstance(op.result.type, IndexType):
-        lhs, rhs = function.index(op.lhs), function.index(op.rhs)
+    (result,) = op.results
+    if isinstance(result.type, IndexType):
+        lhs, rhs = map(function.index, op.operands)
         if not rhs.terms:
-            return function.bind_index(op.result, lhs * rhs.constant)
+            return function.bind_index(result, lhs * rhs.constant)
         if not lhs.terms:
-            return function.bind_index(op.result, rhs * lhs.constant)
+            return function.bind_index(result, rhs * lhs.constant)
     binary(llvm.MulOp)(function, op)
 
 

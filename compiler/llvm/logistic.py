@@ -41,7 +41,8 @@ def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
 def _raised(total: Operation | Block) -> math.ExpOp | None:
     """The exponential in exp(x) + 1."""
     if isinstance(total, arith.AddfOp):
-        for raised, one in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        lhs, rhs = total.operands
+        for raised, one in ((lhs, rhs), (rhs, lhs)):
             if isinstance(raised.owner, math.ExpOp) and _is_one(one):
                 return raised.owner
     return None
@@ -51,9 +52,9 @@ def _of_logistic(op: Operation) -> bool:
     """Whether it is only read as a part of exp(-x) + 1 by divisions, which need no part of it."""
     users = [use.operation for use in op.results[0].uses]
     if isinstance(op, arith.AddfOp):
-        total = op.result
-        divisors = all(isinstance(user, arith.DivfOp) and user.lhs is not total for user in users)
-        return _raised(op) is not None and divisors
+        total = op.results[0]
+        divisors = (isinstance(user, arith.DivfOp) and user.lhs is not total for user in users)
+        return _raised(op) is not None and all(divisors)
     if isinstance(op, math.ExpOp):
         return all(_raised(user) is op and _of_logistic(user) for user in users)
     return all(isinstance(user, math.ExpOp) and _of_logistic(user) for user in users)

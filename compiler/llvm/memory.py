@@ -12,8 +12,6 @@ from functools import cache
 from xdsl.dialects import builtin, llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    IntegerAttr,
-    IntegerType,
     MemRefType,
     i8,
     i32,
@@ -27,6 +25,7 @@ from ncc.compiler.llvm.build import POINTER, Builder
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element
 from ncc.dialects import rt
+from ncc.dialects.attributes import integer
 from ncc.dialects.operation import make
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
@@ -46,30 +45,21 @@ def alignment(type: Attribute) -> int:
 
 
 @cache
-def _alignment_attribute(bytes: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(bytes, i64)
+def _access(type: Attribute) -> dict[str, Attribute]:
+    """What an access to memory of a type says of itself."""
+    return {"alignment": integer(alignment(type)), "ordering": integer(0)}
 
 
 def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
-    op = make(
-        llvm.LoadOp,
-        operands=[pointer],
-        result_types=[type],
-        properties={
-            "alignment": _alignment_attribute(alignment(type)),
-            "ordering": _alignment_attribute(0),
-        },
-    )
+    properties = _access(type)
+    op = make(llvm.LoadOp, operands=[pointer], result_types=[type], properties=properties)
     return builder.emit(op).results[0]
 
 
 def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
     """A value into memory."""
-    properties = {
-        "alignment": _alignment_attribute(alignment(value.type)),
-        "ordering": _alignment_attribute(0),
-    }
+    properties = _access(value.type)
     builder.emit(make(llvm.StoreOp, operands=[value, pointer], properties=properties))
 
 
@@ -129,13 +119,13 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     count = 1
     for extent in type.get_shape():
         count *= extent
-    size = make(llvm.ConstantOp, result_types=[i64], properties={"value": IntegerAttr(count, i64)})
+    size = make(llvm.ConstantOp, result_types=[i64], properties={"value": integer(count)})
     taken = make(
         llvm.AllocaOp,
         operands=[size.results[0]],
         result_types=[POINTER],
         properties={
-            "alignment": _alignment_attribute(_SCRATCH_ALIGNMENT),
+            "alignment": integer(_SCRATCH_ALIGNMENT),
             "elem_type": scalar,
         },
     )
@@ -208,7 +198,7 @@ def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValu
             llvm.LoadOp,
             operands=[place],
             result_types=[POINTER],
-            properties={"alignment": _alignment_attribute(8), "ordering": _alignment_attribute(0)},
+            properties={"alignment": integer(8), "ordering": integer(0)},
         )
         found = root.known["buffer", array, index] = builder.emit_in(root, op)
     return found

@@ -122,11 +122,11 @@ class Emitter:
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Types and names, separated by commas."""
-        return ", ".join(self.typed(value) for value in values)
+        return ", ".join([self.typed(value) for value in values])
 
     def names(self, values: Iterable[SSAValue]) -> str:
         """Names, separated by commas."""
-        return ", ".join(self._names[value] for value in values)
+        return ", ".join([self._names[value] for value in values])
 
     def label(self, block: Block) -> str:
         """The name of a block, as a branch says it."""
@@ -306,7 +306,8 @@ def _emit_call(out: Emitter, op: llvm.CallOp) -> None:
 
 def _emit_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
     predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    out.write(op, f"icmp {predicate} {out.typed(op.lhs)}, {out.names((op.rhs,))}")
+    lhs, rhs = op.operands
+    out.write(op, f"icmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
 
 
 def _emit_float_compare(out: Emitter, op: FCmpOp) -> None:
@@ -351,7 +352,8 @@ def _integers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 
 
 def _alignment(op: llvm.LoadOp | llvm.StoreOp | llvm.AllocaOp) -> str:
-    return "" if op.alignment is None else f", align {op.alignment.value.data}"
+    alignment = op.alignment
+    return "" if alignment is None else f", align {alignment.value.data}"
 
 
 def _emit_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
@@ -359,12 +361,12 @@ def _emit_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
 
 
 def _emit_load(out: Emitter, op: llvm.LoadOp) -> None:
-    result = out.type(op.dereferenced_value.type)
-    out.write(op, f"load {result}, {out.typed(op.ptr)}{_alignment(op)}")
+    (pointer,), (result,) = op.operands, op.results
+    out.write(op, f"load {out.type(result.type)}, {out.typed(pointer)}{_alignment(op)}")
 
 
 def _emit_store(out: Emitter, op: llvm.StoreOp) -> None:
-    out.write(op, f"store {out.typed(op.value)}, {out.typed(op.ptr)}{_alignment(op)}")
+    out.write(op, f"store {out.typed_list(op.operands)}{_alignment(op)}")
 
 
 def _emit_branch(out: Emitter, op: llvm.BrOp) -> None:

@@ -7,19 +7,16 @@ from functools import cache
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     IndexType,
-    IntegerAttr,
     MemRefType,
     UnitAttr,
     VectorType,
     i1,
-    i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
+from ncc.dialects.attributes import integer, integers, segments
 from ncc.dialects.element import number
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import flags_of
@@ -141,8 +138,8 @@ class LoopBuilder:
     def scratch(self, kind: Attribute) -> SSAValue:
         """Memory on the stack, at the start of a line of the caches."""
         properties: dict[str, Attribute] = {
-            "alignment": IntegerAttr(64, i64),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
+            "alignment": integer(64),
+            "operandSegmentSizes": segments(0, 0),
         }
         return self.add(memref.AllocaOp, [], kind, properties)
 
@@ -167,12 +164,12 @@ class LoopBuilder:
         kind = value.type
         if not isinstance(kind, VectorType):
             raise TypeError(f"{kind} is no vector")
-        at: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, [lane])}
+        at: dict[str, Attribute] = {"static_position": integers([lane])}
         return self.add(vector.ExtractOp, [value], kind.element_type, at)
 
     def with_element(self, value: SSAValue, element: SSAValue, lane: int) -> SSAValue:
         """A vector with one lane replaced."""
-        at: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, [lane])}
+        at: dict[str, Attribute] = {"static_position": integers([lane])}
         return self.add(vector.InsertOp, [element, value], value.type, at)
 
     def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
@@ -226,7 +223,7 @@ class LoopBuilder:
 
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""
-        predicate = {"predicate": IntegerAttr(0, i64)}
+        predicate = {"predicate": integer(0)}
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
 
     def less(self, a: SSAValue, b: int) -> SSAValue:

@@ -28,6 +28,11 @@ class Access:
     offset: int
     coefficients: tuple[int, ...]
 
+    @cached_property
+    def moves(self) -> tuple[tuple[int, int], ...]:
+        """The loops that it moves with, and how far a step."""
+        return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
+
     def with_coefficients(self, coefficients: Sequence[int]) -> Access:
         return replace(self, coefficients=tuple(coefficients))
 

@@ -57,6 +57,7 @@ class PointWriter:
         self.state = State()
         self.cache: dict[object, SSAValue] = {}
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
+        self.fused: dict[Block, Mapping[Operation, arith.MulfOp]] = {}
         self.half = 0
 
     @property
@@ -67,18 +68,20 @@ class PointWriter:
     # --- reads ---------------------------------------------------------------------------------
 
     def _address(self, access: Access, point: Point) -> SSAValue:
+        return self.builder.linear(*self._place(access, point))
+
+    def _place(self, access: Access, point: Point) -> tuple[tuple[tuple[SSAValue, int], ...], int]:
+        """The address as values with their factors, and a constant."""
         terms: list[tuple[SSAValue, int]] = []
         constant = access.offset
-        for loop, coefficient in enumerate(access.coefficients):
-            if coefficient == 0:
-                continue
-            constant += coefficient * point.get(loop, 0)
+        for loop, coefficient in access.moves:
             base = self.state.bases.get(loop, 0)
+            constant += coefficient * point.get(loop, 0)
             if isinstance(base, int):
                 constant += coefficient * base
             else:
                 terms.append((base, coefficient))
-        return self.builder.linear(terms, constant)
+        return tuple(terms), constant
 
     def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
         """The element or vector of an access at a point, read once a tile step."""
@@ -87,19 +90,12 @@ class PointWriter:
             if self.schedule.turn is None:
                 return self._read_apart(access, point, lane)
             return self._read_turned(access, point, lane)
-        distance, symbols = access.offset, []
-        for d, coefficient in enumerate(access.coefficients):
-            base = self.state.bases.get(d, 0)
-            if coefficient and not isinstance(base, int):
-                symbols.append((base, coefficient))
-            fixed = base if isinstance(base, int) else 0
-            distance += coefficient * (fixed + point.get(d, 0))
-        key = (access.argument, distance, tuple(symbols), lane_moves)
+        place = self._place(access, point)
+        key = (access.argument, place, lane_moves)
         if key not in self.cache:
             source = self.entry.args[access.argument]
             lanes = self.state.lanes if lane_moves else 1
-            at = self._address(access, point)
-            self.cache[key] = self.builder.load(source, at, lanes)
+            self.cache[key] = self.builder.load(source, self.builder.linear(*place), lanes)
         return self.cache[key]
 
     def _ask_ahead(self) -> None:
@@ -177,13 +173,15 @@ class PointWriter:
                 values[operand] = self._read(arguments[operand], point, operand in moving)
             return values[operand]
 
+        products = self._fused_products(stage)
+        inside = products.values()
         for op in stage.body.ops:
             if isinstance(op, YieldOp):
                 return value_of(op.operands[0])
-            fused = self._multiply_add(op, value_of)
-            if fused is not None:
-                values[op.results[0]] = fused
-            elif not self._feeds_multiply_add(op):
+            product = products.get(op)
+            if product is not None:
+                values[op.results[0]] = self._multiply_add(op, product, value_of)
+            elif op not in inside:
                 values[op.results[0]] = self._operation(op, value_of, moving, point)
         raise CompilerBug("a body without a yield")
 
@@ -193,6 +191,15 @@ class PointWriter:
         if key not in self.moving:
             self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
         return self.moving[key]
+
+    def _fused_products(self, stage: Stage) -> Mapping[Operation, arith.MulfOp]:
+        """By the sums of a body: the products that they take in, found once."""
+        known = self.fused.get(stage.body)
+        if known is None:
+            found = ((op, _factor(op)) for op in stage.body.ops)
+            known = {op: factor for op, factor in found if factor is not None}
+            self.fused[stage.body] = known
+        return known
 
     def _operation(
         self,
@@ -227,23 +234,16 @@ class PointWriter:
         return self.cache[key]
 
     def _multiply_add(
-        self, op: Operation, value_of: Callable[[SSAValue], SSAValue]
-    ) -> SSAValue | None:
+        self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
+    ) -> SSAValue:
         """acc + a * b as one fused operation."""
-        factor = _factor(op)
-        if factor is None:
-            return None
-        addend = next(o for o in op.operands if o is not factor.results[0])
-        values = [value_of(factor.operands[0]), value_of(factor.operands[1]), value_of(addend)]
+        addend = next(o for o in op.operands if o is not product.result)
+        values = [value_of(product.lhs), value_of(product.rhs), value_of(addend)]
         if any(isinstance(v.type, VectorType) for v in values):
             values = [self._wide(v) for v in values]
             return self.builder.add(vector.FMAOp, values, values[0].type)
         a, b, c = values
         return self.builder.binary(arith.AddfOp, self.builder.binary(arith.MulfOp, a, b), c)
-
-    def _feeds_multiply_add(self, op: Operation) -> bool:
-        uses = list(op.results[0].uses) if op.results else []
-        return len(uses) == 1 and _factor(uses[0].operation) is op
 
     def _loop_index(self, dim: int, point: Point) -> SSAValue:
         loop = self.kernel.index_of[dim]

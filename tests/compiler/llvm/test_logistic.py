@@ -32,7 +32,8 @@ STORE = "  vector.store %q"
 
 
 def swish(x: Floats) -> Floats:
-    return x / (np.exp(-x) + 1)
+    result: Floats = x / (np.exp(-x) + 1)
+    return result
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ class LoopBuilder:
 
     def less(self, a: SSAValue, b: int) -> SSAValue:
         """a < b for indices that are 0 or more."""
-        predicate = {"predicate": IntegerAttr(6, i64)}
+        predicate = {"predicate": integer(6)}
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
 
     def _enter(self, block: Block) -> None:

@@ -51,7 +51,8 @@ BETTER = 2 / 3
 """The part of that which strips keep to if they need not be too many for it."""
 
 MOST_STRIPS = 28
-"""Strips of a chain: each is compiled and launched by itself, if by shared kernels."""
+"""Strips of a chain: each is compiled and launched by itself, if by shared kernels. Threads wait
+for one another in each, so that several take fewer and higher ones."""
 
 MOST_SHARES = 4
 """Threads for which a strip grows: beyond, they have enough barriers to share the rest."""
@@ -71,9 +72,10 @@ class ComputeInStrips(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         cache = self.target.core.l2_bytes
-        room = int(STRIP * cache) * min(self.threads, MOST_SHARES)
-        for chain in chains(network_of(op).body.block, room, int(LARGE * cache)):
-            rows = chain.strip_rows(room)
+        shares = min(self.threads, MOST_SHARES)
+        room, most = int(STRIP * cache) * shares, MOST_STRIPS // shares
+        for chain in chains(network_of(op).body.block, room, int(LARGE * cache), most):
+            rows = chain.strip_rows(room, most)
             if rows is not None:
                 _Rewrite(chain, rows).run()
 
@@ -92,17 +94,17 @@ class Chain:
     def last(self) -> GenericOp:
         return self.computations[-1]
 
-    def strip_rows(self, room: int) -> int | None:
-        """Rows of the last result in a strip, None where it hands on more bytes than `room`.
+    def strip_rows(self, room: int, most: int = MOST_STRIPS) -> int | None:
+        """Rows of the last result in a strip, None where `most` hand on more bytes than `room`.
 
         The most that leave some of the room. Strips of equal height come first: they have the most
         kernels in common.
         """
         height = shape_of(self.last.results[0])[ROWS]
-        counts = range(2, min(MOST_STRIPS, height // 2) + 1)
+        counts = range(2, min(most, height // 2) + 1)
         by_evenness = sorted(counts, key=lambda n: height % n != 0)
         bytes = {-(-height // n): self._bytes(self.last, -(-height // n)) for n in by_evenness}
-        fitting = [rows for most in (BETTER * room, room) for rows in bytes if bytes[rows] <= most]
+        fitting = [rows for held in (BETTER * room, room) for rows in bytes if bytes[rows] <= held]
         return fitting[0] if fitting else None
 
     def _bytes(self, op: GenericOp, rows: int) -> int:
@@ -119,7 +121,7 @@ class Chain:
         return total
 
 
-def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
+def chains(block: Block, room: int, large: int, most: int = MOST_STRIPS) -> Iterator[Chain]:
     """The chains of a block that hand on a value of `large` bytes inside, or of more.
 
     They are as long as their strips fit the room.
@@ -139,7 +141,7 @@ def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
             kept = 4 * prod(shape_of(access.value)) >= large
             longer = Chain([*chain.computations, *mine.computations])
             light = max(map(_weights, longer.computations)) <= WEIGHTS
-            if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
+            if view.is_pointwise or (kept and light and longer.strip_rows(room, most) is not None):
                 mine.computations = longer.computations
                 chain_of.update(dict.fromkeys(chain.computations, mine))
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)

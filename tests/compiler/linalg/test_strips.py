@@ -173,6 +173,7 @@ def test_more_threads_take_higher_strips(make_network: MakeNetwork) -> None:
     rows = [chain.strip_rows(int(strips.STRIP * CACHE) * threads) for threads in (1, 2, 4)]
     assert rows == [16, 28, 56]
     assert chain.strip_rows(150_000) is None
+    assert chain.strip_rows(int(strips.STRIP * CACHE), most=2) is None
 
 
 def test_a_chain_that_is_too_long_is_cut(

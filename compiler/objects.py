@@ -39,15 +39,16 @@ class Objects:
     def of(self, loops: Loops) -> tuple[tuple[str, ...], tuple[bytes, ...]]:
         """Keys in the cache, and machine code.
 
-        One object a kernel, behind those of the entry point and of the threads.
+        One object a kernel, between those of the threads and of the entry point.
 
         LLVM works in a thread of its own, without the interpreter's lock, while this one writes
-        the next kernel.
+        the next kernel. The text of the threads is there at once; the entry point takes long to
+        be written and LLVM next to no time, so it is written while LLVM does the last kernels.
         """
         parts = [
-            _Part(loops.entry_key(), partial(self._text, loops.entry_module), effort=0),
             _Part(threads_text(), threads_text),
             *(_Part(unit.key(), partial(self._text, unit.module)) for unit in loops.units),
+            _Part(loops.entry_key(), partial(self._text, loops.entry_module), effort=0),
         ]
         with self.timing("look into the cache"):
             keys = tuple(key_of(part.key, self.target) for part in parts)

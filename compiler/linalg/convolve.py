@@ -175,7 +175,7 @@ class _Rewrite:
         if pool is None:
             result = self._image(b.concat(list(chunks), axis=ROWS), self.tiling.height)
         else:
-            dead.insert(0, pool.op)
+            dead = [*reversed(pool.ops), *dead]
             pooled = [self._pooled(pool, chunk, number) for number, chunk in enumerate(chunks)]
             result = b.concat(pooled, axis=ROWS)
         move_before(self.block, dead[0])
@@ -196,13 +196,15 @@ class _Rewrite:
     def _pooled(self, pool: _Pool, chunk: Tensor, number: int) -> Tensor:
         """What a pool makes of a chunk."""
         image = self._image(chunk, self.tiling.height - number * chunk.shape[1] * self.tile)
-        channels, height, width = shape_of(pool.op.results[0])
+        for op in pool.ops:
+            channels, height, width = shape_of(op.results[0])
 
-        def operand(access: Access, view: View) -> SSAValue:
-            return image.value if view_moves(access, view) else access.value
+            def operand(access: Access, view: View, image: Tensor = image) -> SSAValue:
+                return image.value if view_moves(access, view) else access.value
 
-        shape = [channels, min(pool.rows, height - number * pool.rows), width]
-        return part(self.builder, pool.op, shape, operand)
+            shape = [channels, min(pool.rows, height - number * pool.rows), width]
+            image = part(self.builder, op, shape, operand)
+        return image
 
     def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """Rows of tiles from `first`, with everything that follows the convolution."""
@@ -313,33 +315,50 @@ class _Rewrite:
 
 @dataclass(frozen=True)
 class _Pool:
-    """A reduction over windows of an image, and its rows that a chunk of the image makes."""
+    """A reduction over windows of an image, what follows it at each point, and how many of its rows
+    a chunk of the image makes.
+    """
 
-    op: GenericOp
+    ops: tuple[GenericOp, ...]
     rows: int
 
 
 def _pool(image: SSAValue, covered: int, chunks: int) -> _Pool | None:
     """What alone reads an image, if none of its windows reads two chunks of `covered` rows."""
-    op = next(iter(image.uses)).operation if image.has_one_use() else None
-    if chunks < 2 or not isinstance(op, GenericOp):
+    op = _reader(image)
+    if chunks < 2 or op is None or not _goes_by_rows(op, image):
         return None
+    view = View(op)
+    mine = [access for access in view.reads if access.value is image]
+    if not view.reduced or view.product() is not None or len(mine) != 1:
+        return None
+    step, reach = span(mine[0], view, ROWS, 1, 2)[0], span(mine[0], view, ROWS, 0, 1)[1]
+    rows = covered // step
+    every = (chunks - 1) * rows < shape_of(op.results[0])[ROWS] <= chunks * rows
+    if reach > step or step * rows != covered or not every:
+        return None
+    ops = [op]
+    while (next_op := _reader(ops[-1].results[0])) is not None and View(next_op).is_pointwise:
+        if not _goes_by_rows(next_op, ops[-1].results[0]):
+            return None
+        ops.append(next_op)
+    return _Pool(tuple(ops), rows)
+
+
+def _reader(value: SSAValue) -> GenericOp | None:
+    """The computation that alone reads a value."""
+    op = next(iter(value.uses)).operation if value.has_one_use() else None
+    return op if isinstance(op, GenericOp) else None
+
+
+def _goes_by_rows(op: GenericOp, image: SSAValue) -> bool:
+    """Whether rows of the result need rows of `image`, and what else is read stands still."""
 
     def moves(access: Access, view: View) -> bool:
         mine = access.value is image
         return mine == view_moves(access, view) and moves_by_rows(access, view)
 
-    view = View(op)
-    if not is_image(view, moves) or not isinstance(op.outputs[0].owner, FillOp):
-        return None
-    access = next((read for read in view.reads if read.value is image), None)
-    if access is None:
-        return None
-    step = span(access, view, ROWS, 1, 2)[0]
-    rows = covered // max(step, 1)
-    apart = step * rows == covered and span(access, view, ROWS, 0, 1)[1] <= step
-    some = (chunks - 1) * rows < shape_of(op.results[0])[ROWS] <= chunks * rows
-    return _Pool(op, rows) if apart and some else None
+    return image in op.inputs and is_image(View(op), moves)
 
 
 def _is_free(value: SSAValue) -> bool:

@@ -212,6 +212,19 @@ def test_a_pool_chunk_by_chunk(
 
 
 @pytest.mark.usefixtures("always_tiled")
+def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What follows a pool at each point is stored with its chunks."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    chunks = len(pooled_rows(module))
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert chunks > 1
+    assert len(calls_of(make_plan(module))) <= 4 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
     "write",
     [

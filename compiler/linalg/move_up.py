@@ -38,8 +38,8 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
             if new in before and new not in memory:
                 old = before[new]
                 memory[new] = memory.get(old, old)
-                there = [_border(frame) for frame in frames.get(old, [])]
-                left += [frame for frame in frames.get(new, []) if _border(frame) not in there]
+                there = [border(frame) for frame in frames.get(old, [])]
+                left += [frame for frame in frames.get(new, []) if border(frame) not in there]
         elif step.place.root not in before:
             left.append(step)
     return left, memory
@@ -98,7 +98,8 @@ def _are_apart(one: Place, other: Place, shape: Sequence[int]) -> bool:
     return False
 
 
-def _border(frame: Frame) -> tuple[object, ...]:
+def border(frame: Frame) -> tuple[object, ...]:
     """Which cells of its root a frame sets, and to what."""
-    place = frame.place
-    return place.offset, place.strides, frame.shape, frame.low, frame.high, frame.value
+    place, bits = frame.place, frame.value.hex()
+    size = place.root.element_bytes
+    return size, place.offset, place.strides, frame.shape, frame.low, frame.high, bits

@@ -5,6 +5,10 @@ not write. A root lives from the first step that writes it to the last that read
 memory of a kernel is a root that lives for one step. Offsets are given root by root, the largest
 first, at the lowest gap among the roots alive at the same time.
 
+Roots of one size with the same frames that follow one another take turns in one place, if the arena
+needs no more for it: each thread writes where it wrote before, and a frame that still stands there
+is not written again.
+
 Needs: an outlined network (`fuse-groups`).
 """
 
@@ -23,6 +27,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.move_up import move_up
 from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
+from ncc.compiler.linalg.standing_frames import FramesOf, frames_of, without_standing_frames
 from ncc.compiler.linalg.view import pad_value, shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.dialects.code import CodeOp
@@ -35,6 +40,9 @@ LARGEST_ON_STACK = 16384
 TRIES = 40
 """Orders of roots that are tried. All benchmark networks come to their least arena within 22."""
 
+NEAR = 8
+"""Steps between two roots that take turns: after so many, other values were in the caches."""
+
 _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a root."""
 
@@ -46,7 +54,9 @@ def plan(module: ModuleOp) -> Plan:
     """
     network = network_of(module)
     placement = Placement(module, network)
-    steps, memory = move_up(_steps(module, network, placement))
+    steps = _steps(module, network, placement)
+    frames = frames_of(steps)
+    steps, memory = move_up(steps)
     constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
     position = 0
     for root in constants:
@@ -56,11 +66,12 @@ def plan(module: ModuleOp) -> Plan:
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.places[value].root for value in returned.operands)
+    size = _lay_out(steps, memory, frames)
     return Plan(
-        tuple(steps),
+        tuple(without_standing_frames(steps, frames)),
         placement.places,
         tuple(constants),
-        _lay_out(steps, memory),
+        size,
         position,
         outputs,
     )
@@ -125,13 +136,10 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root]) -> int:
+def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root], frames: FramesOf) -> int:
     """Give every arena root its offset; the arena's size in bytes.
 
     memory: roots that go on in that of another one.
-
-    Where the largest-first order leaves more than what is alive at once, the root that ends
-    highest goes first in the next try.
     """
     alive: dict[Root, _Lifetime] = {}
     for time, step in enumerate(steps):
@@ -141,7 +149,53 @@ def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root]) -> int:
                 root = memory.get(touching, touching)
                 first, _ = alive.get(root, (time, time))
                 alive[root] = (first, time)
-    least = _most_alive(alive, len(steps))
+    bytes_at = _alive_at(alive, len(steps))
+    least = max(bytes_at, default=0)
+    turns, together = _turns(alive, frames, bytes_at)
+    offsets, size = _least_offsets(together, least)
+    if size > least:
+        apart, smaller = _least_offsets(alive, least)
+        if smaller < size:
+            offsets, size, turns = apart, smaller, {root: root for root in alive}
+    for root in alive:
+        root.byte_offset = offsets[turns[root]]
+    for root, before in memory.items():
+        root.byte_offset = before.byte_offset
+    return size
+
+
+def _turns(
+    alive: Mapping[Root, _Lifetime], frames: FramesOf, bytes_at: list[int]
+) -> tuple[dict[Root, Root], dict[Root, _Lifetime]]:
+    """The root in whose place each one is, and the lifetimes of these places.
+
+    bytes_at: what is alive at each step, to which is added what is kept between turns.
+    """
+    most = max(bytes_at, default=0)
+    turns: dict[Root, Root] = {}
+    together: dict[Root, _Lifetime] = {}
+    places: dict[tuple[int, object], Root] = {}
+    for root, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
+        size, own = _rounded(root.bytes), frames.get(root)
+        place = places.get((size, own), root)
+        begin, end = together.get(place, (first, first))
+        between = range(end + 1, first)
+        fits = all(bytes_at[time] + size <= most for time in between)
+        if place is root or not end < first <= end + NEAR or not fits:
+            turns[root], together[root], places[size, own] = root, (first, last), root
+            continue
+        turns[root], together[place] = place, (begin, last)
+        for time in between:
+            bytes_at[time] += size
+    return turns, together
+
+
+def _least_offsets(alive: Mapping[Root, _Lifetime], least: int) -> tuple[dict[Root, int], int]:
+    """Offsets with the smallest end that is found.
+
+    Where the largest-first order leaves more than what is alive at once, the root that ends
+    highest goes first in the next try.
+    """
     order = sorted(alive, key=lambda root: root.bytes, reverse=True)
     best, size = _offsets(order, alive)
     offsets, tried = best, size
@@ -154,20 +208,16 @@ def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root]) -> int:
         offsets, tried = _offsets(order, alive)
         if tried < size:
             best, size = offsets, tried
-    for root, offset in best.items():
-        root.byte_offset = offset
-    for root, before in memory.items():
-        root.byte_offset = before.byte_offset
-    return size
+    return best, size
 
 
-def _most_alive(alive: Mapping[Root, _Lifetime], steps: int) -> int:
-    """The most bytes that are alive at one step: no arena is smaller."""
+def _alive_at(alive: Mapping[Root, _Lifetime], steps: int) -> list[int]:
+    """The bytes that are alive at each step: no arena is smaller than the most of them."""
     changes = [0] * (steps + 1)
     for root, (first, last) in alive.items():
         changes[first] += _rounded(root.bytes)
         changes[last + 1] -= _rounded(root.bytes)
-    return max(accumulate(changes))
+    return list(accumulate(changes))
 
 
 def _offsets(order: Sequence[Root], alive: Mapping[Root, _Lifetime]) -> tuple[dict[Root, int], int]:

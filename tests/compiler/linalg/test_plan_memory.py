@@ -190,6 +190,48 @@ def test_a_concat_is_as_large_as_its_parts(make_network: MakeNetwork, make_plan:
 # --- constants and steps --------------------------------------------------------------------
 
 
+# --- turns ------------------------------------------------------------------------------------
+
+
+def framed(b: Builder, x: Tensor, rows: int = 4, value: float = 0.0) -> Tensor:
+    """Rows of a computation between two rows of a constant."""
+    return b.pad(work(b, x, rows), (1, 0), (1, 0), value)
+
+
+def frames(plan: Plan) -> list[Frame]:
+    return [step for step in plan.steps if isinstance(step, Frame)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "between", "count"),
+    [(4, 0.0, [3], 1), (4, 0.0, [3, 2, 3], 1), (5, 0.0, [3], 2), (4, 1.0, [3], 2)]
+    + [(4, 0.0, [40, 40], 2), (4, 0.0, [3] * (plan_memory.NEAR + 1), 2)],
+)
+def test_values_of_one_size_take_turns_between_their_frames(
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    rows: int,
+    value: float,
+    between: list[int],
+    count: int,
+) -> None:
+    """The second frame is not written where the first still stands; an arena does not grow for it,
+    so that what takes all of it in between writes over it.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = framed(b, work(b, x, 20))
+        for height in between:
+            x = work(b, x, height)
+        return work(b, framed(b, x, rows, value), 2)
+
+    plan = make_plan(make_network([(2, 16)], write))
+    assert len(frames(plan)) == count
+    padded = [r for r in lifetimes(plan) if r.elements == 6 * 16]
+    if count == 1:
+        assert len(padded) == 2 and padded[0].byte_offset == padded[1].byte_offset
+
+
 def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Each 64-byte aligned, in one blob."""
 
@@ -227,7 +269,7 @@ def crossing(seed: int) -> Callable[[Builder, Tensor], Tensor]:
     return write
 
 
-@pytest.mark.parametrize("seed", [8, 11, 29, 51, 56])
+@pytest.mark.parametrize("seed", [8, 11, 13, 51, 56])
 def test_another_order_where_the_largest_first_leaves_gaps(
     make_network: MakeNetwork, make_plan: MakePlan, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,59 @@
+"""Frames that still stand where an earlier value left them need not be written again.
+
+A frame stands until something is written over some of its memory that does not have it: what is
+written into a root leaves the frames of that root alone. Between a frame and a reader of a later
+root lies a reader of the root that the frame was written for, which waits for it.
+
+Needs: all steps in order, and where roots are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from ncc.compiler.linalg.move_up import border
+from ncc.compiler.plan import Call, Frame, Kind, Root, touched
+
+FramesOf: TypeAlias = Mapping[Root, frozenset[tuple[object, ...]]]
+"""The borders of each root that has some."""
+
+
+def frames_of(steps: Sequence[Call | Frame]) -> FramesOf:
+    """The borders that steps write into each root."""
+    found: dict[Root, frozenset[tuple[object, ...]]] = {}
+    for step in steps:
+        if isinstance(step, Frame):
+            root = step.place.root
+            found[root] = found.get(root, frozenset()) | {border(step)}
+    return found
+
+
+def without_standing_frames(
+    steps: Sequence[Call | Frame], frames: FramesOf
+) -> Iterator[Call | Frame]:
+    """The steps but for frames that stand already. frames: of each root, written or found there."""
+    standing: dict[tuple[object, ...], Root] = {}
+    for step in steps:
+        here = _at(step.place.root, border(step)) if isinstance(step, Frame) else None
+        if here in standing:
+            continue
+        for root in touched(step)[1]:
+            own = {_at(root, one) for one in frames.get(root, ())}
+            for there, other in list(standing.items()):
+                if there not in own and _meet(root, other):
+                    del standing[there]
+        if isinstance(step, Frame) and here is not None and step.place.root.kind is Kind.ARENA:
+            standing[here] = step.place.root
+        yield step
+
+
+def _at(root: Root, one: tuple[object, ...]) -> tuple[object, ...]:
+    """A border and where in the arena it is."""
+    return (root.kind, root.byte_offset, *one)
+
+
+def _meet(a: Root, b: Root) -> bool:
+    """Whether two roots have bytes of the arena in common."""
+    apart = a.byte_offset + a.bytes <= b.byte_offset or b.byte_offset + b.bytes <= a.byte_offset
+    return a.kind is b.kind and not apart

@@ -1,8 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> peel borders -> turn factors -> part groups -> pack -> fold moves
-     -> scale weights -> split sums -> fuse -> plan memory -> loops -> llvm -> object
+     -> compute in strips -> peel borders -> turn factors -> part groups -> select channels -> pack
+     -> fold moves -> scale weights -> split sums -> fuse -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ncc.compiler.linalg.peel_borders import PeelBorders
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
 from ncc.compiler.linalg.scale_weights import ScaleWeights
+from ncc.compiler.linalg.select_channels import SelectChannels
 from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.compiler.linalg.split_sums import SplitSums
 from ncc.compiler.linalg.strips import ComputeInStrips
@@ -238,6 +239,7 @@ class Compilation:
                 PeelBorders(self.options.target),
                 TurnFactors(),
                 PartGroups(),
+                SelectChannels(),
                 Pack(),
                 FoldMoves(),
                 SplitQuads(),

@@ -76,6 +76,12 @@ def _turn_factors() -> type[ModulePass]:
     return TurnFactors
 
 
+def _select_channels() -> type[ModulePass]:
+    from ncc.compiler.linalg.select_channels import SelectChannels
+
+    return SelectChannels
+
+
 def _pack_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.pack import Pack
 
@@ -130,6 +136,7 @@ UNIVERSE = Universe(
         "sink-views": _sink_views,
         "choose-convolution": _choose_convolution,
         "turn-factors": _turn_factors,
+        "select-channels": _select_channels,
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
         "scale-weights": _scale_weights,

@@ -23,6 +23,7 @@ from ncc.compiler.linalg.packing import (
     Packing,
     Read,
     follows,
+    has_gaps,
     is_constant,
     packing_of,
     view_can_pack,
@@ -69,6 +70,9 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     extent = view.extents[packing.lane]
     waste = -(-extent // BLOCK) * BLOCK / extent - 1
     work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
+    if view.channels is not None:
+        moved = _one_pass(view.op.results[0])
+        return moved * (1 + waste), 2 * moved
     reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
         lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)
@@ -129,7 +133,7 @@ def _add_edges(
         elif packing is None or packing.reads.get(value) is Read.PACKED:
             problem.read_plain(value, source, op, _conversion(value))
             problem.read_packed(value, source, op, _conversion(value))
-            apart = _apart(op, value, views)
+            apart = NEVER if has_gaps(source) else _apart(op, value, views)
             problem.connect(source, op, apart, apart)
         elif packing.reads.get(value) is Read.EITHER:
             problem.read_plain(value, source, op, _conversion(value))

@@ -37,6 +37,7 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
 from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.view import (
     Access,
     View,
@@ -93,8 +94,11 @@ class _Packer:
                     inner.operands[position] = self._as_plain(operand, op)
 
     def _rewrite(self, op: Operation, packing: Packing | None) -> None:
-        if isinstance(op, GenericOp) and packing is not None:
-            new: SSAValue = self._generic(op, packing).results[0]
+        channels = View(op).channels if isinstance(op, GenericOp) else None
+        if isinstance(op, GenericOp) and channels is not None:
+            new = self._selection(op, channels)
+        elif isinstance(op, GenericOp) and packing is not None:
+            new = self._generic(op, packing).results[0]
         else:
             new = self._view(op)
         result = op.results[0]
@@ -124,10 +128,12 @@ class _Packer:
             self.plain[value] = value
         return self.packed[value]
 
-    def _insert(self, before: Operation, build: Callable[[Builder], Tensor]) -> SSAValue:
+    def _insert(
+        self, before: Operation, build: Callable[[Builder], Tensor], doc: str = "layout"
+    ) -> SSAValue:
         """Put what a function of a builder makes in front of an operation."""
         scratch = Block()
-        result = build(Builder(scratch, "layout"))
+        result = build(Builder(scratch, doc))
         for op in list(scratch.ops):
             scratch.detach_op(op)
             self.block.insert_op_before(op, before)
@@ -140,6 +146,16 @@ class _Packer:
         return self._insert(op, lambda b: _packed_view(b, op, operands))
 
     # --- computations -----------------------------------------------------------------------
+
+    def _selection(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
+        """A selection of channels, which are lanes of the blocks of the same joint."""
+        (joint,) = View(op).captured
+        source, parts = joint.owner, [joint]
+        if isinstance(source, tensor.ConcatOp) and source in self.packings:
+            parts = list(source.inputs)
+        blocks, lanes = tensor_of(self._as_packed(joint, op)), lanes_of(parts, channels)
+        doc = "" if op.doc is None else op.doc.data
+        return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc)
 
     def _generic(self, op: GenericOp, packing: Packing) -> GenericOp:
         view = View(op)

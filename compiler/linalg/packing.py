@@ -140,6 +140,8 @@ def packing_of(view: View) -> Packing | None:
     weights = view.reads[product[1]] if product and view.reduced else None
     if weights is not None and not weights.uses(lane) and not whole:
         return None
+    if view.channels is not None:
+        return Packing(axis, lane, frozenset(), dict.fromkeys(view.captured, Read.PACKED))
     reads: dict[SSAValue, Read] = {}
     sums: set[int] = set()
     for position in view.live:
@@ -233,6 +235,22 @@ def _captured_reads(view: View, value: SSAValue, lane: int) -> bool:
     return packed_axis(value) == 0
 
 
+def has_gaps(op: Operation) -> bool:
+    """Whether op joins values whose blocks, one part behind the other, are no blocks of the joint.
+
+    Selections of channels know where each part begins.
+    """
+    if not isinstance(op, tensor.ConcatOp) or op.dim.value.data:
+        return False
+    return any(shape_of(value)[0] % BLOCK for value in op.inputs[:-1])
+
+
+def _is_selected(value: SSAValue) -> bool:
+    """Whether only selections of channels read a value."""
+    readers = [use.operation.parent_op() for use in value.uses]
+    return all(isinstance(op, GenericOp) and View(op).channels is not None for op in readers)
+
+
 def view_can_pack(op: Operation) -> bool:
     """Whether a view of packed values is a view of memory too.
 
@@ -246,9 +264,8 @@ def view_can_pack(op: Operation) -> bool:
             low = op.static_low.get_values()
             return not low[0] and len(low) >= 3
         case tensor.ConcatOp():
-            sizes = [shape_of(value)[0] for value in op.inputs[:-1]]
             rank = len(shape_of(op.result))
-            return rank >= 3 and (op.dim.value.data != 0 or not any(n % BLOCK for n in sizes))
+            return rank >= 3 and (not has_gaps(op) or _is_selected(op.result))
         case tensor.ExtractSliceOp():
             begin, size = int(op.static_offsets.get_values()[0]), shape_of(op.result)[0]
             ends = begin + size == shape_of(op.source)[0]

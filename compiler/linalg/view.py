@@ -12,7 +12,14 @@ from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+)
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -319,6 +326,20 @@ class View:
         rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
         found = [[n.value.data for n in row if isinstance(n, IntegerAttr)] for row in rows]
         return tuple((outer, inner, true) for outer, inner, true in found)
+
+    @cached_property
+    def channels(self) -> tuple[int, ...] | None:
+        """What a selection of channels takes of the tensor that it captures."""
+        return self._numbers("channels")
+
+    @cached_property
+    def lanes(self) -> tuple[int, ...] | None:
+        """The same in blocks: the number of a lane among those of all blocks."""
+        return self._numbers("lanes")
+
+    def _numbers(self, name: str) -> tuple[int, ...] | None:
+        held = self.op.attributes.get(name)
+        return held.get_values() if isinstance(held, DenseArrayBase) else None
 
     @cached_property
     def separable(self) -> Matrix | None:

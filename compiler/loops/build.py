@@ -172,6 +172,11 @@ class LoopBuilder:
         at: dict[str, Attribute] = {"static_position": integers([lane])}
         return self.add(vector.InsertOp, [element, value], value.type, at)
 
+    def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """Lanes of two vectors, those of b counted behind those of a."""
+        lanes: dict[str, Attribute] = {"mask": integers(mask)}
+        return self.add(vector.ShuffleOp, [a, b], a.type, lanes)
+
     def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
         """A hint that the element will be read soon, or next."""
         properties: dict[str, Attribute] = {"next": UnitAttr()} if next else {}

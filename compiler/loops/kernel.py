@@ -87,6 +87,7 @@ class Kernel:
     with what the memory at `store` holds. `store` is that of `halving` where it is alone.
     `matrix` makes the anchor a separable transform: it sums matrix[a][k] * matrix[b][l] * data over
     k and l, and its first two inputs read the matrix.
+    `lanes` makes it a selection of lanes among all those of the blocks that it captures.
     """
 
     extents: tuple[int, ...]
@@ -102,6 +103,7 @@ class Kernel:
     index_of: Mapping[int, int | None]
     matrix: Matrix | None = None
     halving: Halving | None = None
+    lanes: tuple[int, ...] | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -145,6 +147,7 @@ class Kernel:
             tuple(sorted(self.index_of.items())),
             self.matrix,
             self._halving_key(captured),
+            self.lanes,
         )
 
     @cached_property

@@ -33,10 +33,12 @@ WHOLE_VECTORS = 32
 def kernel_of(call: Call) -> Kernel:
     """The kernel of a call: views and places put together, loops normalised.
 
-    The loops of a separable transform stay as they are: its writer knows them by their inputs.
+    The loops of a separable transform stay as they are: its writer knows them by their inputs. So
+    do those of a selection: block, row, column, lane.
     """
     kernel = _Reader(call).read()
-    return kernel if kernel.matrix is not None else _normalised(kernel)
+    is_known = kernel.matrix is not None or kernel.lanes is not None
+    return kernel if is_known else _normalised(kernel)
 
 
 class _Reader:
@@ -93,6 +95,7 @@ class _Reader:
             captured=captured,
             index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
             matrix=view.separable,
+            lanes=view.lanes,
             halving=halving,
         )
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.build import LoopBuilder
@@ -26,12 +24,7 @@ def transposed(builder: LoopBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
         for i in range(lanes):
             if not i & half:
                 a, b = vectors[i], vectors[i + half]
-                vectors[i] = _shuffle(builder, a, b, lower)
-                vectors[i + half] = _shuffle(builder, a, b, upper)
+                vectors[i] = builder.shuffle(a, b, lower)
+                vectors[i + half] = builder.shuffle(a, b, upper)
         half //= 2
     return vectors
-
-
-def _shuffle(builder: LoopBuilder, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-    properties = {"mask": DenseArrayBase.from_list(i64, list(mask))}
-    return builder.add(vector.ShuffleOp, [a, b], a.type, dict(properties))

@@ -8,6 +8,7 @@ from ncc.compiler.loops.dot import DotNest
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.selection import SelectionNest
 from ncc.compiler.loops.tile_nest import TileNest
 from ncc.compiler.loops.transform import Transform
 
@@ -27,4 +28,6 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return TileNest
     if schedule.quad is not None:
         return DotNest
+    if kernel.lanes is not None:
+        return SelectionNest
     return Nest if kernel.matrix is None else Transform

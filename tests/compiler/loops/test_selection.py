@@ -1,0 +1,65 @@
+"""Selections of lanes as machine code, on every target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.select_channels import SelectChannels
+from ncc.compiler.loops import strategies
+from ncc.compiler.target import TARGETS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.weight import WeightAttr
+from ncc.runtime import cpu
+
+RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
+"""Those that differ in moves of floats."""
+
+
+def convolution(b: Builder, x: Tensor, outputs: int) -> Tensor:
+    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
+    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
+    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("half, groups", [(16, 2), (29, 2), (48, 3), (160, 2)])
+def test_every_lane_comes_from_its_block(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    half: int,
+    groups: int,
+    target: Target,
+) -> None:
+    """One source, two or many; a few results at a time; what follows is done as they are stored."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        joint = b.concat([convolution(b, x, half), convolution(b, x, half)], 0)
+        size = 2 * half // groups
+        n, g, y, z = b.loops_of((size, groups, *x.shape[1:]))
+        moved = b.map((n, g, y, z), joint[g * size + n, y, z])
+        moved = b.collapse(moved, [[0, 1], [2], [3]])
+        part = b.slice(moved, (half, 0, 0), (half, *x.shape[1:]))
+        at = b.loops_of(part.shape)
+        return convolution(b, b.map(at, maximum(part[at], 0.0)), 16)
+
+    module = make_network([(16, 3, 5)], write)
+    x = np.random.default_rng(0).integers(-9, 9, (16, 3, 5)).astype(np.float32)
+    wanted = evaluate(network_of(module), [x])
+    SelectChannels().apply(Context(), module)
+    Pack().apply(Context(), module)
+    schedule_of = lambda kernel: strategies.choose(kernel, target)  # noqa: E731
+    (results,), (program,) = run_networks([(module, [x])], schedule_of, target)
+    assert sum(kernel.lanes is not None for kernel in program.kernels) == 1
+    for result, expected in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(result.ravel()[: expected.size], expected.ravel())

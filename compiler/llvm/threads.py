@@ -223,9 +223,9 @@ look:
   %some = icmp sgt i64 %left, 0
   br i1 %some, label %try, label %taken
 try:
-  %rounded = add i64 %left, 3
-  %quarter = lshr i64 %rounded, 2
-  %until = add i64 %next, %quarter
+  %rounded = add i64 %left, 1
+  %half = lshr i64 %rounded, 1
+  %until = add i64 %next, %half
   %swap = cmpxchg ptr %word, i64 %seen, i64 %until acq_rel acquire, align 64
   %found = extractvalue { i64, i1 } %swap, 0
   %mine = extractvalue { i64, i1 } %swap, 1

@@ -100,6 +100,7 @@ def _are_apart(one: Place, other: Place, shape: Sequence[int]) -> bool:
 
 def border(frame: Frame) -> tuple[object, ...]:
     """Which cells of its root a frame sets, and to what."""
-    place, bits = frame.place, frame.value.hex()
-    size = place.root.element_bytes
-    return size, place.offset, place.strides, frame.shape, frame.low, frame.high, bits
+    place, size = frame.place, frame.place.root.element_bytes
+    # As text, in which -0.0 is not 0.0 and nan is nan.
+    value = repr(frame.value)
+    return size, place.offset, place.strides, frame.shape, frame.low, frame.high, value

@@ -76,6 +76,12 @@ def _turn_factors() -> type[ModulePass]:
     return TurnFactors
 
 
+def _part_groups() -> type[ModulePass]:
+    from ncc.compiler.linalg.part_groups import PartGroups
+
+    return PartGroups
+
+
 def _select_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.select_channels import SelectChannels
 
@@ -136,6 +142,7 @@ UNIVERSE = Universe(
         "sink-views": _sink_views,
         "choose-convolution": _choose_convolution,
         "turn-factors": _turn_factors,
+        "part-groups": _part_groups,
         "select-channels": _select_channels,
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,

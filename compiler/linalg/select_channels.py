@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, f32, i64
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -31,6 +31,7 @@ from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.attributes import integers
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -130,7 +131,7 @@ def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
 
 def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
     if isinstance(made.value.owner, Operation):
-        made.value.owner.attributes[name] = DenseArrayBase.from_list(i64, list(numbers))
+        made.value.owner.attributes[name] = integers(numbers)
     return made
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, f32, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.view import Role, View, shape_of
+from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -117,7 +118,7 @@ class _Split:
                     [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
                 ),
                 "iterator_types": ArrayAttr([*self.op.iterator_types.data, PARALLEL]),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [2, 1]),
+                "operandSegmentSizes": segments(2, 1),
             },
             regions=[self.op.body.clone()],
         )

@@ -25,6 +25,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.parts import positions_with
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 
@@ -42,8 +43,7 @@ class ScaleWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         scaled: dict[tuple[object, ...], SSAValue] = {}
-        for generic in list(block.ops):
-            found = _Scaled.of(generic)
+        for found in [_Scaled.of(generic) for generic in block.ops]:
             if found is not None:
                 found.rewrite(scaled)
         erase_dead(block)
@@ -77,11 +77,11 @@ class _Scaled:
         scaling = data.value.owner
         if not isinstance(scaling, GenericOp) or not data.value.has_one_use():
             return None
-        points, all_weights = prod(shape_of(data.value)), prod(shape_of(weights.value))
-        if points <= TIMES_SMALLER * all_weights:
-            return None
         made = _product(View(scaling))
         if made is None or _is_stored_with(made[0].value):
+            return None
+        image = positions_with(weights.value) * prod(shape_of(made[1].value))
+        if image <= TIMES_SMALLER * prod(shape_of(weights.value)):
             return None
         axes = _axes(View(scaling), made[1], view, data, weights)
         if axes is None:

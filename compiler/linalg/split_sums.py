@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.parts import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
@@ -51,11 +52,10 @@ class SplitSums(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in list(block.ops):
-            if isinstance(generic, GenericOp):
-                found = _Split.of(generic)
-                if found is not None:
-                    found.rewrite()
+        generics = [one for one in block.ops if isinstance(one, GenericOp)]
+        for found in [_Split.of(generic) for generic in generics]:
+            if found is not None:
+                found.rewrite()
         erase_dead(block)
 
 
@@ -80,9 +80,7 @@ class _Split:
         uses = sum(f.coefficient(channels) != 0 for a in view.reads for f in a.index)
         if len(axes) != 1 or uses != 2 or any(form.bare is None for form in view.write.index):
             return None
-        summed, sums = (4 * prod(shape_of(v)) for v in (data.value, op.results[0]))
-        few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
-        if element_of(data.value) != f32 or not few or summed < FEWEST_BYTES:
+        if element_of(data.value) != f32 or not _is_worth_it(view, weights.value):
             return None
         return _Split(op, (0, axes[0])) if _made_by_channels(data.value) else None
 
@@ -124,6 +122,14 @@ class _Split:
         )
         b.block.add_op(new)
         return Tensor(new.results[0], outs.shape)
+
+
+def _is_worth_it(view: View, weights: SSAValue) -> bool:
+    """Whether sums are few beside what is summed: of the whole image, whatever its parts are."""
+    positions, together = positions_with(weights), prod(view.extents[loop] for loop in view.reduced)
+    summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
+    few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
+    return few and summed >= FEWEST_BYTES
 
 
 def _with(results: tuple[AffineExpr, ...], half: AffineExpr, axis: int) -> tuple[AffineExpr, ...]:

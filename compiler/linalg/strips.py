@@ -72,12 +72,13 @@ class ComputeInStrips(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         cache = self.target.core.l2_bytes
-        shares = min(self.threads, MOST_SHARES)
-        room, most = int(STRIP * cache) * shares, MOST_STRIPS // shares
-        for chain in chains(network_of(op).body.block, room, int(LARGE * cache), most):
-            rows = chain.strip_rows(room, most)
+        room, shares = int(STRIP * cache), min(self.threads, MOST_SHARES)
+        for chain in chains(network_of(op).body.block, room, int(LARGE * cache)):
+            rows = chain.strip_rows(room)
             if rows is not None:
-                _Rewrite(chain, rows).run()
+                # Threads make strips higher; which chains are cut, and with it all bits, stays.
+                higher = chain.strip_rows(room * shares, MOST_STRIPS // shares)
+                _Rewrite(chain, higher or rows).run()
 
 
 @dataclass
@@ -121,7 +122,7 @@ class Chain:
         return total
 
 
-def chains(block: Block, room: int, large: int, most: int = MOST_STRIPS) -> Iterator[Chain]:
+def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
     """The chains of a block that hand on a value of `large` bytes inside, or of more.
 
     They are as long as their strips fit the room.
@@ -141,7 +142,7 @@ def chains(block: Block, room: int, large: int, most: int = MOST_STRIPS) -> Iter
             kept = 4 * prod(shape_of(access.value)) >= large
             longer = Chain([*chain.computations, *mine.computations])
             light = max(map(_weights, longer.computations)) <= WEIGHTS
-            if view.is_pointwise or (kept and light and longer.strip_rows(room, most) is not None):
+            if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
                 mine.computations = longer.computations
                 chain_of.update(dict.fromkeys(chain.computations, mine))
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)

@@ -98,11 +98,12 @@ def test_weights_of_windows_are_scaled(products: Products) -> None:
     assert found == [(2, 40, 3, 3)]
 
 
-def test_equal_weights_are_scaled_once(products: Products) -> None:
-    """Strips of rows are read by contractions that share their weights."""
+@pytest.mark.parametrize("outputs", [4, 48])
+def test_equal_weights_are_scaled_once(products: Products, outputs: int) -> None:
+    """Strips of rows are read by contractions that share their weights: they count together."""
 
     def write(b: Builder, x: Tensor, s: Tensor) -> list[Tensor]:
-        w = b.weight(WeightAttr(Weights((4, x.shape[0]), Random(7, 0, 0.1))))
+        w = b.weight(WeightAttr(Weights((outputs, x.shape[0]), Random(7, 0, 0.1))))
         strips = []
         for first in (0, 6):
             rows = scaled(b, b.slice(x, [0, first, 0], [x.shape[0], 6, x.shape[2]]), s)
@@ -110,7 +111,7 @@ def test_equal_weights_are_scaled_once(products: Products) -> None:
             strips.append(b.sum((o, y, z), (i,), rows[i, y, z] * w[o, i]))
         return strips
 
-    assert products(write) == [(4, 40)]
+    assert products(write) == [(outputs, 40)]
 
 
 def _small_image(b: Builder, x: Tensor, s: Tensor) -> Tensor:

@@ -34,9 +34,10 @@ def depthwise(b: Builder, x: Tensor) -> Tensor:
     )
 
 
-def pointwise(b: Builder, x: Tensor, blocks: int) -> Tensor:
+def pointwise(b: Builder, x: Tensor, blocks: int, weights: Tensor | None = None) -> Tensor:
     """A 1x1 convolution with a bias, in blocks."""
-    weights, bias = drawn(b, blocks, x.shape[0], 16, 16), drawn(b, blocks, 16)
+    weights = weights or drawn(b, blocks, x.shape[0], 16, 16)
+    bias = drawn(b, blocks, 16)
     start = b.map(at := b.loops_of((blocks, *x.shape[1:3], 16)), bias[at[0], at[3]])
     o, y, x_, i, lane, k = b.loops("o y x i lane k")
     of = x[i, y, x_, k] * weights[o, i, k, lane]
@@ -107,3 +108,17 @@ def test_what_stays_whole(
 ) -> None:
     """Nothing is gained, halves are uneven, or all threads made each channel."""
     assert halves(split(write, shape)) == 0
+
+
+@pytest.mark.parametrize(("strips", "split_ones"), [(1, 1), (2, 2), (4, 0)])
+def test_strips_of_an_image_count_together(
+    split: Callable[..., ModuleOp], strips: int, split_ones: int
+) -> None:
+    """How high they are is no reason: several threads have higher ones, and the same bits."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        weights = drawn(b, 3, x.shape[0], 16, 16)
+        each = [pointwise(b, depthwise(b, x), 3, weights) for _ in range(strips)]
+        return b.concat(each, axis=1)
+
+    assert halves(split(write, IMAGE)) == split_ones

@@ -244,3 +244,25 @@ def test_compiled_results_are_equal_bit_by_bit(
     cut = ncc.compile(param, random_weights=1, num_threads=threads)
     assert len(cut.artifact.info["steps"]) > 1.5 * len(whole.artifact.info["steps"])
     np.testing.assert_array_equal(cut(x), whole(x))
+
+
+NARROWING = """7767517
+4 4
+Input data 0 1 data 0=64 1=112 2=16
+Convolution expand 1 1 data wide 0=96 1=1 6=1536
+ConvolutionDepthWise window 1 1 wide deep 0=96 1=3 4=1 6=864 7=96
+Convolution project 1 1 deep out 0=16 1=1 6=1536
+"""
+
+
+def test_threads_change_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have higher strips, and what is chosen for the contractions in them is the same."""
+    monkeypatch.setattr(cpu, "l2_bytes", lambda: CACHE)
+    param = tmp_path / "net.param"
+    param.write_text(NARROWING)
+    x = np.random.default_rng(2).standard_normal((16, 112, 64)).astype(np.float32)
+    models = [ncc.compile(param, random_weights=1, num_threads=n) for n in (1, 2, 3)]
+    assert len({len(model.artifact.info["steps"]) for model in models}) == 3
+    first, *others = (model(x) for model in models)
+    for other in others:
+        np.testing.assert_array_equal(other, first)

@@ -55,19 +55,13 @@ builtin.module {
       linalg.yield %13 : f32
     } -> tensor<2x30xf32>
     %14 = tensor.extract_slice %x[0, 0] [8, 3] [1, 1] : tensor<8x30xf32> to tensor<8x3xf32>
-    %15 = tensor.empty() : tensor<8x3xf32>
-    %few = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], doc = "scale"} ins(%14, %s : tensor<8x3xf32>, tensor<8xf32>) outs(%15 : tensor<8x3xf32>) {
-    ^bb0(%16: f32, %17: f32, %18: f32):
-      %19 = arith.mulf %16, %17 : f32
-      linalg.yield %19 : f32
-    } -> tensor<8x3xf32>
-    %20 = tensor.empty() : tensor<2x3xf32>
-    %21 = linalg.fill ins(%1 : f32) outs(%20 : tensor<2x3xf32>) -> tensor<2x3xf32>
-    %z = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "project"} ins(%few, %w : tensor<8x3xf32>, tensor<2x8xf32>) outs(%21 : tensor<2x3xf32>) {
-    ^bb0(%22: f32, %23: f32, %24: f32):
-      %25 = arith.mulf %22, %23 : f32
-      %26 = arith.addf %24, %25 : f32
-      linalg.yield %26 : f32
+    %15 = tensor.empty() : tensor<2x3xf32>
+    %16 = linalg.fill ins(%1 : f32) outs(%15 : tensor<2x3xf32>) -> tensor<2x3xf32>
+    %z = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"], doc = "project"} ins(%14, %4 : tensor<8x3xf32>, tensor<2x8xf32>) outs(%16 : tensor<2x3xf32>) {
+    ^bb0(%17: f32, %18: f32, %19: f32):
+      %20 = arith.mulf %17, %18 : f32
+      %21 = arith.addf %19, %20 : f32
+      linalg.yield %21 : f32
     } -> tensor<2x3xf32>
     func.return %y, %z : tensor<2x30xf32>, tensor<2x3xf32>
   }

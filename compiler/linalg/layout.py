@@ -209,12 +209,7 @@ class _Cut:
         None stands for a reader that is always plain.
         """
         target = PLAIN if reader is None else self._node(reader)
-        if value.has_one_use():
-            self._edge(self._node(source), target, cost)
-            return
-        if (PLAIN, value) not in self.conversions:
-            self._edge(self._node(source), self._conversion(PLAIN, value), cost)
-        self._edge(self._conversion(PLAIN, value), target, NEVER)
+        self._convert(PLAIN, value, self._node(source), target, cost)
 
     def read_packed(
         self, value: SSAValue, source: Operation | None, reader: Operation, cost: float
@@ -224,12 +219,20 @@ class _Cut:
         None stands for a source that is always plain.
         """
         target = PLAIN if source is None else self._node(source)
+        self._convert(PACKED, value, self._node(reader), target, cost)
+
+    def _convert(self, label: int, value: SSAValue, begin: int, end: int, cost: float) -> None:
+        """An edge; where there may be several of the kind, through a node that is paid for once.
+
+        Every reader has an edge of its own to the node, or from it, that nothing cuts.
+        """
         if value.has_one_use():
-            self._edge(self._node(reader), target, cost)
+            self._edge(begin, end, cost)
             return
-        if (PACKED, value) not in self.conversions:
-            self._edge(self._conversion(PACKED, value), target, cost)
-        self._edge(self._node(reader), self._conversion(PACKED, value), NEVER)
+        paid = 0.0 if (label, value) in self.conversions else cost
+        node = self._conversion(label, value)
+        self._edge(begin, node, paid if label == PLAIN else NEVER)
+        self._edge(node, end, NEVER if label == PLAIN else paid)
 
     def _conversion(self, label: int, value: SSAValue) -> int:
         """The node of a value's conversion to a label."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.target import Target
@@ -72,14 +72,8 @@ class SelectionNest(Nest):
         key = ("block", number)
         if key not in self.cache:
             (held,) = self.kernel.captured.values()
-            strides, terms = held.strides, []
-            constant = number * strides[BLOCKS]
-            for loop in (ROWS, COLUMNS):
-                base = self.state.bases[loop]
-                if isinstance(base, int):
-                    constant += base * strides[loop]
-                else:
-                    terms.append((base, strides[loop]))
-            at, source = self.builder.linear(terms, constant), self.entry.args[held.argument]
+            first, *others = held.strides
+            access = Access(held.argument, number * first, (0, *others))
+            source, at = self.entry.args[held.argument], self._address(access, {})
             self.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
         return self.cache[key]

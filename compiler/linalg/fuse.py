@@ -32,6 +32,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.view import View
 from ncc.dialects.code import CodeOp
 from ncc.dialects.weight import ConstantOp
@@ -85,10 +86,10 @@ class Fuse(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         network = network_of(op)
-        _erase_dead(network.body.block)
+        erase_dead(network.body.block)
         for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
             _outline(op, group, f"k{number}")
-        _erase_dead(network.body.block)
+        erase_dead(network.body.block)
 
 
 def network_of(module: ModuleOp) -> func.FuncOp:
@@ -265,13 +266,3 @@ def _docs(operations: Iterable[Operation]) -> list[str]:
         if isinstance(doc, StringAttr):
             found[doc.data] = None
     return list(found)
-
-
-def _erase_dead(block: Block) -> None:
-    for op in reversed(list(block.ops)):
-        if (
-            isinstance(op, (*_MEMORY, FillOp, CodeOp))
-            and op.results
-            and not any(r.uses for r in op.results)
-        ):
-            block.erase_op(op)

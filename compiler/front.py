@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ncc.compiler.cache import cache_of
+from ncc.compiler.definitions import put_off
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
@@ -100,7 +101,7 @@ def _compiled(
     if artifact is not None:
         return artifact
     with PYTHON.tuned():
-        with stopwatch.timing("import the levels"):
+        with stopwatch.timing("import the levels"), put_off():
             from ncc.compiler.pipeline import Compilation
 
         return Compilation(param, bin, options, cache, stopwatch).compiled(key)

@@ -1,0 +1,93 @@
+"""Defining classes without what few of them are ever asked for.
+
+xDSL's operations and our own classes make some four hundred dataclasses, whose methods Python
+compiles from texts, and two hundred assembly formats, which xDSL reads with a parser: half of the
+time of importing them. A compilation calls a tenth of these methods, and writes or reads IR only
+where someone wants to see it. So each is made when it is first called.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from threading import RLock
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xdsl.irdl import IRDLOperation, OpDef
+    from xdsl.irdl.declarative_assembly_format import FormatProgram
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
+
+_COMPILE = "_create_fn"
+"""By this function dataclasses make each method, up to Python 3.12; a later one makes them all."""
+
+_one_at_a_time = RLock()
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """What a block imports for the first time is defined so."""
+    with _one_at_a_time, _replaced(dataclasses, {_COMPILE: _late_method}):
+        from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+        with _replaced(FormatProgram, {"from_str": staticmethod(_LateFormat)}):
+            yield
+
+
+@contextmanager
+def _replaced(owner: object, new: Mapping[str, object]) -> Iterator[None]:
+    """Some of an object's attributes are others in a block; those that it has not stay away."""
+    old = {name: vars(owner)[name] for name in new if name in vars(owner)}
+    for name in old:
+        setattr(owner, name, new[name])
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            setattr(owner, name, value)
+
+
+_compiled: Callable[..., FunctionType] | None = vars(dataclasses).get(_COMPILE)
+
+
+def _late_method(name: str, *given: Any, **named: Any) -> Callable[..., Any]:
+    """A method that makes itself when it is first called, and takes its place in the class."""
+    made: FunctionType | None = None
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal made
+        if made is None:
+            assert _compiled is not None
+            made = _compiled(name, *given, **named)
+            made.__qualname__ = method.__qualname__
+        for owner in type(self).__mro__:
+            if vars(owner).get(name) is method:
+                type.__setattr__(owner, name, made)
+                break
+        return made(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+class _LateFormat:
+    """xDSL's FormatProgram, read from its text when an operation is first written or read."""
+
+    def __init__(self, text: str, definition: OpDef) -> None:
+        self._text, self._definition = text, definition
+
+    @cached_property
+    def _program(self) -> FormatProgram:
+        from xdsl.irdl.declarative_assembly_format_parser import FormatParser
+
+        return FormatParser(self._text, self._definition).parse_format()
+
+    def parse(self, parser: Parser, kind: type[IRDLOperation]) -> IRDLOperation:
+        return self._program.parse(parser, kind)
+
+    def print(self, printer: Printer, op: IRDLOperation) -> None:
+        self._program.print(printer, op)

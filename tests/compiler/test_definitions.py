@@ -1,0 +1,133 @@
+"""Classes defined while methods and formats are put off: they do what others do."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, IntegerAttr, ModuleOp, i64
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.parser import Parser
+
+from ncc.compiler.definitions import put_off
+from ncc.compiler.pipeline import stages
+
+PARAM = """7767517
+3 3
+Input    data  0 1 data 0=4 1=3 2=2
+Sigmoid  first 1 1 data a
+Pooling  last  1 1 a b 0=1 1=2 2=2
+"""
+
+
+def defined() -> SimpleNamespace:
+    """Some dataclasses, defined now."""
+
+    @dataclass(frozen=True, order=True)
+    class Point:
+        x: int
+        y: int = 2
+
+    @dataclass(frozen=True)
+    class Named(Point):
+        name: str = field(default="none", kw_only=True)
+
+    @dataclass
+    class Open:
+        held: list[int] = field(default_factory=list)
+
+    return SimpleNamespace(Point=Point, Named=Named, Open=Open)
+
+
+def test_dataclasses_do_what_others_do() -> None:
+    """Made, shown, compared, hashed and guarded alike, at the first call and at the next."""
+    now = defined()
+    with put_off():
+        late = defined()
+
+    def told(kinds: SimpleNamespace) -> list[Any]:
+        point, named = kinds.Point(1), kinds.Named(1, 3, name="n")
+        for frozen in (point, named):
+            with pytest.raises(FrozenInstanceError):
+                frozen.x = 2
+            with pytest.raises(FrozenInstanceError):
+                del frozen.x
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+            kinds.Point()
+        assert kinds.Open().held is not kinds.Open().held
+        return [
+            repr(point), repr(named), repr(kinds.Open([1])), point == kinds.Point(1, 2),
+            point == named, point < kinds.Point(2), hash(point) == hash(kinds.Point(1)),
+            hash(named) == hash(kinds.Named(1, 3, name="n")), kinds.Open([1]) == kinds.Open([1]),
+        ]  # fmt: skip
+
+    assert told(late) == told(now) == told(late)
+
+
+def test_a_method_takes_its_place_when_it_is_called() -> None:
+    """The class has the made one from then on; what was there before goes on working."""
+    with put_off():
+        late = defined()
+    before = late.Point.__init__
+    late.Named(1)
+    late.Point(1)
+    assert late.Point.__init__ is not before
+    assert late.Point.__init__.__qualname__ == before.__qualname__
+    before(point := late.Point(1), 5)
+    assert point.x == 5
+
+
+def test_nothing_is_put_off_behind_the_block() -> None:
+    """Not even where what it imports fails."""
+    before = dict(vars(dataclasses)), vars(FormatProgram)["from_str"]
+    with pytest.raises(ImportError), put_off(), put_off():
+        assert vars(FormatProgram)["from_str"] is not before[1]
+        raise ImportError
+    assert (vars(dataclasses), vars(FormatProgram)["from_str"]) == before
+
+
+def test_formats_are_read_when_they_are_used() -> None:
+    """An operation is written by its format, and read back."""
+    with put_off():
+
+        @irdl_op_definition
+        class CountOp(IRDLOperation):
+            name = "late.count"
+            number = prop_def(IntegerAttr)
+            assembly_format = "`to` $number attr-dict"
+
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_op(CountOp)
+    module = ModuleOp([CountOp(properties={"number": IntegerAttr(3, i64)})])
+    assert "late.count to 3 : i64" in str(module)
+    assert str(Parser(context, str(module)).parse_module()) == str(module)
+
+
+def test_levels_imported_so_write_the_same(tmp_path: Path) -> None:
+    """Every level of a network, in a process that puts off all it can."""
+    path = tmp_path / "net.param"
+    path.write_text(PARAM)
+    script = (
+        "import sys; from ncc.compiler.definitions import put_off\n"
+        "with put_off():\n"
+        "    from ncc.compiler.pipeline import stages\n"
+        "for name, stage in stages(sys.argv[1], target='avx2'):\n"
+        "    if name not in ('param', 'obj'): print(stage)\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    texts = [
+        str(stage) + "\n"
+        for name, stage in stages(path, target="avx2")
+        if name not in ("param", "obj")
+    ]
+    assert done.stdout == "".join(texts)

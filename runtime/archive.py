@@ -12,10 +12,15 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import BinaryIO
+from io import BufferedWriter, FileIO
+from threading import Thread
+from typing import TYPE_CHECKING, BinaryIO
 
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 # Fits the pages of a mapping.
 ALIGNMENT = 4096
@@ -24,7 +29,7 @@ _PADDING_FIELD = 0xD935  # the id that zip tools know for "bytes here only align
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _ZIP64_FIELD = 20
-_CHUNK = 1 << 24
+_CHUNK = 1 << 22
 
 
 def write_archive(
@@ -32,15 +37,59 @@ def write_archive(
 ) -> None:
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
 
-    The file appears under its name when it is whole and on disk: `path` has its old content or all
-    of the new one, whatever happens in between.  Raises OSError.
+    The file appears under its name when it is whole: `path` has its old content or all of the new
+    one, whoever is interrupted. (Only power that fails before the system has written its pages can
+    leave less, which reading tells: what was written last is missing.)  Raises OSError.
     """
-    with draft_of(path) as draft, open(draft, "xb") as file:
+    with draft_of(path) as draft, _File(draft) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, data in entries.items():
                 _write_entry(archive, file, name, data, name in aligned)
-        file.flush()
-        os.fsync(file.fileno())
+
+
+class _File(BufferedWriter):
+    """A new file whose chunks are written beside the thread that sums the next ones up."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(FileIO(os.fspath(path), "xb"))
+        self._chunk: Thread | None = None
+        self._failed: OSError | None = None
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        self._finish()
+        size = memoryview(data).nbytes
+        if size < _CHUNK:
+            return super().write(data)
+        self._chunk = Thread(target=self._write_chunk, args=(data,))
+        self._chunk.start()
+        return size
+
+    def _write_chunk(self, data: ReadableBuffer) -> None:
+        try:
+            super().write(data)
+        except OSError as error:
+            self._failed = error
+
+    def _finish(self) -> None:
+        if self._chunk is not None:
+            self._chunk.join()
+            self._chunk = None
+        if self._failed is not None:
+            raise self._failed
+
+    def tell(self) -> int:
+        self._finish()
+        return super().tell()
+
+    def seek(self, target: int, whence: int = os.SEEK_SET, /) -> int:
+        self._finish()
+        return super().seek(target, whence)
+
+    def close(self) -> None:
+        try:
+            self._finish()
+        finally:
+            super().close()
 
 
 def _write_entry(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +23,7 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OSError(errno.EINVAL, "it is there and is no plain file", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
-    draft = path.with_name(f".{secrets.token_hex(8)}{DRAFT}")
+    draft = path.with_name(f".{os.urandom(8).hex()}{DRAFT}")
     try:
         yield draft
         draft.replace(path)

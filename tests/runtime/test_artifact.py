@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import random
 import zipfile
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ from ncc.runtime import archive, artifact
 from ncc.runtime.artifact import Artifact, Binding, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @pytest.fixture
@@ -92,20 +95,41 @@ def test_any_buffer_can_hold_weights(reverse: Artifact, tmp_path: Path, weights:
     assert bytes(as_bytes(Artifact.load(path).weights)) == bytes(weights)
 
 
+@pytest.mark.parametrize("room", [100, 5000, 12000])
 def test_a_failed_save_leaves_the_old_file(
-    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    """And no draft beside it."""
+    """And no draft beside it: whether the disk is full at once, or at the first or last chunk."""
     before = saved.read_bytes()
 
-    def fail(descriptor: int) -> None:
-        raise OSError("disk full")
+    class Disk(FileIO):
+        left = room
 
-    monkeypatch.setattr(os, "fsync", fail)
+        def write(self, data: ReadableBuffer, /) -> int:
+            self.left -= memoryview(data).nbytes
+            if self.left < 0:
+                raise OSError("disk full")
+            return super().write(data)
+
+    monkeypatch.setattr(archive, "FileIO", Disk)
+    monkeypatch.setattr(archive, "_CHUNK", 4096)
     with pytest.raises(OSError, match="disk full"):
-        reverse.save(saved)
+        dataclasses.replace(reverse, weights=bytes(9000)).save(saved)
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == ["net.ncc"]
+
+
+def test_chunks_written_beside_make_the_same_file(
+    saved: Path, reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are."""
+    weights = np.random.default_rng(0).bytes(10000)
+    large = dataclasses.replace(reverse, weights=weights)
+    large.save(saved)
+    monkeypatch.setattr(archive, "_CHUNK", 1024)
+    large.save(tmp_path / "chunks.ncc")
+    assert (tmp_path / "chunks.ncc").read_bytes() == saved.read_bytes()
+    assert bytes(as_bytes(Artifact.load(saved, verify_weights=True).weights)) == weights
 
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:

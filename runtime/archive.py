@@ -14,13 +14,10 @@ import zlib
 from collections.abc import Mapping
 from io import BufferedWriter, FileIO
 from threading import Thread
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 # Fits the pages of a mapping.
 ALIGNMENT = 4096
@@ -55,7 +52,7 @@ class _File(BufferedWriter):
         self._chunk: Thread | None = None
         self._failed: OSError | None = None
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         self._finish()
         size = memoryview(data).nbytes
         if size < _CHUNK:
@@ -64,7 +61,7 @@ class _File(BufferedWriter):
         self._chunk.start()
         return size
 
-    def _write_chunk(self, data: ReadableBuffer) -> None:
+    def _write_chunk(self, data: Any) -> None:
         try:
             super().write(data)
         except OSError as error:

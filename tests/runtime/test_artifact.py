@@ -8,7 +8,7 @@ import random
 import zipfile
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from ncc.runtime import archive, artifact
 from ncc.runtime.artifact import Artifact, Binding, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 
 @pytest.fixture
@@ -105,7 +102,7 @@ def test_a_failed_save_leaves_the_old_file(
     class Disk(FileIO):
         left = room
 
-        def write(self, data: ReadableBuffer, /) -> int:
+        def write(self, data: Any, /) -> int:
             self.left -= memoryview(data).nbytes
             if self.left < 0:
                 raise OSError("disk full")

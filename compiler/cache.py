@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 import xdsl
@@ -62,23 +64,37 @@ _GENERATORS = (
 @cache
 def generator_version() -> str:
     """Other code, other versions of LLVM or xDSL: another text. No kernel outlives an edit."""
-    return _version([Path(__file__).parent / name for name in _GENERATORS])
+    room = os.path.dirname(__file__)
+    return _version([os.path.join(room, name) for name in _GENERATORS])
 
 
 @cache
 def compiler_version() -> str:
     """The same for all of ncc: no recipe outlives an edit of anything."""
-    house = Path(__file__).parent.parent
-    return _version([house / room for room in ("compiler", "dialects", "runtime")])
+    house = os.path.dirname(os.path.dirname(__file__))
+    return _version([os.path.join(house, room) for room in ("compiler", "dialects", "runtime")])
 
 
-def _version(places: Iterable[Path]) -> str:
+def _version(places: Iterable[str]) -> str:
     sources = sha256()
-    for place in places:
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
-            sources.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    for file in chain.from_iterable(map(_python_files, places)):
+        with open(file, "rb", buffering=0) as source:
+            sources.update(f"{os.path.basename(file)}\0".encode() + source.read() + b"\0")
     versions = f"llvmlite {llvmlite_version()}, xdsl {_xdsl_version()}, numpy {numpy_version}"
     return f"{versions}, ncc {sources.hexdigest()}"
+
+
+def _python_files(place: str) -> Iterator[str]:
+    """The Python files in a folder and in those inside it, or the one file."""
+    if not os.path.isdir(place):
+        yield place
+        return
+    with os.scandir(place) as entries:
+        for entry in sorted(entries, key=attrgetter("name")):
+            if entry.name.endswith(".py"):
+                yield entry.path
+            elif entry.is_dir():
+                yield from _python_files(entry.path)
 
 
 def _xdsl_version() -> str:

@@ -29,9 +29,16 @@ _one_at_a_time = RLock()
 
 
 @contextmanager
-def put_off() -> Iterator[None]:
-    """What a block imports for the first time is defined so."""
+def methods_put_off() -> Iterator[None]:
+    """Dataclasses that a block imports for the first time are defined so."""
     with _one_at_a_time, _replaced(dataclasses, {_COMPILE: _late_method}):
+        yield
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Operations, too."""
+    with methods_put_off():
         from xdsl.irdl.declarative_assembly_format import FormatProgram
 
         with _replaced(FormatProgram, {"from_str": staticmethod(_LateFormat)}):

@@ -321,3 +321,20 @@ def test_no_such_type(ncc: Run, moving: Path) -> None:
     assert ncc("run", moving, "--type", "data=int8").code == cli.WRONG
     ncc("compile", moving)
     assert ncc("run", moving.with_suffix(".ncc"), "--type", "x=int8").code == cli.USAGE
+
+
+@pytest.mark.parametrize("stdout", ["file", "full"])
+def test_the_process_ends_with_all_printed_and_its_code(tmp_path: Path, stdout: str) -> None:
+    """It takes nothing apart when it ends; what could not be printed is an error all the same."""
+    out = str(tmp_path / "net.ncc")
+    command = [sys.executable, "-m", "ncc", "compile", str(DIGITS), "-o", out]
+    printed = tmp_path / "printed" if stdout == "file" else Path("/dev/full")
+    with printed.open("w") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, timeout=600)
+    assert (tmp_path / "net.ncc").exists()
+    if stdout == "file":
+        assert done.returncode == cli.OK
+        assert printed.read_text().endswith("output  prob  float32 10\n")
+    else:
+        assert done.returncode != cli.OK
+        assert b"No space left" in done.stderr

@@ -1,7 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> peel borders -> turn factors -> part groups -> select channels -> pack
+     -> compute in strips -> peel borders -> turn factors -> part groups -> select channels
+     -> align channels -> hoist selections -> pack
      -> fold moves -> scale weights -> split sums -> fuse -> plan memory -> loops -> llvm -> object
 """
 
@@ -27,10 +28,12 @@ from xdsl.passes import ModulePass
 from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
+from ncc.compiler.linalg.align_channels import AlignChannels
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.halves import SplitHalves
+from ncc.compiler.linalg.hoist_selections import HoistSelections
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.compiler.linalg.peel_borders import PeelBorders
@@ -240,6 +243,8 @@ class Compilation:
                 TurnFactors(),
                 PartGroups(),
                 SelectChannels(),
+                AlignChannels(),
+                HoistSelections(),
                 Pack(),
                 FoldMoves(),
                 SplitQuads(),

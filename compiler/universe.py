@@ -88,6 +88,18 @@ def _select_channels() -> type[ModulePass]:
     return SelectChannels
 
 
+def _align_channels() -> type[ModulePass]:
+    from ncc.compiler.linalg.align_channels import AlignChannels
+
+    return AlignChannels
+
+
+def _hoist_selections() -> type[ModulePass]:
+    from ncc.compiler.linalg.hoist_selections import HoistSelections
+
+    return HoistSelections
+
+
 def _pack_channels() -> type[ModulePass]:
     from ncc.compiler.linalg.pack import Pack
 
@@ -144,6 +156,8 @@ UNIVERSE = Universe(
         "turn-factors": _turn_factors,
         "part-groups": _part_groups,
         "select-channels": _select_channels,
+        "align-channels": _align_channels,
+        "hoist-selections": _hoist_selections,
         "pack-channels": _pack_channels,
         "fold-moves": _fold_moves,
         "scale-weights": _scale_weights,

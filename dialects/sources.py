@@ -301,8 +301,19 @@ class Halves:
         return made.ravel()[:count]
 
 
+@dataclass(frozen=True)
+class Taken:
+    """Some of another weight along its first axis, in any order and any number of times."""
+
+    of: Weights
+    places: tuple[int, ...]
+
+    def read(self, count: int) -> Array:
+        return self.of.array()[list(self.places)].ravel()[:count]
+
+
 Source: TypeAlias = (
-    Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits | Halves
+    Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits | Halves | Taken
 )
 
 
@@ -321,7 +332,7 @@ class Weights:
                 return np.dtype("<" + dtype)
             case Stored(encoding=Encoding.INT8):
                 return np.dtype(np.int8)
-            case Blocked(of=of):
+            case Blocked(of=of) | Taken(of=of):
                 return of.dtype
             case Paired() | Bits():
                 return np.dtype(np.int32)
@@ -372,6 +383,10 @@ class Weights:
     def halves(self) -> Weights:
         """Two bfloat16 for each value; see `Halves`."""
         return Weights((*self.shape[:-3], 2, *self.shape[-3:]), Halves(self))
+
+    def taken(self, places: tuple[int, ...]) -> Weights:
+        """These values at some places of the first axis; see `Taken`."""
+        return Weights((len(places), *self.shape[1:]), Taken(self, places))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""

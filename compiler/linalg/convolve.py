@@ -41,8 +41,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
-from ncc.compiler.linalg.pack import weights_of
-from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.packing import is_constant, weights_of
 from ncc.compiler.linalg.parts import is_image, part, span
 from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
 from ncc.compiler.linalg.tiling import Tiling, tiling_of

@@ -26,6 +26,7 @@ from ncc.compiler.linalg.packing import (
     has_gaps,
     is_constant,
     packing_of,
+    takes_all,
     view_can_pack,
 )
 from ncc.compiler.linalg.view import Role, View, shape_of
@@ -72,7 +73,7 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
     if view.channels is not None:
         moved = _one_pass(view.op.results[0])
-        return moved * (1 + waste), 2 * moved
+        return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
     reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
         lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from xdsl.context import Context
@@ -35,7 +36,15 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg import layout
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, tensor_of
-from ncc.compiler.linalg.packing import BLOCK, Packing, Read, is_constant, packed_axis
+from ncc.compiler.linalg.packing import (
+    BLOCK,
+    Packing,
+    Read,
+    is_constant,
+    packed_axis,
+    takes_all,
+    weights_of,
+)
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.view import (
@@ -51,7 +60,6 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied, make
 from ncc.dialects.scalar import select
-from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
 
@@ -84,6 +92,9 @@ class _Packer:
                 self._rewrite(op, self.packings[op])
             else:
                 self._keep(op)
+        for op in self.block.ops:
+            if isinstance(op, GenericOp) and takes_all(View(op)):
+                op.results[0].replace_all_uses_with(View(op).captured[0])
         erase_dead(self.block)
 
     def _keep(self, op: Operation) -> None:
@@ -150,12 +161,23 @@ class _Packer:
     def _selection(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
         """A selection of channels, which are lanes of the blocks of the same joint."""
         (joint,) = View(op).captured
-        source, parts = joint.owner, [joint]
-        if isinstance(source, tensor.ConcatOp) and source in self.packings:
-            parts = list(source.inputs)
-        blocks, lanes = tensor_of(self._as_packed(joint, op)), lanes_of(parts, channels)
+        blocks = tensor_of(self._as_packed(joint, op))
+        lanes = lanes_of(self._parts(joint), channels)
         doc = "" if op.doc is None else op.doc.data
         return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc)
+
+    def _parts(self, value: SSAValue) -> list[int]:
+        """The channels of a value in runs that begin with a block of their own."""
+        source = value.owner
+        if not isinstance(source, Operation) or source not in self.packings:
+            return [shape_of(value)[0]]
+        match source:
+            case tensor.ConcatOp():
+                return [extent for part in source.inputs for extent in self._parts(part)]
+            case tensor.CollapseShapeOp():
+                *groups, channels = (shape_of(source.src)[axis] for axis in groups_of(source)[0])
+                return [channels] * prod(groups)
+        return [shape_of(value)[0]]
 
     def _generic(self, op: GenericOp, packing: Packing) -> GenericOp:
         view = View(op)
@@ -335,16 +357,6 @@ class _Packer:
 
 def _map_of(split: dict[int, int], results: Sequence[AffineExpr]) -> AffineMapAttr:
     return AffineMapAttr(AffineMap(max(split.values()) + 1, 0, tuple(results)))
-
-
-def weights_of(value: SSAValue) -> Weights:
-    """A constant's source under the shape it has there."""
-    owner = value.owner
-    while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
-        owner = owner.operands[0].owner
-    if not isinstance(owner, ConstantOp):
-        raise CompilerBug("no constant")
-    return Weights(shape_of(value), owner.value.data.source)
 
 
 def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tensor:

@@ -17,9 +17,11 @@ from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.dialects.element import BLOB_ELEMENTS
+from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp
 
 BLOCK = 16
@@ -56,6 +58,16 @@ def is_constant(value: SSAValue) -> bool:
     if isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
         return is_constant(owner.operands[0])
     return isinstance(owner, ConstantOp)
+
+
+def weights_of(value: SSAValue) -> Weights:
+    """A constant's source under the shape it has there."""
+    owner = value.owner
+    while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+        owner = owner.operands[0].owner
+    if not isinstance(owner, ConstantOp):
+        raise CompilerBug("no constant")
+    return Weights(shape_of(value), owner.value.data.source)
 
 
 def packed_axis(value: SSAValue) -> int | None:
@@ -240,15 +252,45 @@ def has_gaps(op: Operation) -> bool:
 
     Selections of channels know where each part begins.
     """
-    if not isinstance(op, tensor.ConcatOp) or op.dim.value.data:
-        return False
-    return any(shape_of(value)[0] % BLOCK for value in op.inputs[:-1])
+    match op:
+        case tensor.ConcatOp() if not op.dim.value.data:
+            sources = (value.owner for value in op.inputs)
+            within = any(isinstance(source, Operation) and has_gaps(source) for source in sources)
+            return joins_ragged(op) or within and is_selected(op.result)
+        case tensor.CollapseShapeOp():
+            group = groups_of(op)[0]
+            return len(group) > 1 and shape_of(op.src)[group[-1]] % BLOCK != 0
+    return False
 
 
-def _is_selected(value: SSAValue) -> bool:
-    """Whether only selections of channels read a value."""
-    readers = [use.operation.parent_op() for use in value.uses]
-    return all(isinstance(op, GenericOp) and View(op).channels is not None for op in readers)
+def joins_ragged(op: tensor.ConcatOp) -> bool:
+    """Whether parts of a joint of channels end amid a block."""
+    return any(shape_of(value)[0] % BLOCK for value in op.inputs[:-1]) and not op.dim.value.data
+
+
+def is_selected(value: SSAValue) -> bool:
+    """Whether only selections of channels read a value, or a joint of which that is so."""
+    for use in value.uses:
+        reader = use.operation
+        if isinstance(reader, tensor.ConcatOp):
+            if not joins_channels(reader) or not is_selected(reader.result):
+                return False
+            continue
+        op = reader.parent_op()
+        if not isinstance(op, GenericOp) or View(op).channels is None:
+            return False
+    return True
+
+
+def joins_channels(op: tensor.ConcatOp) -> bool:
+    """Whether op joins values along the axis that is packed."""
+    return not op.dim.value.data and all(packed_axis(value) == 0 for value in op.inputs)
+
+
+def takes_all(view: View) -> bool:
+    """Whether it is a selection of all channels, in order: nothing moves but in blocks."""
+    channels = view.channels
+    return channels is not None and channels == tuple(range(shape_of(view.captured[0])[0]))
 
 
 def view_can_pack(op: Operation) -> bool:
@@ -265,7 +307,7 @@ def view_can_pack(op: Operation) -> bool:
             return not low[0] and len(low) >= 3
         case tensor.ConcatOp():
             rank = len(shape_of(op.result))
-            return rank >= 3 and (not has_gaps(op) or _is_selected(op.result))
+            return rank >= 3 and (not has_gaps(op) or is_selected(op.result))
         case tensor.ExtractSliceOp():
             begin, size = int(op.static_offsets.get_values()[0]), shape_of(op.result)[0]
             ends = begin + size == shape_of(op.source)[0]
@@ -276,7 +318,7 @@ def view_can_pack(op: Operation) -> bool:
             if len(groups) < 3:
                 return False
             axis = packed_axis(op.src)
-            return axis == groups[0][-1] and (len(groups[0]) == 1 or shape[axis] % BLOCK == 0)
+            return axis == groups[0][-1] and (not has_gaps(op) or is_selected(op.result))
         case tensor.ExpandShapeOp():
             axis = packed_axis(op.src)
             if axis is None or len(shape_of(op.src)) < 3:

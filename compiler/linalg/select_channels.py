@@ -54,7 +54,7 @@ class SelectChannels(ModulePass):
             if not uses or not isinstance(value.owner, Operation):
                 continue
             scratch = Block()
-            made = _selected(Builder(scratch, selection.doc), selection)
+            made = select(Builder(scratch, selection.doc), selection.source, selection.channels)
             move_before(scratch, value.owner)
             made.value.name_hint = value.name_hint
             for use in uses:
@@ -83,7 +83,7 @@ def _shuffled(op: Operation) -> _Selection | None:
     if move is None or len(groups) != 3 or any(len(group) != 1 for group in groups[1:]):
         return None
     source, (first, *rest) = move.source, move.index
-    if not isinstance(source.owner, tensor.ConcatOp) or source.owner.dim.value.data:
+    if not _is_joint(source):
         return None
     image = shape_of(op.result)[1:]
     is_whole = shape_of(source)[1:] == image and element_of(source) == f32
@@ -101,6 +101,16 @@ def _shuffled(op: Operation) -> _Selection | None:
     return _Selection(source, tuple(channels), "" if doc is None else doc.data)
 
 
+def _is_joint(value: SSAValue) -> bool:
+    """Whether a value is put together of channels: of several values, or of computed groups."""
+    match value.owner:
+        case tensor.ConcatOp() as op:
+            return not op.dim.value.data
+        case tensor.CollapseShapeOp() as op:
+            return isinstance(op.src.owner, GenericOp) and len(groups_of(op)[0]) > 1
+    return False
+
+
 def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
     """Some of the channels of a selection."""
     if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
@@ -112,12 +122,13 @@ def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | No
     return _Selection(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)
 
 
-def _selected(b: Builder, selection: _Selection) -> Tensor:
-    source = tensor_of(selection.source)
-    channel = b.table(np.array(selection.channels))
-    c, y, z = b.loops_of((len(selection.channels), *source.shape[1:]))
+def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """Some channels of a value, in this order."""
+    source = tensor_of(value)
+    channel = b.table(np.array(channels))
+    c, y, z = b.loops_of((len(channels), *source.shape[1:]))
     made = b.map((c, y, z), source.at(channel[c], b.index(y), b.index(z)))
-    return _marked(made, "channels", selection.channels)
+    return _marked(made, "channels", channels)
 
 
 def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
@@ -135,12 +146,14 @@ def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
     return made
 
 
-def lanes_of(parts: Sequence[SSAValue], channels: Sequence[int]) -> list[int]:
-    """Where channels of parts in blocks are, one behind the other; the last fills its block up."""
+def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
+    """Where channels of parts in blocks are, one behind the other; the last fills its block up.
+
+    extents: how many channels each part has.
+    """
     place: list[int] = []
     first = 0
-    for part in parts:
-        extent = shape_of(part)[0]
+    for extent in extents:
         place += range(first, first + extent)
         first += -(-extent // BLOCK) * BLOCK
     lanes = [place[channel] for channel in channels]

@@ -40,6 +40,7 @@ def test_paired(columns: int) -> None:
         WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data.paired(),
         WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
         WeightAttr.of(np.arange(16).reshape(2, 2, 2, 2)).data.halves(),
+        WeightAttr.of(np.arange(6).reshape(3, 2)).data.taken((2, 0, 2, 1)),
     ],
 )
 def test_text(weights: Weights) -> None:
@@ -58,6 +59,17 @@ def test_bits() -> None:
     bits = WeightAttr.of(words.view(np.float32)).data.bits()
     assert bits.dtype.name == "int32"
     np.testing.assert_array_equal(bits.array(), words)
+
+
+def test_taken() -> None:
+    """Rows in another order, and more often, of the same type; in blocks as well."""
+    values = np.arange(12, dtype=np.int8).reshape(3, 2, 2)
+    taken = WeightAttr.of(values).data.taken((2, 0, 2, 1))
+    assert taken.shape == (4, 2, 2) and taken.dtype == np.int8
+    np.testing.assert_array_equal(taken.array(), values[[2, 0, 2, 1]])
+    blocks = taken.blocked((0,), 3).array()
+    np.testing.assert_array_equal(blocks[0, ..., 0], values[2])
+    np.testing.assert_array_equal(blocks[1, ..., 1], 0)
 
 
 def test_halves() -> None:

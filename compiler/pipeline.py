@@ -44,6 +44,7 @@ from ncc.compiler.linalg.select_channels import SelectChannels
 from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.compiler.linalg.split_sums import SplitSums
 from ncc.compiler.linalg.strips import ComputeInStrips
+from ncc.compiler.linalg.sum_in_parts import SumInParts
 from ncc.compiler.linalg.turn_factors import TurnFactors
 from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
 from ncc.compiler.llvm.lower import lower
@@ -252,7 +253,7 @@ class Compilation:
         if self.options.tiles:
             passes.append(SplitHalves(self.options.target.core.l2_bytes))
         elif self.options.opt_level >= 2:
-            passes += [ScaleWeights(), SplitSums()]
+            passes += [ScaleWeights(), SplitSums(), SumInParts(self.options.target)]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

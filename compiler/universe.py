@@ -124,6 +124,12 @@ def _split_sums() -> type[ModulePass]:
     return SplitSums
 
 
+def _sum_in_parts() -> type[ModulePass]:
+    from ncc.compiler.linalg.sum_in_parts import SumInParts
+
+    return SumInParts
+
+
 def _split_quads() -> type[ModulePass]:
     from ncc.compiler.linalg.quads import SplitQuads
 
@@ -162,6 +168,7 @@ UNIVERSE = Universe(
         "fold-moves": _fold_moves,
         "scale-weights": _scale_weights,
         "split-sums": _split_sums,
+        "sum-in-parts": _sum_in_parts,
         "split-quads": _split_quads,
         "split-halves": _split_halves,
         "fuse-groups": _fuse_groups,

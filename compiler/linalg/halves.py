@@ -39,6 +39,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, move_behind, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
+from ncc.compiler.linalg.sum_in_parts import parts_of
 from ncc.compiler.linalg.view import Linear, View, expression, pad_value, shape_of
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
@@ -217,9 +218,8 @@ class _Rewrite:
         data, weights = 2 * prod(x.shape), 2 * prod(w.shape)
         if min(data, weights) <= room:
             return 1
-        parts = min(x.shape[0], -(-data // room))
-        sums = 4 * prod(y.shape)
-        return parts if -(-blocks // 2) * data > WORTH * (data + 2 * (parts - 1) * sums) else 1
+        traffic, sums = -(-blocks // 2) * data, 4 * prod(y.shape)
+        return min(x.shape[0], parts_of(data, traffic, sums, room, WORTH))
 
     def _sum(
         self, b: Builder, view: View, found: Halved, x: Tensor, w: Tensor, init: Tensor

@@ -74,6 +74,11 @@ class _Operands:
     def steps(self) -> int:
         return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
 
+    @property
+    def all_vectors(self) -> int:
+        """Elements that one step of the reduction meets in all tiles of vectors."""
+        return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
+
     def registers(self, p: int, q: int) -> int:
         """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
 
@@ -218,8 +223,12 @@ def _conflicts(operands: _Operands, p: int) -> bool:
 
 
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
-    """Cycles of one tile: its steps, then the stores."""
-    core, held = operands.core, 4 * q * operands.vector * operands.steps
+    """Cycles of one tile: its steps, then the stores.
+
+    Vectors without points are read once: those of one tile stay nowhere for another.
+    """
+    core, held = operands.core, 4 * operands.steps
+    held *= q * operands.vector if operands.points else operands.all_vectors
     line = (
         1.0
         if held <= L1_SHARE * core.l1_bytes

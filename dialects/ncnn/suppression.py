@@ -7,6 +7,8 @@ threshold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i64
@@ -85,26 +87,28 @@ def suppress(
 ) -> Variable:
     """Put those of order[:count] that are kept into `picked` until it is full; how many they are.
 
-    `order` holds rows of `boxes` (n, 4).
+    `order` holds rows of `boxes` (n, 4). A candidate is held against all that are kept at once.
     """
-    kept = code.variable(0)
+    kept, corners = code.variable(0), code.scratch((4, *picked.shape))
     with code.range(count) as k, code.if_(kept.value < picked.shape[0]):
-        candidate = order[k]
-        clear, other = code.variable(1), code.variable(0)
-        with code.while_(lambda: (other.value < kept.value) & (clear.value > 0)):
-            overlap = _overlap(code, boxes, candidate, picked[other.value])
-            clear.value = code.select(overlap > threshold, 0, 1)
-            other.value = other.value + 1
-        with code.if_(clear.value > 0):
-            picked[kept.value] = candidate
-            kept.value = kept.value + 1
+        candidate, place = order[k], kept.value
+        box = [boxes[candidate, side] for side in range(4)]
+
+        def overlap(other: Value) -> Value:
+            return _overlap(code, box, [corners[side, other] for side in range(4)])
+
+        worst = code.largest(place, overlap, float("-inf"))
+        picked[place] = candidate
+        for side in range(4):
+            corners[side, place] = box[side]
+        kept.value = place + code.select(worst > threshold, 0, 1)
     return kept
 
 
-def _overlap(code: Code, boxes: Memory, a: Value, b: Value) -> Value:
-    """Intersection over union of two rows of `boxes`."""
-    left, top, right, bottom = (boxes[a, k] for k in range(4))
-    left_b, top_b, right_b, bottom_b = (boxes[b, k] for k in range(4))
+def _overlap(code: Code, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """Intersection over union of two boxes."""
+    left, top, right, bottom = a
+    left_b, top_b, right_b, bottom_b = b
     width = code.minimum(right, right_b) - code.maximum(left, left_b)
     height = code.minimum(bottom, bottom_b) - code.maximum(top, top_b)
     shared = code.maximum(width, 0.0) * code.maximum(height, 0.0)

@@ -62,3 +62,34 @@ def test_statements_suppress_as_numpy_does(threshold: float, run_code: RunCode) 
     code.results[1][0] = kept.value
     picked, number = run_code(code.operation(), [boxes])
     assert picked[: number[0]].tolist() == kept_of(boxes, threshold).tolist()
+
+
+def test_boxes_without_an_area_hide_nothing(run_code: RunCode) -> None:
+    """Two of them overlap by 0 / 0, which is above no threshold."""
+    boxes = np.array([[1, 1, 1, 1], [0, 0, 4, 1], [1, 1, 1, 1], [0, 0, 4, 2]] * 5, np.float32)
+    code = Code([operand(20, 4)], [((18,), i64), ((1,), i64)])
+    order = code.scratch((20,), i64)
+    with code.range(20) as i:
+        order[i] = i
+    count = code.variable(20).value
+    kept = suppress(code, code.inputs[0], order, count, code.results[0], 0.4)
+    code.results[1][0] = kept.value
+    picked, number = run_code(code.operation(), [boxes])
+    expected = [0, 1, *range(2, 20, 2)]
+    assert kept_of(boxes, 0.4).tolist() == expected
+    assert picked[: number[0]].tolist() == expected
+
+
+def test_statements_stop_where_enough_is_kept(run_code: RunCode) -> None:
+    """As many as there is memory for, though none hides another."""
+    boxes = np.arange(30, dtype=np.float32)[:, None] * 2 + np.array([0, 0, 1, 1], np.float32)
+    code = Code([operand(30, 4)], [((19,), i64), ((1,), i64)])
+    order = code.scratch((30,), i64)
+    with code.range(30) as i:
+        order[i] = 29 - i
+    count = code.variable(30).value
+    kept = suppress(code, code.inputs[0], order, count, code.results[0], 0.4)
+    code.results[1][0] = kept.value
+    picked, number = run_code(code.operation(), [boxes])
+    assert number[0] == 19
+    assert picked.tolist() == list(range(29, 10, -1))

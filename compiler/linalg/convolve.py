@@ -1,4 +1,4 @@
-"""Which algorithm a convolution uses: 3x3 windows at stride 1 go to Winograd's where it pays.
+"""Which algorithm a convolution uses: small windows at stride 1 go to Winograd's where it pays.
 
     %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
     %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
@@ -21,42 +21,32 @@ Breaks: the order and rounding of floating-point sums, about 1e-5 of the largest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    FloatAttr,
-    ModuleOp,
-    f32,
-)
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.convolution import Convolution, match
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
-from ncc.compiler.linalg.packing import is_constant, weights_of
+from ncc.compiler.linalg.packing import weights_of
 from ncc.compiler.linalg.parts import is_image, part, span
+from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
-from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.view import Access, Linear, View, pad_value, shape_of
+from ncc.compiler.linalg.view import Access, Linear, View, expression, pad_value, shape_of
 from ncc.compiler.linalg.winograd import Constants, tiled
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
-from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied, make
-
-FEWEST_CHANNELS = 16
-
-BESIDE = 2
-"""Cells by which the input of a tile is longer than its result."""
 
 
 @dataclass(frozen=True)
@@ -84,65 +74,8 @@ class ChooseConvolution(ModulePass):
 def _wide(convolution: Convolution) -> bool:
     """Whether there are channels and points enough for `SplitHalves`."""
     tiling = convolution.tiling
-    return tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
-
-
-@dataclass(frozen=True)
-class Convolution:
-    """y[o, p, q] = init[o] + the sum of x[i, p+k, q+l] * w[o, i, k, l] over i and a 3x3 window."""
-
-    op: GenericOp
-    x: SSAValue
-    weights: SSAValue
-    init: SSAValue | float
-    tiling: Tiling
-
-
-def match(op: GenericOp, target: Target) -> Convolution | str:
-    """The convolution that op is, or why it stays as it is."""
-    view = View(op)
-    pair = view.product()
-    if pair is None or len(view.parallel) != 3 or len(view.reduced) != 3:
-        return "it is no convolution over two axes"
-    x, w = (view.reads[i] for i in pair)
-    if {element_of(x.value), element_of(w.value)} != {f32}:
-        return "it is not of float32"
-    axes = [form.bare for form in view.write.index]
-    if not is_constant(w.value) or len(w.index) != 4 or None in axes:
-        return "its weights are computed, or its result is strided"
-    bare = [form.bare for form in w.index]
-    o, i, k, m = bare
-    if o != axes[0] or {i, k, m} != set(view.reduced) or shape_of(w.value)[2:] != (3, 3):
-        return "its window is not 3x3"
-    window = [Linear.of({d: 1, r: 1}) for d, r in zip(axes[1:], (k, m), strict=True) if d and r]
-    if x.index != (Linear.of({i: 1} if i is not None else {}), *window):
-        return "it has a stride or a dilation"
-    outputs, inputs = shape_of(w.value)[:2]
-    if min(outputs, inputs) < FEWEST_CHANNELS:
-        return f"it has fewer than {FEWEST_CHANNELS} channels"
-    init = _start(op)
-    if init is None:
-        return "it goes on from other values than a bias"
-    height, width = shape_of(op.results[0])[1:]
-    tiling = tiling_of(outputs, inputs, height, width, target)
-    if tiling is None:
-        return "tiles are not worth it"
-    return Convolution(op, x.value, w.value, init, tiling)
-
-
-def _start(op: GenericOp) -> SSAValue | float | None:
-    """The vector along channels, or the number, that the sums start from."""
-    source = op.outputs[0].owner
-    if isinstance(source, FillOp):
-        constant = source.inputs[0].owner
-        if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-            return float(constant.value.value.data)
-    if isinstance(source, GenericOp):
-        view = View(source)
-        spread = view.is_pointwise and view.yielded is view.body.args[0]
-        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:1]:
-            return view.reads[0].value
-    return None
+    enough = tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
+    return enough and tiling.groups == 1
 
 
 class _Rewrite:
@@ -153,7 +86,9 @@ class _Rewrite:
         self.threads = threads
         self.tiling = convolution.tiling
         self.tile = self.tiling.form.tile
+        self.beside = self.tiling.form.taps - 1
         self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
+        self.grouped = self.tiling.groups > 1
         self.followers = self._followers()
         self.last: Operation = self.followers[-1] if self.followers else convolution.op
         self.block = Block()
@@ -162,7 +97,7 @@ class _Rewrite:
 
     def run(self) -> None:
         rows = self.tiling.chunk(self.threads)
-        reach = [n + BESIDE for n in self.covered]
+        reach = [n + self.beside for n in self.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = Constants.of(
             self.builder, self.tiling.form, weights_of(self.convolution.weights)
@@ -177,11 +112,16 @@ class _Rewrite:
             dead = [*reversed(pool.ops), *dead]
             pooled = [self._pooled(pool, chunk, number) for number, chunk in enumerate(chunks)]
             result = b.concat(pooled, axis=ROWS)
-        move_before(self.block, dead[0])
-        old = dead[0].results[0]
-        result.value.name_hint = old.name_hint
-        old.replace_all_uses_with(result.value)
-        for op in dict.fromkeys([*dead, *(op.outputs[0].owner for op in dead)]):
+        last: Operation = dead[0]
+        if self.grouped:
+            joint = _joint(last.results[0])
+            if joint is None:
+                result = b.expand(result, [[0, 1], [2], [3]], shape_of(last.results[0]))
+            last = joint or last
+        move_before(self.block, last)
+        result.value.name_hint = last.results[0].name_hint
+        last.results[0].replace_all_uses_with(result.value)
+        for op in dict.fromkeys([last, *dead, *(op.outputs[0].owner for op in dead)]):
             if isinstance(op, Operation) and not any(value.uses for value in op.results):
                 op.detach()
                 op.erase()
@@ -208,19 +148,24 @@ class _Rewrite:
     def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """Rows of tiles from `first`, with everything that follows the convolution."""
         columns = self.tiling.columns
-        size = [x.shape[0], self.tile * rows + BESIDE, x.shape[2]]
+        size = [x.shape[0], self.tile * rows + self.beside, x.shape[2]]
         x = self.builder.slice(x, [0, self.tile * first, 0], size)
         keep = (min(self.tiling.height - self.tile * first, self.tile * rows), self.tiling.width)
         if self.covered == (self.tiling.height, self.tiling.width):
             keep = (self.tile * rows, self.tile * columns)
         init = self.convolution.init
-        start = init if isinstance(init, float) else tensor_of(init)
+        start = init if isinstance(init, float) else self._by_channel(init)
         y = tiled(self.builder, x, constants, start, (rows, columns), keep)
         value: SSAValue = self.convolution.op.results[0]
         for op in self.followers:
             y = self._on_tiles(op, value, y, first)
             value = op.results[0]
         return y
+
+    def _by_channel(self, value: SSAValue) -> Tensor:
+        """A number a channel, those of several groups one behind the other."""
+        vector = tensor_of(value)
+        return self.builder.collapse(vector, [[0, 1]]) if self.grouped else vector
 
     # --- what follows -----------------------------------------------------------------------
 
@@ -241,7 +186,9 @@ class _Rewrite:
         view = View(op)
         if not view.is_pointwise or view.captured or view.indexed:
             return None
-        if len(view.extents) != 3 or None in [form.bare for form in view.write.index]:
+        if len(view.extents) != len(view.write.index) or None in [
+            form.bare for form in view.write.index
+        ]:
             return None
         if len(view.live) != len(view.reads):
             return None
@@ -249,8 +196,13 @@ class _Rewrite:
 
     def _readable(self, op: GenericOp, view: View, access: Access, flight: SSAValue) -> bool:
         if access.index == view.write.index:
-            return access.value is flight or self._cover(access.value, op) is not None
-        return access.value is not flight and not any(map(access.uses, _spatial(view)))
+            if access.value is flight:
+                return True
+            return not self.grouped and self._cover(access.value, op) is not None
+        if access.value is flight or any(map(access.uses, _spatial(view))):
+            return False
+        by_channel = access.index == view.write.index[:-2]
+        return by_channel or not self.grouped or not any(form.terms for form in access.index)
 
     def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
         """A tensor with room for whole tiles that holds `value`, and where it begins there.
@@ -271,24 +223,30 @@ class _Rewrite:
     def _on_tiles(self, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
         """A pointwise computation whose input `value` is y, (outputs, rows, m, columns, m)."""
         view = View(op)
-        channel = view.write.index[0].bare
+        channels = view.write.index[:-2]
         operands: list[SSAValue] = []
         maps: list[AffineMapAttr] = []
+        out = self.builder.empty(y.shape)
+        identity = AffineMapAttr(AffineMap.identity(out.rank))
         for access in view.reads:
-            whole = access.index == view.write.index
+            index, whole = access.index, access.index == view.write.index
             if access.value is value:
                 operands.append(y.value)
+            elif whole:
+                operands.append(self._tiles(access.value, op, y, first))
+            elif index == channels:
+                operands.append(self._by_channel(access.value).value)
+                index = index[:1]
             else:
-                operands.append(self._tiles(access.value, op, y, first) if whole else access.value)
-            maps.append(_identity() if whole else _by_channel(access, channel))
-        out = self.builder.empty(y.shape)
+                operands.append(access.value)
+            maps.append(identity if whole else _moved_by_channel(index))
         new = make(
             GenericOp,
             operands=[*operands, out.value],
             result_types=[out.value.type],
             properties={
-                "indexing_maps": ArrayAttr([*maps, _identity()]),
-                "iterator_types": ArrayAttr([PARALLEL] * 5),
+                "indexing_maps": ArrayAttr([*maps, identity]),
+                "iterator_types": ArrayAttr([PARALLEL] * out.rank),
                 "operandSegmentSizes": segments(len(operands), 1),
                 **({"doc": op.doc} if op.doc is not None else {}),
             },
@@ -372,24 +330,22 @@ def _is_free(value: SSAValue) -> bool:
 
 
 def _spatial(view: View) -> list[int]:
-    return [form.bare for form in view.write.index[1:] if form.bare is not None]
+    return [form.bare for form in view.write.index[-2:] if form.bare is not None]
 
 
-def _identity() -> AffineMapAttr:
-    return AffineMapAttr(AffineMap(5, 0, tuple(AffineDimExpr(d) for d in range(5))))
-
-
-def _by_channel(access: Access, channel: int | None) -> AffineMapAttr:
+def _moved_by_channel(index: Sequence[Linear]) -> AffineMapAttr:
     """The index of an operand that only the channel moves, which is the first loop on tiles."""
-    forms: list[AffineExpr] = []
-    for form in access.index:
-        moved = form.coefficient(channel) if channel is not None else 0
-        expr: AffineExpr = AffineConstantExpr(form.constant)
-        if moved:
-            expr = AffineDimExpr(0) if moved == 1 else AffineDimExpr(0) * moved
-            expr = expr + form.constant if form.constant else expr
-        forms.append(expr)
+    forms = (
+        expression({0: sum(factor for _, factor in form.terms)}, form.constant) for form in index
+    )
     return AffineMapAttr(AffineMap(5, 0, tuple(forms)))
+
+
+def _joint(value: SSAValue) -> tensor.CollapseShapeOp | None:
+    """What alone reads the channels of groups, as one axis."""
+    op = next(iter(value.uses)).operation if value.has_one_use() else None
+    joins = isinstance(op, tensor.CollapseShapeOp) and groups_of(op) == [[0, 1], [2], [3]]
+    return op if joins else None
 
 
 def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:

@@ -3,7 +3,8 @@
 A count of cycles of one core. Arithmetic and the stream of weights go on side by side: of times a
 and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
 F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
-result has few points, as late in a network. F(6) is not among them: what it multiplies less on
+result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
+does for 3x3: it has the same points. F(6) is not among them: what it multiplies less on
 large planes it loses to weights 1.8 times as large, which leave L2, and rounds twice as coarsely.
 Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
 how many they are, so that results do not.
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from math import hypot
 
 from ncc.compiler.linalg.strips import MOST_SHARES
-from ncc.compiler.linalg.winograd import F2, F4, Form
+from ncc.compiler.linalg.winograd import FORMS, Form
 from ncc.compiler.target import Core, Target
 
 LINE = 64
@@ -40,7 +41,10 @@ CALLS = 19_000
 
 @dataclass(frozen=True)
 class Tiling:
-    """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result."""
+    """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result.
+
+    Of several groups, `outputs` are those of all, and `inputs` those of one.
+    """
 
     form: Form
     outputs: int
@@ -48,6 +52,7 @@ class Tiling:
     height: int
     width: int
     target: Target
+    groups: int = 1
 
     @property
     def rows(self) -> int:
@@ -65,7 +70,7 @@ class Tiling:
         points = self.form.window**2 * self.rows * self.columns
         weights = 4 * self.form.window**2 * self.outputs * self.inputs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
-        between = 4 * points * (self.inputs + self.outputs)
+        between = 4 * points * (self.groups * self.inputs + self.outputs)
         shared = hypot(
             points * self.outputs * self.inputs / _multiply_adds(self.target),
             weights / LINE * stream,
@@ -78,11 +83,24 @@ class Tiling:
         return min(equal, key=lambda rows: self.cycles(rows, min(threads, MOST_SHARES)))
 
 
-def tiling_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Tiling | None:
-    """The cheapest tiles of a convolution, None where it is cheaper as it is."""
-    tilings = [Tiling(form, outputs, inputs, height, width, target) for form in (F2, F4)]
+def tiling_of(
+    outputs: int,
+    inputs: int,
+    height: int,
+    width: int,
+    target: Target,
+    groups: int = 1,
+    taps: int = 3,
+) -> Tiling | None:
+    """The cheapest tiles of a convolution with windows of taps x taps; None where it is cheaper as
+    it is.
+    """
+    forms = [form for form in FORMS if form.taps == taps]
+    if not forms:
+        return None
+    tilings = [Tiling(form, outputs, inputs, height, width, target, groups) for form in forms]
     best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
-    weights = 9 * outputs * inputs
+    weights = taps**2 * outputs * inputs
     direct = hypot(
         weights * height * width / _multiply_adds(target),
         4 * weights / LINE * target.core.memory_line,

@@ -1,15 +1,17 @@
-"""Winograd's F(m x m, 3x3): a convolution on tiles, as three exact generics.
+"""Winograd's F(m x m, r x r): a convolution on tiles, as three exact generics.
 
 For the m x m tiles (t, u) of a result, with B, G and A of Lavin & Gray ("Fast Algorithms for
 Convolutional Neural Networks", 2015):
 
-    V[i, a, b, t, u] = sum over k, l of B[a, k] * B[b, l] * x[i, mt+k, mu+l]       k, l < m + 2
+    V[i, a, b, t, u] = sum over k, l of B[a, k] * B[b, l] * x[i, mt+k, mu+l]     k, l < m + r - 1
     M[o, a, b, t, u] = sum over i of V[i, a, b, t, u] * U[a, b, o, i]              U = G w G^T
     Y[o, t, r, u, s] = init[o] + sum over a, b of A[r, a] * A[s, b] * M[o, a, b, t, u]
 
-For m = 4, 36 multiplications a tile and pair of channels in place of 144, by weights of four times
-the size; for m = 2, 16 in place of 36, by weights of 16/9 of the size. Y is the result once (t, r)
-and (u, s) are collapsed and what the tiles cover beyond it is cut off.
+For windows of 3x3 and m = 4, 36 multiplications a tile and pair of channels in place of 144, by
+weights of four times the size; for m = 2, 16 in place of 36, by weights of 16/9 of the size. For
+windows of 5x5 and m = 2, 36 in place of 100, by weights of 36/25. Y is the result once (t, r) and
+(u, s) are collapsed and what the tiles cover beyond it is cut off. In groups of channels, all of V
+are made as above, and a group g sums V[g*I + i, ..] * U[a, b, g, o, i].
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from ncc.dialects.weight import WeightAttr
 
 @dataclass(frozen=True)
 class Form:
-    """F(m x m, 3 x 3): tiles of m x m results, by the matrices B, G and A."""
+    """F(m x m, r x r): tiles of m x m results of windows of r x r, by the matrices B, G and A."""
 
     input: Matrix
     filter: Matrix
@@ -45,6 +47,11 @@ class Form:
     def window(self) -> int:
         """Cells of the input that a tile depends on along one axis."""
         return len(self.input)
+
+    @property
+    def taps(self) -> int:
+        """Cells of the convolution's window along one axis."""
+        return len(self.filter[0])
 
 
 F2 = Form(
@@ -89,6 +96,22 @@ F4 = Form(
         (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
     ),
 )
+F2_5 = Form(
+    input=F4.input,
+    filter=(
+        (1 / 4, 0.0, 0.0, 0.0, 0.0),
+        (-1 / 6, -1 / 6, -1 / 6, -1 / 6, -1 / 6),
+        (-1 / 6, 1 / 6, -1 / 6, 1 / 6, -1 / 6),
+        (1 / 24, 1 / 12, 1 / 6, 1 / 3, 2 / 3),
+        (1 / 24, -1 / 12, 1 / 6, -1 / 3, 2 / 3),
+        (0.0, 0.0, 0.0, 0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 2.0, -2.0, 1.0),
+    ),
+)
+FORMS = (F2, F4, F2_5)
 
 
 @dataclass(frozen=True)
@@ -102,7 +125,7 @@ class Constants:
 
     @staticmethod
     def of(b: Builder, form: Form, weights: Weights) -> Constants:
-        """For weights (outputs, inputs, 3, 3)."""
+        """For weights (outputs, inputs, r, r), or (groups, outputs, inputs, r, r)."""
         return Constants(
             form,
             b.table(np.array(form.input)),
@@ -119,10 +142,10 @@ def tiled(
     grid: tuple[int, int],
     keep: tuple[int, int],
 ) -> Tensor:
-    """The convolution of x (inputs, m*rows + 2 or more, m*columns + 2 or more) in m x m tiles.
+    """The convolution of x (inputs, height, width), which tiles need not cover, in m x m tiles.
 
     grid: rows and columns of tiles. keep: rows and columns of the result that somebody reads.
-    The result is (outputs, rows, m, columns, m).
+    The result is (outputs, rows, m, columns, m), where outputs are those of all groups.
     """
     rows, columns = grid
     form, tile = constants.form, constants.form.tile
@@ -131,8 +154,14 @@ def tiled(
     first, second = constants.input[p, k], constants.input[q, m]
     v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
     _mark(v, form.input)
-    o, p, q, t, u, i = b.loops("o p q t u i")
-    product = b.sum((o, p, q, t, u), (i,), v[i, p, q, t, u] * constants.weights[p, q, o, i])
+    inputs = constants.weights.shape[-1]
+    grouped = constants.weights.rank > 4
+    *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")
+    read = channel[0] * inputs + i if grouped else i
+    factors = v[read, p, q, t, u] * constants.weights[(p, q, *channel, i)]
+    product = b.sum((*channel, p, q, t, u), (i,), factors)
+    if grouped:
+        product = b.collapse(product, [[0, 1], [2], [3], [4], [5]])
     if isinstance(init, Tensor):
         shape = (product.shape[0], rows, tile, columns, tile)
         init = b.spread(init, shape, axis=0)

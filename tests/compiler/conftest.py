@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from xdsl.context import Context
@@ -11,11 +11,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.compiler.linalg import convolve
+from ncc.compiler.linalg import convolution
 from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.tiling import Tiling
-from ncc.compiler.linalg.winograd import F2, F4, Form
+from ncc.compiler.linalg.winograd import F2, F2_5, F4, Form
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.shapes import Shape
@@ -66,6 +66,10 @@ def make_plan() -> Callable[..., Plan]:
 def always_tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
     """Tiles pay for every convolution, in chunks of one row of tiles."""
     form: Form = request.param
-    monkeypatch.setattr(convolve, "tiling_of", lambda *sizes: Tiling(form, *sizes))
+
+    def tiling_of(*sizes: Any, taps: int) -> Tiling:
+        return Tiling(form if form.taps == taps else F2_5, *sizes)
+
+    monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads: 1)
     return form

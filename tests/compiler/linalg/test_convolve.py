@@ -12,7 +12,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.convolve import ChooseConvolution, Convolution, match
+from ncc.compiler.linalg.convolution import Convolution, match
+from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
@@ -44,6 +45,20 @@ def convolution(
     o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
     data = x[i, p * stride + k, q * stride + m]
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
+
+
+def grouped(b: Builder, x: Tensor, outputs: int, *, window: int) -> Tensor:
+    """A convolution in two groups with `outputs` each, as (group, outputs, height, width)."""
+    height, width = (n - window + 1 for n in x.shape[1:])
+    inputs = x.shape[0] // 2
+    w = weights(b, (2, outputs, inputs, window, window))
+    g, o, p, q = b.loops(f"g o p:{height} q:{width}")
+    bias = b.map(
+        (g, o, p, q), b.expand(weights(b, (2 * outputs,), 1), [[0, 1]], (2, outputs))[g, o]
+    )
+    g, o, p, q, i, k, m = b.loops(f"g o p:{height} q:{width} i k m")
+    data = x[g * inputs + i, p + k, q + m]
+    return b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m], bias)
 
 
 def relu(b: Builder, x: Tensor) -> Tensor:
@@ -109,6 +124,65 @@ def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> 
     shape = (16, *size)
     module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
     check_numbers(module, [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("pad", [0, 2])
+def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:
+    """Tiles compute windows of 5x5, and what follows them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return pool(b, relu(b, convolution(b, x, 32, pad=pad, window=5)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
+def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
+    """Groups are summed apart and tiled together, with the scales of their channels."""
+    shape = (64, 14, 11)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = grouped(b, x, 16, window=window)
+        scale = weights(b, (2, 16), 5)
+        g, o, p, q = b.loops_of(y.shape)
+        y = b.map((g, o, p, q), maximum(y[g, o, p, q] * scale[g, o], 0.5))
+        return relu(b, b.collapse(y, [[0, 1], [2], [3]])) if joined else y
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    tiled = [op for op in generics(module) if "separable" in op.attributes]
+    assert {shape_of(op.results[0])[0] for op in tiled} == {64, 32}
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_an_operand_in_groups(make_network: MakeNetwork) -> None:
+    """A tensor that is added to groups is added behind the tiles."""
+    shapes = [(32, 8, 8), (2, 16, 6, 6)]
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        return add(b, relu(b, grouped(b, x, 16, window=3)), r)
+
+    check_numbers(make_network(shapes, write), shapes)
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """Groups read the channels that the layer before made, and make those of the next."""
+    shape = (32, 8, 8)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, grouped(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]), 16, window=3))
+        return relu(b, convolution(b, b.collapse(y, [[0, 1], [2], [3]]), 16))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names and names.count("layout") == 2
 
 
 @pytest.mark.usefixtures("always_tiled")
@@ -249,7 +323,9 @@ def test_a_pool_of_the_whole(
     ("write", "reason"),
     [
         (lambda b, x: convolution(b, x, 64, stride=2), "stride"),
-        (lambda b, x: convolution(b, x, 64, window=5, pad=2), "3x3"),
+        (lambda b, x: convolution(b, x, 64, window=7, pad=3), "worth"),
+        (lambda b, x: grouped(b, x, 8, window=3), "channels"),
+        (lambda b, x: grouped(b, b.slice(x, [0] * 3, [48, 28, 28]), 32, window=3), "blocks"),
         (lambda b, x: convolution(b, x, 8), "channels"),
         (lambda b, x: convolution(b, b.slice(x, [0] * 3, [64, 4, 4]), 64), "worth"),
         (lambda b, x: convolution(b, b.slice(x, [0] * 3, [16, 14, 14]), 16), "worth"),

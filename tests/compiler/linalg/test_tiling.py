@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.winograd import F2, F4, Form
+from ncc.compiler.linalg.winograd import F2, F2_5, F4, Form
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
 
 TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
@@ -25,6 +25,23 @@ def test_the_form_by_the_weights(target: Target) -> None:
     assert form_of(64, 64, 56, 56, target) is F4
     assert form_of(128, 128, 28, 28, target) is F4
     assert form_of(512, 512, 7, 7, target) is F2
+
+
+@ON_BOTH
+def test_the_form_by_the_window(target: Target) -> None:
+    """Windows of 5x5 have tiles as well, also in groups; those of 7x7 have none."""
+    for groups in (1, 2):
+        tiling = tiling_of(256, 48, 27, 27, target, groups, taps=5)
+        assert tiling is not None and tiling.form is F2_5
+    assert tiling_of(256, 256, 56, 56, target, taps=7) is None
+
+
+@ON_BOTH
+def test_groups(target: Target) -> None:
+    """Two groups have half the products of one, and the same channels between the steps."""
+    one = Tiling(F4, 256, 256, 56, 56, target)
+    two = Tiling(F4, 256, 128, 56, 56, target, groups=2)
+    assert one.cycles(1) / 2 < two.cycles(1) < one.cycles(1)
 
 
 def test_the_form_by_the_core() -> None:

@@ -32,6 +32,10 @@ EVEN_CHUNKS = 32
 LINE = 16
 """Elements of a cache line."""
 
+ASKED = LINE // 2
+"""Elements that a step asks for of one stream of lines: a core follows several streams at once, and
+brings lines of each before they are asked for, but only so many of one."""
+
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
 
@@ -264,17 +268,19 @@ def _ahead(
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
+    streams = -(-piece // (ASKED if len(runs) == 1 else LINE))
+    piece = -(-piece // streams)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
         coefficients[d] = coefficients[d] // step * piece
-    share = length // step * piece
+    share = length // step * piece * streams
     for d in reversed(inside):
         coefficients[d] = share // sizes.get(d, 1)
         share *= trips[d]
     return tuple(
-        Access(stream.argument, stream.offset + run * panel + line, tuple(coefficients))
+        Access(stream.argument, stream.offset + run * panel + first, tuple(coefficients))
         for run in runs
-        for line in range(0, piece, LINE)
+        for first in range(0, length // step * piece * streams, length // step * piece)
     )
 
 

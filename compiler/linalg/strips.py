@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, tensor_of
-from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
 from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -114,10 +114,9 @@ class Chain:
         for access in view.reads:
             source = _producer(access.value)
             if source in self.computations and isinstance(source, GenericOp):
-                channels, _, width = shape_of(access.value)
                 first, last = span(access, view, ROWS, 0, rows)
                 if not view.is_pointwise:
-                    total += 4 * channels * width * (last - first)
+                    total += _memory(access.value, last - first)
                 total += self._bytes(source, last - first)
         return total
 
@@ -139,7 +138,7 @@ def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
             chain = chain_of.get(source) if source is not None else None
             if chain is None or chain is mine or not view_moves(access, view):
                 continue
-            kept = 4 * prod(shape_of(access.value)) >= large
+            kept = _memory(access.value, shape_of(access.value)[ROWS]) >= large
             longer = Chain([*chain.computations, *mine.computations])
             light = max(map(_weights, longer.computations)) <= WEIGHTS
             if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
@@ -195,6 +194,14 @@ def _producer(value: SSAValue) -> Operation | None:
 def _copies(pad: tensor.PadOp) -> bool:
     """Whether a pad copies for one reader what lies where the caller has it."""
     return isinstance(pad.source, BlockArgument) and pad.result.has_one_use()
+
+
+def _memory(image: SSAValue, rows: int) -> int:
+    """Bytes of so many rows of an image, whose channels are in blocks unless they are few."""
+    channels, _, width = shape_of(image)
+    if channels > BLOCK:
+        channels = -(-channels // BLOCK) * BLOCK
+    return 4 * channels * rows * width
 
 
 def _weights(op: GenericOp) -> int:

@@ -195,6 +195,15 @@ def test_a_chain_that_is_too_long_is_cut(
     assert lengths == [[6], [3, 3], []]
 
 
+@pytest.mark.parametrize(("channels", "whole"), [(17, False), (32, False), (16, True), (3, True)])
+def test_blocks_that_are_not_full(make_network: MakeNetwork, channels: int, whole: bool) -> None:
+    """Channels take the memory of their blocks, but for the few of an image."""
+    pixels = int(strips.LARGE * CACHE) // (4 * 32) + 64
+    shape = (channels, 64, pixels // 64)
+    module = make_network([shape], lambda b, x: depthwise(b, relu(b, x)))
+    assert (not chains_of(module)) == whole
+
+
 def test_what_stays_whole(make_network: MakeNetwork) -> None:
     """Small values, values with two readers, results without rows, large weights."""
 

@@ -33,10 +33,15 @@ def make(
     """What `kind.create` makes, without successors; in less than half of its time."""
     op = kind.__new__(kind)
     op._operands = SSAValues(operands)
-    op._operand_uses = tuple([Use(op, place) for place in range(len(operands))])
-    for operand, use in zip(operands, op._operand_uses, strict=True):
+    uses = []
+    for place, operand in enumerate(operands):
+        use = Use(op, place)
+        uses.append(use)
         operand.add_use(use)
-    op.results = SSAValues([OpResult(type, op, place) for place, type in enumerate(result_types)])
+    op._operand_uses = tuple(uses)
+    if result_types:
+        results = [OpResult(type, op, place) for place, type in enumerate(result_types)]
+        op.results = SSAValues(results)
     op.properties = dict(properties)
     for name, default in _defaults(kind):
         op.properties.setdefault(name, default)
@@ -45,6 +50,18 @@ def make(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def append(block: Block, op: Operation) -> None:
+    """What `block.add_op(op)` does with an operation that is in no block yet."""
+    last = block.last_op
+    op.parent = block
+    if last is None:
+        block._first_op = op
+    else:
+        op._prev_op = last
+        last._next_op = op
+    block._last_op = op
 
 
 def copied(region: Region) -> Region:

@@ -37,6 +37,8 @@ class Linear:
     def __add__(self, other: Linear) -> Linear:
         if not other.terms:
             return Linear(self.terms, self.constant + other.constant)
+        if not self.terms:
+            return Linear(other.terms, self.constant + other.constant)
         terms = dict(self.terms)
         for value, factor in other.terms.items():
             total = terms.get(value, 0) + factor
@@ -126,9 +128,20 @@ class Addresses:
 
     def pointer(self, memory: Memory, indices: Sequence[Linear]) -> SSAValue:
         """The address of an element."""
-        builder = self.builder
-        offset = memory.at(indices)
-        pointer = memory.pointer
+        offset, scope = memory.at(indices), self.builder.scope
+        key = (id(memory), id(offset.terms))
+        known = scope.pointers.get(key)
+        if known is None:
+            pointer = self._without_constant(memory, offset)
+            scope.pointers[key] = (pointer, memory, offset.terms)
+        else:
+            pointer = known[0]
+        if offset.constant:
+            return self.step(pointer, offset.constant, memory.element, scope)
+        return pointer
+
+    def _without_constant(self, memory: Memory, offset: Linear) -> SSAValue:
+        builder, pointer = self.builder, memory.pointer
         for scope, terms in self._by_scope(offset):
             around = builder.scope_of(pointer)
             streams = self._streams.get(scope)
@@ -137,8 +150,6 @@ class Addresses:
             if terms:
                 inside = max(scope, around, key=lambda scope: scope.depth)
                 pointer = self._step(inside, pointer, self._sum(scope, terms), memory.element)
-        if offset.constant:
-            return self.step(pointer, offset.constant, memory.element, builder.scope)
         return pointer
 
     def step(self, pointer: SSAValue, count: int, element: Attribute, scope: Scope) -> SSAValue:
@@ -217,7 +228,9 @@ def _moved(
 ) -> tuple[SSAValue, list[tuple[SSAValue, int]]]:
     """The pointer moved with a loop, and the terms that are left."""
     for term in terms:
+        if term[0] is not streams.counter:
+            continue
         motion = Motion(term[1], element)
-        if term[0] is streams.counter and not motion.is_free:
+        if not motion.is_free:
             return streams.moved(pointer, motion), [other for other in terms if other != term]
     return pointer, terms

@@ -41,7 +41,7 @@ from ncc.compiler.llvm.instructions import (
 )
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, segments, string, symbol
-from ncc.dialects.operation import make
+from ncc.dialects.operation import append, make
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
@@ -66,6 +66,11 @@ class Scope:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.known: dict[Hashable, SSAValue] = {}
         """Values computed in this scope, by what they are."""
+        self.pointers: dict[tuple[int, int], tuple[SSAValue, object, object]] = {}
+        """Addresses asked for in this scope, by the identities of what they were asked for by.
+
+        Most differ by a constant, and share all else. What has the identities is kept with them.
+        """
 
 
 @cache
@@ -134,14 +139,14 @@ class Builder:
 
     def emit(self, op: OpT) -> OpT:
         """Append to the current scope."""
-        self.scope.block.add_op(op)
+        append(self.scope.block, op)
         return op
 
     def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
         """Append to a scope around the current one, in front of the loop or branch it is in, into
         which it only jumps once that is written.
         """
-        scope.block.add_op(op)
+        append(scope.block, op)
         return self.note_in(scope, op.results[0])
 
     def emit_first(self, ops: Sequence[Operation]) -> None:

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
 from ncc.dialects.element import number
-from ncc.dialects.operation import make
+from ncc.dialects.operation import append, make
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -63,7 +63,7 @@ class LoopBuilder:
         op = make(
             operation, operands=operands, result_types=[result_type], properties=properties or {}
         )
-        self.blocks[-1].add_op(op)
+        append(self.blocks[-1], op)
         return op.results[0]
 
     def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
@@ -117,7 +117,7 @@ class LoopBuilder:
         """Arithmetic at the end of a block that need not be the innermost."""
         properties = dict(flags_of(operation))
         op = make(operation, operands=[a, b], result_types=[a.type], properties=properties)
-        block.add_op(op)
+        append(block, op)
         return op.results[0]
 
     def quotient(self, a: SSAValue, b: int) -> SSAValue:
@@ -157,7 +157,7 @@ class LoopBuilder:
         operation: type[Operation] = (
             vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
         )
-        self.blocks[-1].add_op(make(operation, operands=[value, target, at]))
+        append(self.blocks[-1], make(operation, operands=[value, target, at]))
 
     def element(self, value: SSAValue, lane: int) -> SSAValue:
         """One lane of a vector."""
@@ -180,7 +180,7 @@ class LoopBuilder:
     def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
         """A hint that the element will be read soon, or next."""
         properties: dict[str, Attribute] = {"next": UnitAttr()} if next else {}
-        self.blocks[-1].add_op(make(rt.PrefetchOp, operands=[source, at], properties=properties))
+        append(self.blocks[-1], make(rt.PrefetchOp, operands=[source, at], properties=properties))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A vector of `lanes` copies."""
@@ -202,7 +202,7 @@ class LoopBuilder:
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))
-        block.add_op(make(scf.YieldOp, operands=list(results)))
+        append(block, make(scf.YieldOp, operands=list(results)))
         self._leave()
         op = scf.ForOp.create(
             operands=[*bounds, *carried],

@@ -33,12 +33,12 @@ Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
 
 def greater(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """lhs where lhs > rhs, otherwise rhs: a NaN anywhere gives rhs, as maxps does."""
-    return builder.select(builder.compare("ogt", lhs, rhs), lhs, rhs)
+    return builder.extremum("max", lhs, rhs)
 
 
 def smaller(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """lhs where lhs < rhs, otherwise rhs: a NaN anywhere gives rhs, as minps does."""
-    return builder.select(builder.compare("olt", lhs, rhs), lhs, rhs)
+    return builder.extremum("min", lhs, rhs)
 
 
 def _keeping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:

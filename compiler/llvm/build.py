@@ -50,6 +50,13 @@ _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NOT_CONSTANT = llvm.GEP_USE_SSA_VAL
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _NSW = {"overflowFlags": IntegerAttr(1, i32)}
+_EXTREMA = {
+    4: "llvm.x86.sse.{}.ps",
+    8: "llvm.x86.avx.{}.ps.256",
+    16: "llvm.x86.avx512.{}.ps.512",
+}
+"""What the instructions for extrema of float32 are called, by the number of lanes."""
+
 _FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
 _ICMP = {str(flag): flag.to_int() for flag in llvm.ICmpPredicateFlag}
 
@@ -191,6 +198,16 @@ class Builder:
         self.emit_first([op])
         return op.results[0]
 
+    def undefined(self, type: Attribute) -> SSAValue:
+        """A value that does not matter."""
+        key = (type, "undefined")
+        found = self._constants.get(key)
+        if found is None:
+            op = make(llvm.UndefOp, result_types=[type])
+            self.emit_first([op])
+            found = self._constants[key] = op.results[0]
+        return found
+
     def vector_of(self, numbers: Iterable[float], type: Attribute) -> SSAValue:
         """A constant vector of different numbers."""
         if not isinstance(type, VectorType):
@@ -257,6 +274,22 @@ class Builder:
         """Call the intrinsic `llvm.<name>.<type>` whose operands and result have one type."""
         type = arguments[0].type
         result = self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
+        assert result is not None
+        return result
+
+    def extremum(self, kind: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """`max` or `min`: lhs where it is the larger (smaller) one, otherwise, also if NaN, rhs.
+
+        Where one instruction does that, it is named: LLVM's code generator would find it in the
+        comparison and the choice, but takes time for that.
+        """
+        type, count = lhs.type, lanes(lhs.type)
+        name = _EXTREMA.get(count) if count <= self.target.lanes and element(type) == f32 else None
+        if name is None:
+            holds = self.compare("ogt" if kind == "max" else "olt", lhs, rhs)
+            return self.select(holds, lhs, rhs)
+        arguments = [lhs, rhs, self.constant(4, i32)] if count == 16 else [lhs, rhs]
+        result = self.intrinsic(name.format(kind), arguments, type)
         assert result is not None
         return result
 
@@ -339,7 +372,7 @@ class Builder:
             value = owner.value
             if isinstance(value, FloatAttr | IntegerAttr):
                 return self.constant(value.value.data, type)
-        undefined = self.emit(make(llvm.UndefOp, result_types=[type])).results[0]
+        undefined = self.undefined(type)
         inserted = make(
             llvm.InsertElementOp,
             operands=[undefined, scalar, self.constant(0, i32)],

@@ -52,6 +52,11 @@ def make(
     return op
 
 
+def operands_of(op: Operation) -> Sequence[SSAValue]:
+    """The operands as they are; `op.operands` makes a view of them at each look."""
+    return op._operands
+
+
 def append(block: Block, op: Operation) -> None:
     """What `block.add_op(op)` does with an operation that is in no block yet."""
     last = block.last_op
@@ -62,6 +67,12 @@ def append(block: Block, op: Operation) -> None:
         op._prev_op = last
         last._next_op = op
     block._last_op = op
+
+
+def only_result(op: Operation) -> SSAValue:
+    """The result of an operation with one: an index into `op.results` takes longer."""
+    (result,) = op.results
+    return result
 
 
 def copied(region: Region) -> Region:

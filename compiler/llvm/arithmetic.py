@@ -26,7 +26,7 @@ from ncc.compiler.llvm.addresses import Linear
 from ncc.compiler.llvm.build import Builder, is_number
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.logistic import lower_division, unless_of_logistic
-from ncc.dialects.operation import make
+from ncc.dialects.operation import make, only_result, operands_of
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
 
@@ -73,8 +73,8 @@ def _extremum(strict: Combine, relaxed: Combine) -> Handler:
         op: arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp | arith.MinnumfOp,
     ) -> None:
         combine = relaxed if FastMathFlag.NO_NANS in op.fastmath.data else strict
-        lhs, rhs = function.values(op.operands)
-        function.bind(op.results[0], combine(function.builder, lhs, rhs))
+        lhs, rhs = function.values(operands_of(op))
+        function.bind(only_result(op), combine(function.builder, lhs, rhs))
 
     return handle
 
@@ -83,15 +83,15 @@ def binary(instruction: type[Operation]) -> Handler:
     """One instruction for two operands."""
 
     def handle(function: Function, op: Operation) -> None:
-        lhs, rhs = function.values(op.operands)
-        function.bind(op.results[0], function.builder.binary(instruction, lhs, rhs))
+        lhs, rhs = function.values(operands_of(op))
+        function.bind(only_result(op), function.builder.binary(instruction, lhs, rhs))
 
     return handle
 
 
 def _float_binary(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: arith.AddfOp | arith.MulfOp) -> None:
-        lhs, rhs = function.values(op.operands)
+        lhs, rhs = function.values(operands_of(op))
         flags = op.fastmath.data
         made = make(
             instruction,
@@ -99,7 +99,7 @@ def _float_binary(instruction: type[Operation]) -> Handler:
             result_types=[lhs.type],
             properties={"fastmathFlags": llvm.FastMathAttr(flags)} if flags else {},
         )
-        function.bind(op.results[0], function.builder.emit(made).results[0])
+        function.bind(only_result(op), function.builder.result(made))
 
     return handle
 
@@ -108,8 +108,8 @@ def combined(combine: Combine) -> Handler:
     """What a builder makes of two operands."""
 
     def handle(function: Function, op: Operation) -> None:
-        lhs, rhs = function.values(op.operands)
-        function.bind(op.results[0], combine(function.builder, lhs, rhs))
+        lhs, rhs = function.values(operands_of(op))
+        function.bind(only_result(op), combine(function.builder, lhs, rhs))
 
     return handle
 
@@ -123,7 +123,7 @@ def lower_compare_floats(function: Function, op: arith.CmpfOp) -> None:
 
 def lower_select(function: Function, op: arith.SelectOp) -> None:
     """A choice by one condition, or lane by lane."""
-    condition, lhs, rhs = function.values(op.operands)
+    condition, lhs, rhs = function.values(operands_of(op))
     function.bind(op.result, function.builder.select(condition, lhs, rhs))
 
 
@@ -152,7 +152,7 @@ def lower_negate(function: Function, op: arith.NegfOp) -> None:
 
 def lower_multiply_add(function: Function, op: math.FmaOp) -> None:
     """Fused where the target can."""
-    a, b, c = function.values(op.operands)
+    a, b, c = function.values(operands_of(op))
     function.bind(op.result, function.builder.multiply_add(a, b, c))
 
 
@@ -179,8 +179,8 @@ def _rounded(intrinsic: str, name: str) -> Handler:
 
 def _from_library(name: str) -> Handler:
     def handle(function: Function, op: Operation) -> None:
-        arguments = function.values(op.operands)
-        function.bind(op.results[0], function.library.call(function.builder, name, arguments))
+        arguments = function.values(operands_of(op))
+        function.bind(only_result(op), function.library.call(function.builder, name, arguments))
 
     return handle
 
@@ -188,7 +188,7 @@ def _from_library(name: str) -> Handler:
 def lower_integer_power(function: Function, op: math.FPowIOp) -> None:
     """powf of the exponent as a float: exact up to 2**24."""
     builder = function.builder
-    base, exponent = function.values(op.operands)
+    base, exponent = function.values(operands_of(op))
     real = builder.convert(llvm.SIToFPOp, exponent, base.type)
     function.bind(op.result, function.library.call(builder, "pow", [base, real]))
 
@@ -196,7 +196,7 @@ def lower_integer_power(function: Function, op: math.FPowIOp) -> None:
 def _unary(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: Operation) -> None:
         value = function.value(op.operands[0])
-        function.bind(op.results[0], function.builder.unary(instruction, value))
+        function.bind(only_result(op), function.builder.unary(instruction, value))
 
     return handle
 

@@ -41,7 +41,7 @@ from ncc.compiler.llvm.instructions import (
 )
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, segments, string, symbol
-from ncc.dialects.operation import append, make
+from ncc.dialects.operation import append, make, only_result
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
@@ -149,12 +149,17 @@ class Builder:
         append(self.scope.block, op)
         return op
 
+    def result(self, op: Operation) -> SSAValue:
+        """Append to the current scope, and give what the operation computes."""
+        append(self.scope.block, op)
+        return only_result(op)
+
     def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
         """Append to a scope around the current one, in front of the loop or branch it is in, into
         which it only jumps once that is written.
         """
         append(scope.block, op)
-        return self.note_in(scope, op.results[0])
+        return self.note_in(scope, only_result(op))
 
     def emit_first(self, ops: Sequence[Operation]) -> None:
         """Put at the very start of the function."""
@@ -196,7 +201,7 @@ class Builder:
         """A constant given as an attribute."""
         op = make(llvm.ConstantOp, result_types=[type], properties={"value": attribute})
         self.emit_first([op])
-        return op.results[0]
+        return only_result(op)
 
     def undefined(self, type: Attribute) -> SSAValue:
         """A value that does not matter."""
@@ -205,7 +210,7 @@ class Builder:
         if found is None:
             op = make(llvm.UndefOp, result_types=[type])
             self.emit_first([op])
-            found = self._constants[key] = op.results[0]
+            found = self._constants[key] = only_result(op)
         return found
 
     def vector_of(self, numbers: Iterable[float], type: Attribute) -> SSAValue:
@@ -218,21 +223,21 @@ class Builder:
 
     def unary(self, op: type[Operation], value: SSAValue) -> SSAValue:
         """An instruction with one operand, whose result has the type of the operand."""
-        return self.emit(make(op, operands=[value], result_types=[value.type])).results[0]
+        return self.result(make(op, operands=[value], result_types=[value.type]))
 
     def binary(self, op: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """An instruction with two operands, whose result has their type."""
-        return self.emit(make(op, operands=[lhs, rhs], result_types=[lhs.type])).results[0]
+        return self.result(make(op, operands=[lhs, rhs], result_types=[lhs.type]))
 
     def convert(self, op: type[Operation], value: SSAValue, type: Attribute) -> SSAValue:
         """A conversion of each lane to the element of `type`."""
-        return self.emit(make(op, operands=[value], result_types=[type])).results[0]
+        return self.result(make(op, operands=[value], result_types=[type]))
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """a * b + c: rounded once where the target has the instruction, otherwise twice."""
         if self.target.fma:
             op = make(llvm.FMAOp, operands=[a, b, c], result_types=[a.type])
-            return self.emit(op).results[0]
+            return self.result(op)
         return self.binary(llvm.FAddOp, self.binary(llvm.FMulOp, a, b), c)
 
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -246,12 +251,12 @@ class Builder:
             result_types=[with_lanes(i1, lanes(lhs.type))],
             properties={"predicate": integer(number)},
         )
-        return self.emit(made).results[0]
+        return self.result(made)
 
     def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs where the condition holds, otherwise rhs."""
         op = make(SelectOp, operands=[condition, lhs, rhs], result_types=[lhs.type])
-        return self.emit(op).results[0]
+        return self.result(op)
 
     def intrinsic(
         self, name: str, arguments: Sequence[SSAValue], result: Attribute | None
@@ -268,7 +273,7 @@ class Builder:
             },
         )
         self.emit(op)
-        return op.results[0] if op.results else None
+        return only_result(op) if op.results else None
 
     def lane_wise(self, name: str, *arguments: SSAValue) -> SSAValue:
         """Call the intrinsic `llvm.<name>.<type>` whose operands and result have one type."""
@@ -336,9 +341,7 @@ class Builder:
     def address_of(self, function: SymbolRefAttr) -> SSAValue:
         """The address of a function of this module, or of another one."""
         properties = {"global_name": function}
-        return self.emit(
-            make(llvm.AddressOfOp, result_types=[POINTER], properties=properties)
-        ).results[0]
+        return self.result(make(llvm.AddressOfOp, result_types=[POINTER], properties=properties))
 
     # Control
 
@@ -378,7 +381,7 @@ class Builder:
             operands=[undefined, scalar, self.constant(0, i32)],
             result_types=[type],
         )
-        first = self.emit(inserted).results[0]
+        first = self.result(inserted)
         return self.shuffle(first, undefined, (0,) * lanes(type))
 
     def shuffle(self, lhs: SSAValue, rhs: SSAValue, mask: Sequence[int]) -> SSAValue:
@@ -389,14 +392,14 @@ class Builder:
             result_types=[with_lanes(element(lhs.type), len(mask))],
             properties={"mask": _mask(tuple(mask))},
         )
-        return self.emit(op).results[0]
+        return self.result(op)
 
     def extract(self, vector: SSAValue, position: SSAValue) -> SSAValue:
         """One lane of a vector."""
         op = make(
             ExtractElementOp, operands=[vector, position], result_types=[element(vector.type)]
         )
-        return self.emit(op).results[0]
+        return self.result(op)
 
     # Integers that count
 

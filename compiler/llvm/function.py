@@ -49,17 +49,18 @@ class Function:
         self.builder = Builder(entry, target)
         self.addresses = Addresses(self.builder)
         self._handlers = handlers
-        self._values: dict[SSAValue, SSAValue] = {}
-        self._indices: dict[SSAValue, Linear] = {}
-        self._memories: dict[SSAValue, Memory] = {}
+        # By the identities of values, whose hash is a call; those that are lowered stay alive.
+        self._values: dict[int, SSAValue] = {}
+        self._indices: dict[int, Linear] = {}
+        self._memories: dict[int, Memory] = {}
 
     # Reading
 
     def value(self, source: SSAValue) -> SSAValue:
         """The llvm value; of an index, the i64."""
-        found = self._values.get(source)
+        found = self._values.get(id(source))
         if found is None:
-            index = self._indices.get(source)
+            index = self._indices.get(id(source))
             if index is None:
                 raise CompilerBug(f"a {source.type} as a plain value", pass_name=PASS)
             found = self.addresses.value(index)
@@ -71,14 +72,14 @@ class Function:
 
     def index(self, source: SSAValue) -> Linear:
         """The linear form of an index or of an i64."""
-        found = self._indices.get(source)
+        found = self._indices.get(id(source))
         if found is None:
-            found = Linear({self._values[source]: 1})
+            found = Linear({self._values[id(source)]: 1})
         return found
 
     def memory(self, source: SSAValue) -> Memory:
         """What a memref is."""
-        return self._memories[source]
+        return self._memories[id(source)]
 
     # Writing
 
@@ -86,28 +87,29 @@ class Function:
         """The value of the loops level has become that llvm value, of the current scope."""
         kind = type(source.type)
         if kind is IndexType:
-            self._indices[source] = Linear({self.builder.note(result): 1})
+            self._indices[id(source)] = Linear({self.builder.note(result): 1})
         else:
             if kind is IntegerType:
                 self.builder.note(result)
-            self._values[source] = result
+            self._values[id(source)] = result
 
     def bind_index(self, source: SSAValue, form: Linear) -> None:
         """The index is that linear form."""
-        self._indices[source] = form
+        self._indices[id(source)] = form
 
     def bind_memory(self, source: SSAValue, memory: Memory) -> None:
         """The memref is that memory."""
-        self._memories[source] = memory
+        self._memories[id(source)] = memory
 
     def alias(self, source: SSAValue, other: SSAValue) -> None:
         """The two values of the loops level are the same one."""
-        if isinstance(source.type, IndexType):
-            self._indices[source] = self._indices[other]
-        elif isinstance(source.type, MemRefType):
-            self._memories[source] = self._memories[other]
+        kind = type(source.type)
+        if kind is IndexType:
+            self._indices[id(source)] = self._indices[id(other)]
+        elif kind is MemRefType:
+            self._memories[id(source)] = self._memories[id(other)]
         else:
-            self._values[source] = self._values[other]
+            self._values[id(source)] = self._values[id(other)]
 
     def open(self, block: Block, parent: Scope) -> Scope:
         """Add the block to the function and go on in it, in a scope of its own."""

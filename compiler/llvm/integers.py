@@ -20,6 +20,7 @@ from ncc.compiler.llvm.arithmetic import Combine, binary, combined
 from ncc.compiler.llvm.function import Function, Handler
 from ncc.compiler.llvm.instructions import lanes
 from ncc.dialects.code import DotOp
+from ncc.dialects.operation import operands_of
 
 _PAIRS_OF_PRODUCTS = {
     4: "llvm.x86.sse2.pmadd.wd",
@@ -39,8 +40,8 @@ def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Opera
 
     def handle(function: Function, op: arith.AddiOp | arith.SubiOp) -> None:
         (result,) = op.results
-        if isinstance(result.type, IndexType):
-            lhs, rhs = map(function.index, op.operands)
+        if type(result.type) is IndexType:
+            lhs, rhs = map(function.index, operands_of(op))
             function.bind_index(result, combine(lhs, rhs))
         else:
             plain(function, op)
@@ -51,8 +52,8 @@ def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Opera
 def lower_multiply(function: Function, op: arith.MuliOp) -> None:
     """Index times constant is a linear form; anything else is an instruction."""
     (result,) = op.results
-    if isinstance(result.type, IndexType):
-        lhs, rhs = map(function.index, op.operands)
+    if type(result.type) is IndexType:
+        lhs, rhs = map(function.index, operands_of(op))
         if not rhs.terms:
             return function.bind_index(result, lhs * rhs.constant)
         if not lhs.terms:

@@ -26,7 +26,7 @@ from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer
-from ncc.dialects.operation import make
+from ncc.dialects.operation import make, only_result, operands_of
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
@@ -54,7 +54,7 @@ def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
     properties = _access(type)
     op = make(llvm.LoadOp, operands=[pointer], result_types=[type], properties=properties)
-    return builder.emit(op).results[0]
+    return builder.result(op)
 
 
 def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
@@ -87,15 +87,15 @@ def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
 
 def lower_load(function: Function, op: memref.LoadOp) -> None:
     """One element."""
-    base, *indices = op.operands
+    base, *indices = operands_of(op)
     memory = function.memory(base)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
-    function.bind(op.results[0], load(function.builder, pointer, memory.element))
+    function.bind(only_result(op), load(function.builder, pointer, memory.element))
 
 
 def lower_store(function: Function, op: memref.StoreOp) -> None:
     """One element."""
-    value, base, *indices = op.operands
+    value, base, *indices = operands_of(op)
     memory = function.memory(base)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
     store(function.builder, function.value(value), pointer)

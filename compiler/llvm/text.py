@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -38,6 +37,7 @@ from ncc.compiler.llvm.instructions import (
     UIToFPOp,
     lanes,
 )
+from ncc.dialects.operation import only_result, operands_of
 
 PASS = "emit-llvm"
 
@@ -87,10 +87,12 @@ class Emitter:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        # By identity: hashing an attribute visits all of it, and those of a module stay alive.
+        # By identity: hashing an attribute visits all of it, that of a value is a call, and those
+        # of a module stay alive.
         self._types: dict[int, str] = {}
-        self._names: dict[SSAValue, str] = {}
-        self._labels: dict[Block, str] = {}
+        self._names: dict[int, str] = {}
+        self._labels: dict[int, str] = {}
+        self._indices: dict[int, Sequence[int]] = {}
         self.declared: dict[str, str] = {}
 
     # Names and types
@@ -118,7 +120,7 @@ class Emitter:
 
     def typed(self, value: SSAValue) -> str:
         """Type and name of a value."""
-        return f"{self.type(value.type)} {self._names[value]}"
+        return f"{self.type(value.type)} {self._names[id(value)]}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Types and names, separated by commas."""
@@ -126,19 +128,32 @@ class Emitter:
 
     def names(self, values: Iterable[SSAValue]) -> str:
         """Names, separated by commas."""
-        return ", ".join([self._names[value] for value in values])
+        return ", ".join([self._names[id(value)] for value in values])
+
+    def constants(self, array: Attribute) -> Sequence[int]:
+        """The numbers of an array."""
+        found = self._indices.get(id(array))
+        if found is None:
+            assert isinstance(array, DenseArrayBase)
+            found = self._indices[id(array)] = array.get_values()
+        return found
 
     def label(self, block: Block) -> str:
         """The name of a block, as a branch says it."""
-        return f"label %{self._labels[block]}"
+        return f"label %{self._labels[id(block)]}"
 
     def write(self, op: Operation, text: str) -> None:
         """One instruction; what it computes gets the next number as its name."""
         if op.results:
-            name = self._names[op.results[0]] = f"%v{len(self._names)}"
+            name = self._named(only_result(op))
             self.lines.append(f"  {name} = {text}")
         else:
             self.lines.append(f"  {text}")
+
+    def _named(self, value: SSAValue) -> str:
+        """The next number, for a value."""
+        name = self._names[id(value)] = f"%v{len(self._names)}"
+        return name
 
     def declare(self, name: str, result: Attribute | None, arguments: Iterable[SSAValue]) -> str:
         """Declare a function of LLVM, and give the type of its result."""
@@ -162,10 +177,10 @@ class Emitter:
         attributes = list(op.arg_attrs) if op.arg_attrs is not None else []
         arguments: list[str] = []
         for position, argument in enumerate(op.body.blocks[0].args):
-            self._names[argument] = f"%v{len(self._names)}"
+            spelled = self._named(argument)
             noalias = attributes and "llvm.noalias" in attributes[position].data
             separate = " noalias" if noalias else ""
-            arguments.append(f"{self.type(argument.type)}{separate} {self._names[argument]}")
+            arguments.append(f"{self.type(argument.type)}{separate} {spelled}")
         linkage = "internal " if op.linkage.linkage.data == "internal" else ""
         suffixes = ["nounwind"] if op.no_unwind is not None else []
         asked = op.passthrough if op.passthrough is not None else ()
@@ -179,13 +194,13 @@ class Emitter:
     def _blocks(self, blocks: Sequence[Block]) -> None:
         incoming = _incoming(blocks)
         for number, block in enumerate(blocks):
-            self._labels[block] = f"b{number}"
+            self._labels[id(block)] = f"b{number}"
         phis: list[tuple[int, Block]] = []
         for number, block in enumerate(blocks):
             self.lines.append(f"b{number}:")
             if number and block.args:
                 for argument in block.args:
-                    self._names[argument] = f"%v{len(self._names)}"
+                    self._named(argument)
                 phis.append((len(self.lines), block))
                 self.lines.append("")
             for op in block.ops:
@@ -201,15 +216,15 @@ class Emitter:
         lines = []
         for position, argument in enumerate(block.args):
             values = ", ".join(
-                f"[{self._names[passed[position]]}, %{self._labels[origin]}]"
+                f"[{self._names[id(passed[position])]}, %{self._labels[id(origin)]}]"
                 for origin, passed in edges
             )
-            lines.append(f"  {self._names[argument]} = phi {self.type(argument.type)} {values}")
+            lines.append(f"  {self._names[id(argument)]} = phi {self.type(argument.type)} {values}")
         return "\n".join(lines)
 
     def constant(self, op: llvm.ConstantOp) -> None:
         """A constant has no instruction: its name is its text."""
-        self._names[op.result] = self._literal(op.value)
+        self._names[id(op.result)] = self._literal(op.value)
 
     def _literal(self, value: Attribute) -> str:
         if isinstance(value, IntegerAttr):
@@ -231,15 +246,15 @@ class Emitter:
 
     def undefined(self, op: llvm.UndefOp) -> None:
         """Neither has the value that does not matter."""
-        self._names[op.res] = "poison"
+        self._names[id(op.res)] = "poison"
 
     def address(self, op: llvm.AddressOfOp) -> None:
         """The address of a function is its name."""
-        self._names[op.result] = f"@{op.global_name.string_value()}"
+        self._names[id(op.result)] = f"@{op.global_name.string_value()}"
 
     def zero(self, op: llvm.ZeroOp) -> None:
         """All bits are zero."""
-        self._names[op.res] = "zeroinitializer"
+        self._names[id(op.res)] = "zeroinitializer"
 
 
 def _incoming(blocks: Sequence[Block]) -> dict[Block, list[tuple[Block, Sequence[SSAValue]]]]:
@@ -257,7 +272,7 @@ def _incoming(blocks: Sequence[Block]) -> dict[Block, list[tuple[Block, Sequence
 
 def _flags(op: Operation) -> str:
     overflow = op.properties.get("overflowFlags")
-    if isinstance(overflow, IntegerAttr):
+    if overflow is not None and isinstance(overflow, IntegerAttr):
         bits = overflow.value.data
         return (" nsw" if bits & 1 else "") + (" nuw" if bits & 2 else "")
     return _fast_math(op)
@@ -265,59 +280,61 @@ def _flags(op: Operation) -> str:
 
 def _fast_math(op: Operation) -> str:
     fast = op.properties.get("fastmathFlags")
-    if isinstance(fast, llvm.FastMathAttr):
+    if fast is not None and isinstance(fast, llvm.FastMathAttr):
         return "".join(f" {flag}" for flag in sorted(fast.data))
     return ""
 
 
 def _emit_binary(out: Emitter, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     name = _BINARY[type(op)]
     out.write(op, f"{name}{_flags(op)} {out.type(lhs.type)} {out.names((lhs, rhs))}")
 
 
 def _emit_cast(out: Emitter, op: Operation) -> None:
-    (value,) = op.operands
-    out.write(op, f"{_CASTS[type(op)]} {out.typed(value)} to {out.type(op.results[0].type)}")
+    (value,) = operands_of(op)
+    out.write(op, f"{_CASTS[type(op)]} {out.typed(value)} to {out.type(only_result(op).type)}")
 
 
 def _emit_intrinsic(out: Emitter, op: Operation) -> None:
-    name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(op.results[0].type)}"
-    result = out.declare(name, op.results[0].type, op.operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(op.operands)})")
+    operands, kind = operands_of(op), only_result(op).type
+    name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(kind)}"
+    result = out.declare(name, kind, operands)
+    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
 
 
 def _emit_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
     name = op.intrin.data
-    type = op.results[0].type if op.results else None
-    result = out.declare(name, type, op.operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(op.operands)})")
+    operands, kind = operands_of(op), only_result(op).type if op.results else None
+    result = out.declare(name, kind, operands)
+    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
 
 
 def _emit_call(out: Emitter, op: llvm.CallOp) -> None:
-    arguments = list(op.operands)
+    arguments = list(operands_of(op))
     if op.callee is None:
         callee = out.names([arguments.pop(0)])
     else:
         callee = f"@{op.callee.string_value()}"
-    result = out.type(op.results[0].type) if op.results else "void"
+    result = out.type(only_result(op).type) if op.results else "void"
     out.write(op, f"call {result} {callee}({out.typed_list(arguments)})")
 
 
 def _emit_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
     predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     out.write(op, f"icmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
 
 
 def _emit_float_compare(out: Emitter, op: FCmpOp) -> None:
+    lhs, rhs = operands_of(op)
     predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)).removeprefix("_")
-    out.write(op, f"fcmp{_fast_math(op)} {predicate} {out.typed(op.lhs)}, {out.names((op.rhs,))}")
+    out.write(op, f"fcmp{_fast_math(op)} {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
 
 
 def _emit_operands(name: str) -> Callable[[Emitter, Operation], None]:
     """Instructions that are spelled as their name and their typed operands."""
-    return lambda out, op: out.write(op, f"{name} {out.typed_list(op.operands)}")
+    return lambda out, op: out.write(op, f"{name} {out.typed_list(operands_of(op))}")
 
 
 def _emit_negate(out: Emitter, op: llvm.FNegOp) -> None:
@@ -335,25 +352,20 @@ def _emit_shuffle(out: Emitter, op: llvm.ShuffleVectorOp) -> None:
 
 
 def _emit_address(out: Emitter, op: llvm.GEPOp) -> None:
-    pointer, *dynamic = op.operands
+    pointer, *dynamic = operands_of(op)
     rest = iter(dynamic)
     indices = [
         out.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in _integers(op.rawConstantIndices)
+        for index in out.constants(op.properties["rawConstantIndices"])
     ]
     bounds = " inbounds" if "inbounds" in op.properties else ""
-    where = ", ".join([out.type(op.elem_type), out.typed(pointer), *indices])
+    where = ", ".join([out.type(op.properties["elem_type"]), out.typed(pointer), *indices])
     out.write(op, f"getelementptr{bounds} {where}")
 
 
-@cache
-def _integers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
-    return array.get_values()
-
-
 def _alignment(op: llvm.LoadOp | llvm.StoreOp | llvm.AllocaOp) -> str:
-    alignment = op.alignment
-    return "" if alignment is None else f", align {alignment.value.data}"
+    alignment = op.properties.get("alignment")
+    return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
 
 
 def _emit_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
@@ -361,12 +373,12 @@ def _emit_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
 
 
 def _emit_load(out: Emitter, op: llvm.LoadOp) -> None:
-    (pointer,), (result,) = op.operands, op.results
+    (pointer,), (result,) = operands_of(op), op.results
     out.write(op, f"load {out.type(result.type)}, {out.typed(pointer)}{_alignment(op)}")
 
 
 def _emit_store(out: Emitter, op: llvm.StoreOp) -> None:
-    out.write(op, f"store {out.typed_list(op.operands)}{_alignment(op)}")
+    out.write(op, f"store {out.typed_list(operands_of(op))}{_alignment(op)}")
 
 
 def _emit_branch(out: Emitter, op: llvm.BrOp) -> None:

@@ -26,7 +26,7 @@ from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.integers import chosen_by
 from ncc.compiler.llvm.memory import alignment, load, store
-from ncc.dialects.operation import make
+from ncc.dialects.operation import make, only_result, operands_of
 
 
 def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
@@ -38,7 +38,7 @@ def _address(function: Function, base: SSAValue, indices: Sequence[SSAValue]) ->
 
 def lower_load(function: Function, op: vector.LoadOp) -> None:
     """A load of consecutive elements."""
-    base, *indices = op.operands
+    base, *indices = operands_of(op)
     (result,) = op.results
     pointer = _address(function, base, indices)
     function.bind(result, load(function.builder, pointer, machine_type(result.type)))
@@ -46,7 +46,7 @@ def lower_load(function: Function, op: vector.LoadOp) -> None:
 
 def lower_store(function: Function, op: vector.StoreOp) -> None:
     """A store of consecutive elements."""
-    value, base, *indices = op.operands
+    value, base, *indices = operands_of(op)
     store(function.builder, function.value(value), _address(function, base, indices))
 
 
@@ -92,17 +92,17 @@ def lower_create_mask(function: Function, op: vector.CreateMaskOp) -> None:
 
 def lower_broadcast(function: Function, op: vector.BroadcastOp) -> None:
     """A scalar in every lane."""
-    value = function.value(op.source)
+    (source,), (result,) = operands_of(op), op.results
+    value = function.value(source)
     if lanes(value.type):
-        raise CompilerBug(f"a broadcast of {op.source.type}", pass_name=PASS)
-    type = machine_type(op.vector.type)
-    function.bind(op.vector, function.builder.splat(value, type))
+        raise CompilerBug(f"a broadcast of {source.type}", pass_name=PASS)
+    function.bind(result, function.builder.splat(value, machine_type(result.type)))
 
 
 def lower_multiply_add(function: Function, op: vector.FMAOp) -> None:
     """Fused where the target can."""
-    a, b, c = function.values(op.operands)
-    function.bind(op.results[0], function.builder.multiply_add(a, b, c))
+    a, b, c = function.values(operands_of(op))
+    function.bind(only_result(op), function.builder.multiply_add(a, b, c))
 
 
 def lower_shuffle(function: Function, op: vector.ShuffleOp) -> None:
@@ -135,7 +135,7 @@ def lower_insert(function: Function, op: vector.InsertOp) -> None:
         operands=[dest, function.value(op.source), _position(function, op)],
         result_types=[dest.type],
     )
-    function.bind(op.result, function.builder.emit(made).results[0])
+    function.bind(op.result, function.builder.result(made))
 
 
 def lower_bitcast(function: Function, op: vector.BitcastOp) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
@@ -25,10 +26,8 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
-    StringAttr,
     TensorType,
     f32,
-    i64,
 )
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -36,7 +35,7 @@ from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ncc.dialects.attributes import integers, segments, tensor_type
+from ncc.dialects.attributes import integer, integers, segments, string, tensor_type
 from ncc.dialects.body import BodyWriter, Loops, dim_of, dims_of, reads_of
 from ncc.dialects.element import element_of, is_integer, number
 from ncc.dialects.growing import growing_axis
@@ -214,7 +213,7 @@ class Builder:
                 "indexing_maps": ArrayAttr(maps),
                 "iterator_types": ArrayAttr(kinds),
                 "operandSegmentSizes": segments(len(inputs), 1),
-                **({"doc": StringAttr(self.doc)} if self.doc else {}),
+                **({"doc": string(self.doc)} if self.doc else {}),
             },
             regions=[Region(body)],
         )
@@ -238,7 +237,7 @@ class Builder:
 
     def weight(self, weight: WeightAttr) -> Tensor:
         """The values of a weight."""
-        return self._add(ConstantOp(weight), weight.shape)
+        return self._add(ConstantOp.of(weight), weight.shape)
 
     def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
         """A constant that the expansion computed: float32, or index for integer arrays."""
@@ -281,7 +280,7 @@ class Builder:
     def code(self, op: Operation) -> list[Tensor]:
         """The results of a computation that is written as loops (an `rt.code`)."""
         if self.doc:
-            op.attributes["doc"] = StringAttr(self.doc)
+            op.attributes["doc"] = string(self.doc)
         self.block.add_op(op)
         return [Tensor(result, _shape(result)) for result in op.results]
 
@@ -379,7 +378,7 @@ class Builder:
         op = make(
             tensor.ConcatOp,
             operands=[x.value for x in xs],
-            properties={"dim": IntegerAttr(axis, i64)},
+            properties={"dim": integer(axis)},
             result_types=[tensor_type(xs[0].element_type, shape)],
         )
         return self._add(op, shape)
@@ -394,9 +393,13 @@ def _fill(value: SSAValue, into: Tensor) -> FillOp:
     builder, which changes all operations of the process for a moment: no thread may create any.)
     """
     body = Block(arg_types=[value.type, into.element_type])
-    body.add_op(LinalgYieldOp(body.args[0]))
-    return FillOp.build(
-        operands=[[value], [into.value]], result_types=[[into.value.type]], regions=[Region(body)]
+    body.add_op(make(LinalgYieldOp, operands=[body.args[0]]))
+    return make(
+        FillOp,
+        operands=[value, into.value],
+        result_types=[into.value.type],
+        properties={"operandSegmentSizes": segments(1, 1)},
+        regions=[Region(body)],
     )
 
 
@@ -406,7 +409,12 @@ def _constant(value: float, element_type: Attribute) -> arith.ConstantOp:
 
 
 def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([IntegerAttr(a, i64) for a in group]) for group in groups])
+    return _groups_of_axes(tuple(map(tuple, groups)))
+
+
+@lru_cache(maxsize=1024)
+def _groups_of_axes(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([integer(axis) for axis in group]) for group in groups])
 
 
 def _shape(value: SSAValue) -> Shape:

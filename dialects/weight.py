@@ -20,7 +20,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
+from ncc.dialects.attributes import tensor_type
 from ncc.dialects.element import element_of_dtype
+from ncc.dialects.operation import make
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import (
     Array,
@@ -189,6 +191,8 @@ class ConstantOp(IRDLOperation):
     traits = traits_def(Pure(), ConstantLike())
     assembly_format = "$value attr-dict `:` type($result)"
 
-    def __init__(self, value: WeightAttr) -> None:
-        kind = TensorType(value.element_type, list(value.shape))
-        super().__init__(properties={"value": value}, result_types=[kind])
+    @staticmethod
+    def of(value: WeightAttr) -> ConstantOp:
+        """The tensor of a weight's values."""
+        kind = tensor_type(value.element_type, value.shape)
+        return make(ConstantOp, properties={"value": value}, result_types=[kind])

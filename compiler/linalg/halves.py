@@ -258,7 +258,7 @@ class _Rewrite:
         if key not in self.weights:
             rank = len(found.plain.shape)
             steps = found.plain.blocked((found.inputs,), STEP).blocked((found.outputs,), BLOCK)
-            held = ConstantOp(WeightAttr(steps.blocked((rank,), 2).halves()))
+            held = ConstantOp.of(WeightAttr(steps.blocked((rank,), 2).halves()))
             owner = value.owner
             assert isinstance(owner, ConstantOp)
             self.block.insert_op_before(held, owner)

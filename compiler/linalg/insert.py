@@ -34,6 +34,9 @@ def tensor_of(value: SSAValue) -> Tensor:
 
 def erase_dead(block: Block) -> None:
     """Erase the operations whose results nobody reads."""
-    for op in reversed(list(block.ops)):
-        if op.results and not any(result.uses for result in op.results):
+    op = block.last_op
+    while op is not None:
+        before = op.prev_op
+        if op.results and all([result.first_use is None for result in op.results]):
             block.erase_op(op)
+        op = before

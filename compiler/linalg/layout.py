@@ -185,10 +185,11 @@ class _Cut:
         """What can still flow from each node to each of its neighbours."""
 
     def _node(self, op: Operation) -> int:
-        if op not in self.nodes:
-            self.nodes[op] = len(self.capacity)
+        node = self.nodes.get(op)
+        if node is None:
+            node = self.nodes[op] = len(self.capacity)
             self.capacity.append({})
-        return self.nodes[op]
+        return node
 
     def _edge(self, source: int, target: int, cost: float) -> None:
         self.capacity[source][target] = self.capacity[source].get(target, 0.0) + cost

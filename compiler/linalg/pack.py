@@ -235,7 +235,7 @@ class _Packer:
         order = sorted(axes, key=lambda loop: split[loop], reverse=True)
         key = (access.value, tuple(axes[loop] for loop in order))
         if key not in self.weights:
-            constant = ConstantOp(WeightAttr(weights_of(access.value).blocked(key[1], BLOCK)))
+            constant = ConstantOp.of(WeightAttr(weights_of(access.value).blocked(key[1], BLOCK)))
             self.block.insert_op_before(constant, op)
             self.weights[key] = constant.result
         return self.weights[key]

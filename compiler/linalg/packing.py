@@ -55,6 +55,8 @@ class Packing:
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a weight, or a weight under another shape."""
     owner = value.owner
+    if isinstance(owner, GenericOp):
+        return False
     if isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
         return is_constant(owner.operands[0])
     return isinstance(owner, ConstantOp)

@@ -111,7 +111,7 @@ def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValu
     if (weights, found.axis) not in made:
         constant = weights.owner
         assert isinstance(constant, ConstantOp)
-        blocked = ConstantOp(WeightAttr(constant.value.data.blocked((found.axis,), QUAD)))
+        blocked = ConstantOp.of(WeightAttr(constant.value.data.blocked((found.axis,), QUAD)))
         Rewriter.insert_op(blocked, InsertPoint.before(constant))
         made[weights, found.axis] = blocked.result
     op.operands[found.weights] = made[weights, found.axis]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -64,6 +64,8 @@ class Linear:
 
 def linear(expr: AffineExpr) -> Linear:
     """An affine expression as a linear form; `CompilerBug` for quotients and remainders."""
+    if isinstance(expr, AffineDimExpr):
+        return _one(expr.position)
     terms: dict[int, int] = {}
 
     def add(e: AffineExpr, factor: int) -> int:
@@ -86,11 +88,18 @@ def linear(expr: AffineExpr) -> Linear:
     return Linear.of(terms, constant)
 
 
+@cache
+def _one(loop: int) -> Linear:
+    """The form that is one loop alone. Most are."""
+    return Linear(((loop, 1),))
+
+
 def expression(terms: dict[int, int], constant: int) -> AffineExpr:
     """The sum of coefficient * loop, and a constant, as an affine expression."""
-    form = Linear.of(terms, constant)
     total: AffineExpr | None = None
-    for loop, factor in form.terms:
+    for loop, factor in sorted(terms.items()):
+        if not factor:
+            continue
         part: AffineExpr = AffineDimExpr(loop)
         part = part if factor == 1 else part * factor
         total = part if total is None else total + part
@@ -166,10 +175,14 @@ class Role(Enum):
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The static shape of a tensor value."""
-    if not isinstance(value.type, TensorType):
-        raise CompilerBug(f"{value.type} is no ranked tensor")
-    return value.type.get_shape()
+    """The static shape of a tensor value. It is kept with the type, which never changes."""
+    kind = value.type
+    known: tuple[int, ...] | None = vars(kind).get("known_shape")
+    if known is None:
+        if not isinstance(kind, TensorType):
+            raise CompilerBug(f"{kind} is no ranked tensor")
+        known = vars(kind)["known_shape"] = kind.get_shape()
+    return known
 
 
 def constant_number(value: SSAValue) -> float | None:
@@ -268,6 +281,10 @@ class View:
 
     def product(self) -> tuple[int, int] | None:
         """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
+        return self._product
+
+    @cached_property
+    def _product(self) -> tuple[int, int] | None:
         total = self.yielded.owner
         pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
         if pair is None:
@@ -279,8 +296,12 @@ class View:
             return None
         return (a.index, b.index)
 
-    def roles(self) -> dict[int, Role]:
+    def roles(self) -> Mapping[int, Role]:
         """What every loop does: for contractions by the two operands, else by shared indices."""
+        return self._roles
+
+    @cached_property
+    def _roles(self) -> Mapping[int, Role]:
         pair = self.product()
         roles: dict[int, Role] = {}
         data = self.reads[pair[0]] if pair else self.reads[self.live[0]]

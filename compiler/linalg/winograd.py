@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, f32, i64
@@ -175,8 +176,13 @@ def tiled(
 
 
 def _mark(result: Tensor, matrix: Matrix) -> None:
-    rows = [ArrayAttr([FloatAttr(number, f32) for number in row]) for row in matrix]
-    _attributes(result)["separable"] = ArrayAttr(rows)
+    _attributes(result)["separable"] = _rows(matrix)
+
+
+@cache
+def _rows(matrix: Matrix) -> ArrayAttr[ArrayAttr[FloatAttr]]:
+    """A matrix of a form as an attribute. There are few, and every convolution has two."""
+    return ArrayAttr([ArrayAttr([FloatAttr(number, f32) for number in row]) for row in matrix])
 
 
 def _attributes(result: Tensor) -> dict[str, Attribute]:

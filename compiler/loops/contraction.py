@@ -7,9 +7,9 @@ on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import gcd, prod
 
@@ -168,14 +168,8 @@ def _operands(
 
 
 def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
-    @cache
-    def cycles(p: int, q: int) -> float:
-        return _tile_cycles(operands, p, q)
-
-    return [
-        Candidate(_cost(operands, dict(tile), cycles), operands, tile)
-        for tile in _tiles(operands, target)
-    ]
+    cost = _Cost(operands)
+    return [Candidate(cost.of(tile), operands, tile) for tile in _tiles(operands, target)]
 
 
 def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -197,25 +191,38 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
         yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
 
 
-def _cost(operands: _Operands, sizes: dict[int, int], cycles: Callable[[int, int], float]) -> float:
+class _Cost:
     """Cycles of the whole parallel space, remainders of the tile included."""
-    kernel = operands.kernel
-    tiled = [*operands.points[:2], *operands.vectors[:1], operands.lane]
-    trips = prod(kernel.extents[d] for d in kernel.parallel if d not in tiled)
-    segments: list[list[tuple[int, int]]] = []
-    for d in tiled:
-        extent, size = kernel.extents[d], sizes.get(d, 1)
-        if d == operands.lane:
-            extent = -(-extent // operands.vector)
-        whole, rest = divmod(extent, size)
-        segments.append([(whole, size)] * (whole > 0) + [(1, rest)] * (rest > 0))
-    count = len(operands.points[:2])
-    total = 0.0
-    for segment in product(*segments):
-        p = prod(size for _, size in segment[:count])
-        q = prod(size for _, size in segment[count:])
-        total += prod(n for n, _ in segment) * cycles(p, q)
-    return trips * total
+
+    def __init__(self, operands: _Operands) -> None:
+        kernel, lane = operands.kernel, operands.lane
+        self._points = operands.points[:2]
+        self._others = (*operands.vectors[:1], lane)
+        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
+        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
+        self._cycles = cache(partial(_tile_cycles, operands))
+        self._shares = cache(self._read_shares)
+
+    def of(self, tile: tuple[tuple[int, int], ...]) -> float:
+        """The same for one tile."""
+        sizes = dict(tile)
+        points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
+        others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
+        total = 0.0
+        for count, p in points:
+            for times, q in others:
+                total += count * times * self._cycles(p, q)
+        return self._trips * total
+
+    def _read_shares(self, loops: tuple[int, ...], sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+        """How often a tile has so many cells along some loops: whole ones, and what is left."""
+        shares = [(1, 1)]
+        for loop, size in zip(loops, sizes, strict=True):
+            whole, rest = divmod(self._extents[loop], size)
+            along = [(whole, size)] * (whole > 0) + [(1, rest)] * (rest > 0)
+            shares = [(n * count, m * cells) for n, m in shares for count, cells in along]
+        return shares
 
 
 def _conflicts(operands: _Operands, p: int) -> bool:

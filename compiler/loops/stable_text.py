@@ -6,7 +6,7 @@ number: floats are written in hexadecimal, sets in the order of their texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
@@ -25,9 +25,10 @@ def stable_text(value: object) -> str:
     Raises CompilerBug for anything else: a value without a text must not take part in a key.
     """
     kind = type(value)
-    if kind not in _WRITERS:
-        _WRITERS[kind] = _writer_of(kind)
-    return _WRITERS[kind](value)
+    writer = _WRITERS.get(kind)
+    if writer is None:
+        writer = _WRITERS[kind] = _writer_of(kind)
+    return writer(value)
 
 
 _WRITERS: dict[type, Callable[[Any], str]] = {}
@@ -40,7 +41,7 @@ def _writer_of(kind: type) -> Callable[[Any], str]:
     if issubclass(kind, float):
         return float.hex
     if issubclass(kind, tuple | list):
-        return lambda value: f"({','.join(map(stable_text, value))})"
+        return _sequence_text
     if issubclass(kind, Attribute):
         return _attribute_text
     if issubclass(kind, Set):
@@ -52,13 +53,18 @@ def _writer_of(kind: type) -> Callable[[Any], str]:
     if is_dataclass(kind):
         names = [field.name for field in fields(kind)]
         return lambda value: (
-            f"{kind.__name__}({','.join(stable_text(getattr(value, name)) for name in names)})"
+            f"{kind.__name__}({','.join([stable_text(getattr(value, name)) for name in names])})"
         )
     raise CompilerBug(f"a {kind.__name__} in the key of a kernel")
 
 
 def _name(value: Enum) -> str:
     return value.name
+
+
+def _sequence_text(value: Sequence[object]) -> str:
+    # Most are numbers, and there are many.
+    return f"({','.join([repr(v) if type(v) is int else stable_text(v) for v in value])})"
 
 
 def _mapping_text(value: Mapping[Any, Any]) -> str:

@@ -1,12 +1,13 @@
 """Sums over more than a cache holds, in parts that stay there, one behind the other.
 
-    y[m, n] += sum over k of x[m, k] * w[n, k]
-        ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[n, k]
+    y[m, n] += sum over k of x[m, k] * w[k, n]
+        ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[k, n]
             y[m, n] = t[m, n] + sum over the rest ..
 
 Where neither x nor w stays in a second-level cache, every few vectors of results bring all of x
-from behind it again, or every few points all of w. Parts of x stay there; what comes again is the
-sums so far, once for every part.
+from behind it again, or every few points all of w. So do they where w, which a run makes, is too
+large by itself: the vectors of one n lie apart for each k, and drive one another out. Parts stay
+there; what comes again is the sums so far, once for every part.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing where one loop is
 summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
@@ -27,7 +28,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
-from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -41,9 +42,11 @@ PART = 1 / 3
 POINTS, CHANNELS = 12, 2 * BLOCK
 """The results of a register tile: for so many, an element of an operand is read once."""
 
-WORTH = 4
-"""How many times the traffic of sums in parts the traffic of whole sums is: that can be foreseen,
-and what is written goes both ways."""
+WORTH = 2
+"""How many times the traffic of sums in parts the traffic of whole sums is."""
+
+FORESEEN = 2
+"""So many times faster comes what lies side by side."""
 
 
 @dataclass(frozen=True)
@@ -118,20 +121,42 @@ def _axis(access: Access, loop: int) -> int | None:
 
 
 def _parts(view: View, l2_bytes: int) -> int:
-    """In how many parts to sum; 1 where an operand stays near by itself."""
-    roles = view.roles()
-    extents = {
-        role: prod(view.extents[d] for d in roles if roles[d] is role)
-        for role in (Role.BATCH, Role.IMAGE, Role.OUT)
-    }
-    x, w, y = (
-        4 * prod(shape_of(value)) // extents[Role.BATCH]
-        for value in (*view.op.inputs, view.op.outputs[0])
-    )
+    """In how many parts to sum; 1 where what is read again stays near by itself."""
+    lane = view.write.index[-1].bare
+    vectors = [access for access in view.reads if lane is not None and access.uses(lane)]
+    if len(vectors) != 1:
+        return 1
+    [stream] = vectors
+    [still] = [access for access in view.reads if access is not stream]
+    alone = [_alone(view, still, stream), _alone(view, stream, still)]
+    batch = prod(view.extents[d] for d in view.parallel) // prod(alone)
+    x, w, y = (4 * _cells(view, access) // batch for access in (still, stream, view.write))
+    by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
+    room = int(PART * l2_bytes)
+    if _lies_apart(view, stream):
+        return 1 if w <= STAYS * l2_bytes else parts_of(w, by_points, y, room, WORTH)
     if min(x, w) <= STAYS * l2_bytes:
         return 1
-    traffic = min(x * -(-extents[Role.OUT] // CHANNELS), w * -(-extents[Role.IMAGE] // POINTS))
-    return parts_of(min(x, w), traffic, y, int(PART * l2_bytes), WORTH)
+    return parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
+
+
+def _alone(view: View, access: Access, other: Access) -> int:
+    """At how many places of the result an operand differs that the other one is the same for."""
+    loops = [d for d in view.parallel if access.uses(d) and not other.uses(d)]
+    return prod(view.extents[d] for d in loops)
+
+
+def _cells(view: View, access: Access) -> int:
+    """How many elements are accessed: windows share some, strides leave some out."""
+    loops = [d for d in range(len(view.extents)) if access.uses(d)]
+    return min(prod(shape_of(access.value)), prod(view.extents[d] for d in loops))
+
+
+def _lies_apart(view: View, stream: Access) -> bool:
+    """Whether more lies between two steps of the sum than the vectors of a tile."""
+    shape = shape_of(stream.value)
+    axes = [k for k, form in enumerate(stream.index) if form.loops() & set(view.reduced)]
+    return prod(shape[axes[-1] + 1 :]) > CHANNELS
 
 
 def _even(extent: int, parts: int) -> int:

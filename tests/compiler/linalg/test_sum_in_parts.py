@@ -98,10 +98,39 @@ def test_blocks_of_channels(cut: Cut) -> None:
     assert sum(shapes[0][0] for shapes in found) == 96
 
 
+def test_factors_of_a_run_stay_near_themselves(cut: Cut) -> None:
+    """Their vectors lie apart: parts of them stay, however few the rows of the data are."""
+    found = cut(batch, (1, 200, 512), (1, 512, 64))
+    assert found == [[(1, 200, 128), (1, 128, 64)]] * 4
+
+
 def test_heads_are_weighed_one_by_one(cut: Cut) -> None:
     """What stays near is what one product reads, not all of a batch."""
-    assert len(cut(batch, (8, 12, 200), (8, 200, 512))) == 1
-    assert len(cut(batch, (2, 14, 1536), (2, 1536, 512))) == 3
+    assert len(cut(batch, (8, 200, 64), (8, 64, 64))) == 1
+    assert len(cut(batch, (2, 200, 512), (2, 512, 64))) == 4
+
+
+def test_strides_leave_out_what_no_sum_reads(cut: Cut) -> None:
+    """A quarter of an image stays near where all of it would not."""
+
+    def strided(b: Builder, x: Tensor) -> Tensor:
+        weights = b.weight(WeightAttr.of(np.ones((32, x.shape[0], 16, 16), np.int64)))
+        o, y, z, i, lane, k = b.loops("o y:2 z:2 i l k")
+        of = x[i, y * 2, z * 2, k] * weights[o, i, k, lane]
+        return b.sum((o, y, z, lane), over=(i, k), of=of)
+
+    assert len(cut(strided, (96, 4, 4, 16))) == 1
+
+
+def test_results_across_change_roles(cut: Cut) -> None:
+    """Results lie side by side along the first factor: its vectors are those that lie apart."""
+
+    def across(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        p, o, k = b.loops("p o k")
+        return b.sum((p, o), over=(k,), of=x[k, o] * y[p, k])
+
+    assert len(cut(across, (512, 64), (200, 512))) == 4
+    assert len(cut(across, (512, 64), (12, 512))) == 1
 
 
 @pytest.mark.parametrize("rows", [1, 6], ids=["a vector", "few rows"])
@@ -122,26 +151,36 @@ def test_parts_are_counted_against_their_sums() -> None:
     assert parts_of(data=4000, traffic=80_000, sums=3000, room=400, worth=4) == 1
 
 
-NETWORK = """7767517
+GEMM = """7767517
 3 3
 Input data 0 1 data 0=1536 1=50
 Gemm sums 1 1 data y 3=1 5=1 6=1 8=512 9=1536 10=4
 GELU last 1 1 y out
 """
 
+MATMUL = """7767517
+4 4
+Input data 0 1 data 0=400 1=50
+Input factor 0 1 factor 0=90 1=400
+MatMul sums 2 1 data factor y
+GELU last 1 1 y out
+"""
 
+
+@pytest.mark.parametrize("text", [GEMM, MATMUL], ids=["gemm", "matmul"])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
 def test_compiled_sums_go_on_bit_by_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, text: str
 ) -> None:
     """Bias and activation are those of whole sums, for any number of threads."""
     param = tmp_path / "net.param"
-    param.write_text(NETWORK)
-    x = np.random.default_rng(2).standard_normal((50, 1536)).astype(np.float32)
+    param.write_text(text)
+    draw = np.random.default_rng(2)
     whole = ncc.compile(param, random_weights=1, target=target)
-    monkeypatch.setattr(sum_in_parts, "STAYS", 0.05)
+    feeds = {b.name: draw.standard_normal(b.shape).astype(np.float32) for b in whole.inputs}
+    monkeypatch.setattr(sum_in_parts, "STAYS", 0.03)
     monkeypatch.setattr(sum_in_parts, "PART", 0.05)
     for threads in (1, 2, 3):
         cut = ncc.compile(param, random_weights=1, target=target, num_threads=threads)
         assert len(cut.artifact.info["steps"]) > len(whole.artifact.info["steps"])
-        np.testing.assert_array_equal(cut(x), whole(x))
+        np.testing.assert_array_equal(cut.run(feeds)["out"], whole.run(feeds)["out"])

@@ -3,7 +3,8 @@
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
      -> compute in strips -> peel borders -> turn factors -> part groups -> select channels
      -> align channels -> hoist selections -> pack
-     -> fold moves -> scale weights -> split sums -> fuse -> plan memory -> loops -> llvm -> object
+     -> fold moves -> scale weights -> split sums -> inline operands -> fuse
+     -> plan memory -> loops -> llvm -> object
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.hoist_selections import HoistSelections
+from ncc.compiler.linalg.inline_operands import InlineOperands
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.compiler.linalg.peel_borders import PeelBorders
@@ -254,6 +256,8 @@ class Compilation:
             passes.append(SplitHalves(self.options.target.core.l2_bytes))
         elif self.options.opt_level >= 2:
             passes += [ScaleWeights(), SplitSums(), SumInParts(self.options.target)]
+        if self.options.opt_level >= 2:
+            passes.append(InlineOperands())
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

@@ -142,6 +142,12 @@ def _split_halves() -> type[ModulePass]:
     return SplitHalves
 
 
+def _inline_operands() -> type[ModulePass]:
+    from ncc.compiler.linalg.inline_operands import InlineOperands
+
+    return InlineOperands
+
+
 def _fuse_groups() -> type[ModulePass]:
     from ncc.compiler.linalg.fuse import Fuse
 
@@ -171,6 +177,7 @@ UNIVERSE = Universe(
         "sum-in-parts": _sum_in_parts,
         "split-quads": _split_quads,
         "split-halves": _split_halves,
+        "inline-operands": _inline_operands,
         "fuse-groups": _fuse_groups,
     },
 )

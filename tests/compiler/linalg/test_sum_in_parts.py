@@ -44,7 +44,7 @@ def matrix(b: Builder, x: Tensor, outputs: int) -> Tensor:
 def image(b: Builder, x: Tensor) -> Tensor:
     """A 1x1 convolution of (blocks, rows, columns, 16)."""
     draw = np.random.default_rng(1)
-    weights = b.weight(WeightAttr.of(draw.integers(-3, 4, (32, x.shape[0], 16, 16))))
+    weights = b.weight(WeightAttr.of(draw.integers(-3, 4, (64, x.shape[0], 16, 16))))
     o, y, z, i, lane, k = b.loops("o y z i l k")
     of = x[i, y, z, k] * weights[o, i, k, lane]
     return b.sum((o, y, z, lane), over=(i, k), of=of)
@@ -81,20 +81,20 @@ def cut(
 
 def test_equal_parts(cut: Cut) -> None:
     """Three parts of the data stay near; they share a kernel."""
-    assert cut(lambda b, x: matrix(b, x, 512), (14, 1536)) == [[(14, 512), (32, 512, 16)]] * 3
+    assert cut(lambda b, x: matrix(b, x, 1024), (14, 1536)) == [[(14, 512), (64, 512, 16)]] * 3
 
 
 def test_uneven_parts(cut: Cut) -> None:
     """What no number of parts divides is cut as evenly as can be."""
-    found = cut(lambda b, x: matrix(b, x, 512), (14, 1537))
+    found = cut(lambda b, x: matrix(b, x, 1024), (14, 1537))
     assert [shapes[0][1] for shapes in found] == [512, 512, 513]
 
 
 def test_blocks_of_channels(cut: Cut) -> None:
     """Where two loops are summed over, the longer one is cut."""
-    found = cut(image, (96, 4, 4, 16))
+    found = cut(image, (96, 3, 5, 16))
     assert len(found) > 1
-    assert {shapes[0][1:] for shapes in found} == {(4, 4, 16)}
+    assert {shapes[0][1:] for shapes in found} == {(3, 5, 16)}
     assert sum(shapes[0][0] for shapes in found) == 96
 
 
@@ -136,12 +136,12 @@ def test_results_across_change_roles(cut: Cut) -> None:
 @pytest.mark.parametrize("rows", [1, 6], ids=["a vector", "few rows"])
 def test_few_rows_stay_whole(cut: Cut, rows: int) -> None:
     """They stay near by themselves."""
-    assert len(cut(lambda b, x: matrix(b, x, 512), (rows, 1536))) == 1
+    assert len(cut(lambda b, x: matrix(b, x, 1024), (rows, 1536))) == 1
 
 
 def test_a_larger_cache_holds_all(cut: Cut) -> None:
     """The cache of the target decides."""
-    assert len(cut(lambda b, x: matrix(b, x, 512), (14, 1536), target=AVX512)) == 1
+    assert len(cut(lambda b, x: matrix(b, x, 1024), (14, 1536), target=AVX512)) == 1
 
 
 def test_parts_are_counted_against_their_sums() -> None:
@@ -154,7 +154,7 @@ def test_parts_are_counted_against_their_sums() -> None:
 GEMM = """7767517
 3 3
 Input data 0 1 data 0=1536 1=50
-Gemm sums 1 1 data y 3=1 5=1 6=1 8=512 9=1536 10=4
+Gemm sums 1 1 data y 3=1 5=1 6=1 8=1024 9=1536 10=4
 GELU last 1 1 y out
 """
 

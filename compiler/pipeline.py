@@ -277,7 +277,8 @@ class Compilation:
             schedules = self.schedules
             if schedules is None:
                 schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
-            return build(planned, options.target, inputs, options.stamps, schedules)
+            threads = options.num_threads
+            return build(planned, options.target, inputs, options.stamps, schedules, threads)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""

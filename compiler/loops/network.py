@@ -41,6 +41,7 @@ from ncc.compiler.loops.nest import free_outermost
 from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.sharing import Sharing, handed_out_along
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose, named
 from ncc.compiler.loops.tiles import halves_of
@@ -141,14 +142,15 @@ def build(
     inputs: int,
     stamped: bool = False,
     schedules: Mapping[str, str] = MappingProxyType({}),
+    threads: int = 1,
 ) -> Loops:
     """The kernels of a plan, each once, and the entry point that calls them.
 
     stamped: whether the entry point notes when each step is done, in a buffer behind those of the
     outputs. schedules: texts of schedules by the signatures of the kernels that shall have them;
-    one that a kernel cannot have counts for nothing.
+    one that a kernel cannot have counts for nothing. threads: how many will share the work.
     """
-    loops = _NetworkWriter(plan, target, inputs, schedules).write()
+    loops = _NetworkWriter(plan, target, inputs, schedules, threads).write()
     if not stamped:
         return loops
     behind = FIRST_BUFFER + inputs + len(plan.outputs)
@@ -214,15 +216,21 @@ class _Due:
 
 class _NetworkWriter:
     def __init__(
-        self, plan: Plan, target: Target, inputs: int, schedules: Mapping[str, str]
+        self,
+        plan: Plan,
+        target: Target,
+        inputs: int,
+        schedules: Mapping[str, str],
+        threads: int,
     ) -> None:
         self.schedules = schedules
+        self.sharing = Sharing() if threads > 1 else None
         self.plan = plan
         self.target = target
         self.inputs = inputs
         self.codes: dict[str, Unit] = {}
         self.families: dict[str, _Family] = {}
-        self.family_of: dict[str, _Family] = {}
+        self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | Barrier] = []
         self.pending = _Pending()
 
@@ -271,15 +279,19 @@ class _NetworkWriter:
         self.due.append(_Due(self.codes[text], tuple(call.places), call.layers))
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
-        signature = kernel.signature_text
-        if signature not in self.family_of:
-            self.family_of[signature] = self._family(kernel)
-        self.due.append(_Due(self.family_of[signature], tuple(places), layers, (kernel,)))
+        outermost = self.sharing.outermost(kernel, places) if self.sharing else None
+        key = kernel.signature_text, outermost
+        if key not in self.family_of:
+            self.family_of[key] = self._family(kernel, outermost)
+        family = self.family_of[key]
+        if self.sharing:
+            self.sharing.note(kernel, places, family.schedule)
+        self.due.append(_Due(family, tuple(places), layers, (kernel,)))
 
-    def _family(self, kernel: Kernel) -> _Family:
+    def _family(self, kernel: Kernel, along: int | None) -> _Family:
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(kernel, self.target, text) if text is not None else None
-        schedule = schedule or choose(kernel, self.target)
+        schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
         outermost = free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:

@@ -158,7 +158,7 @@ def model_of(module: ModuleOp, target: Target, threads: int) -> Model:
     network = network_of(module)
     returned = network.body.block.last_op
     results = returned.operands if returned is not None else ()
-    loops = build(planned, target, len(network.body.block.args))
+    loops = build(planned, target, len(network.body.block.args), threads=threads)
     text = emit_llvm(lower(loops.module(), target), target, threads_text(declare_run=False))
     return Model(
         Artifact(

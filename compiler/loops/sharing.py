@@ -1,0 +1,67 @@
+"""Who does what: a thread goes on where it made what is read.
+
+    conv, rows of all channels outermost       %y[b, r, c]     thread 0 makes the upper rows
+    window, channels outermost                 reads half of what it does from another core
+            rows outermost                     reads what it made, and a few rows of another core
+
+A window does little with each cell that it reads. Where the value that it reads was handed out in
+another order than its own, it is handed out as that one was: its tiles stay what they are, and so
+do results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ncc.compiler.loops.kernel import Access, Kernel
+from ncc.compiler.loops.schedule import Schedule, chunks_of
+from ncc.compiler.plan import Place, Root
+
+
+@dataclass
+class Sharing:
+    """How values are handed out: for each, how far it is from one part of it to the next."""
+
+    steps: dict[Root, int] = field(default_factory=dict)
+
+    def outermost(self, kernel: Kernel, places: list[Place]) -> int | None:
+        """The loop of a window along which what it reads was handed out, if that is known."""
+        if not _is_window(kernel):
+            return None
+        for access in _reads(kernel):
+            step = self.steps.get(places[access.argument].root)
+            if step is not None:
+                found = [d for d in kernel.parallel if access.coefficients[d] >= step]
+                return min(found, key=lambda d: access.coefficients[d], default=None)
+        return None
+
+    def note(self, kernel: Kernel, places: list[Place], schedule: Schedule) -> None:
+        """Remember how the result of a reduction is handed out; what others write is a few rows."""
+        if not kernel.accumulates:
+            return
+        loops = schedule.order[: schedule.chunks]
+        first = next((d for d in loops if kernel.extents[d] > schedule.points(d)), None)
+        if first is not None:
+            self.steps[places[kernel.store.argument].root] = kernel.store.coefficients[first]
+
+
+def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:
+    """The schedule of a window with that loop outermost, for its columns their rows."""
+    others = schedule.order[:-1]
+    if loop not in others or schedule.order[-1] != schedule.lane or len(others) < 2:
+        return schedule
+    first = loop if loop != others[-1] else others[-2]
+    order = (first, *(d for d in others if d != first))
+    chunks = chunks_of(kernel, order, dict(schedule.tile))
+    return replace(schedule, order=(*order, schedule.order[-1]), chunks=chunks)
+
+
+def _is_window(kernel: Kernel) -> bool:
+    """Whether all that a reduction reads moves with its result, a vector at a time."""
+    reads = _reads(kernel)
+    lanes = [d for d in kernel.parallel if all(a.coefficients[d] == 1 for a in reads)]
+    return kernel.accumulates and bool(kernel.reduced and reads and lanes)
+
+
+def _reads(kernel: Kernel) -> list[Access]:
+    return [a for a in kernel.anchor.inputs if a is not None and a.moves]

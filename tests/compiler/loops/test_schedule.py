@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, TypeAlias
 
@@ -200,6 +200,16 @@ def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) 
     assert weights.coefficients[schedule.lane] == 1
 
 
+@targets
+@pytest.mark.parametrize("inputs", [1024, 9216, 25088])
+def test_a_vector_reads_several_rows_of_weights_at_once(
+    kernel: KernelOf, inputs: int, target: Target
+) -> None:
+    """However long they are: what nothing reads again comes from memory in as many streams."""
+    schedule = strategies.choose(kernel(inner_product, (inputs,)), target)
+    assert schedule.tile and prod(n for _, n in schedule.tile) >= 4
+
+
 def deep_convolution(b: Builder, x: Tensor) -> Tensor:
     w = b.weight(ones(512, x.shape[0]))
     o, y, z, i = b.loops("o y z i")
@@ -227,6 +237,15 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     assert asked >= set(range(tile // LINE, 2 * tile // LINE))
     assert max(asked) <= 2 * tile // LINE + len(tiles_of_points)
     assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
+
+
+def test_streams_are_asked_for_side_by_side(kernel: KernelOf) -> None:
+    """A step that wants more than half a line asks for parts of as many streams, which are all."""
+    schedule = strategies.choose(kernel(deep_convolution, (512, 4, 4)), AVX512)
+    offsets = sorted(access.offset for access in schedule.ahead)
+    assert len(offsets) > 1
+    distances = {b - a for a, b in pairwise(offsets)}
+    assert len(distances) == 1 and distances.pop() >= 512 * contraction.ASKED / 2
 
 
 def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:

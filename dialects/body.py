@@ -107,6 +107,8 @@ class Loops:
         return Loops(position, sizes, [d for d in used if d not in shown], len(extents))
 
     def map(self, exprs: Sequence[AffineExpr]) -> AffineMapAttr:
+        if len(self.position) == self.declared:  # no gaps: every loop stays where it is
+            return AffineMapAttr(AffineMap(self.declared, 0, tuple(exprs)))
         rename: list[AffineExpr] = [AffineExpr.constant(0)] * self.declared
         for d, position in self.position.items():
             rename[d] = AffineDimExpr(position)

@@ -81,19 +81,23 @@ def copied(region: Region) -> Region:
     values: dict[SSAValue, SSAValue] = {}
     _pair(region.block.args, block.args, values)
     for op in region.block.ops:
-        if op.regions:
-            block.add_op(op.clone(values))
-            continue
-        copy = make(
-            type(op),
-            operands=[values.get(operand, operand) for operand in op.operands],
-            result_types=op.result_types,
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        _pair(op.results, copy.results, values)
-        block.add_op(copy)
+        append(block, copy_of(op, values))
     return Region(block)
+
+
+def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
+    """What `op.clone(values)` makes: the operation on other values, which learn its results."""
+    if op.regions:
+        return op.clone(values)
+    copy = make(
+        type(op),
+        operands=[values.get(operand, operand) for operand in operands_of(op)],
+        result_types=[result.type for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    _pair(op.results, copy.results, values)
+    return copy
 
 
 def _pair(

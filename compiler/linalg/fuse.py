@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -34,7 +34,9 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.view import View
+from ncc.dialects.attributes import string, symbol
 from ncc.dialects.code import CodeOp
+from ncc.dialects.operation import copy_of, make, operands_of
 from ncc.dialects.weight import ConstantOp
 
 VIEWS = (
@@ -44,6 +46,9 @@ VIEWS = (
     tensor.ExpandShapeOp,
     tensor.ExtractSliceOp,
 )
+PRIVATE = StringAttr("private")
+"""How functions are seen that the network calls."""
+
 _MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
 
 
@@ -207,8 +212,13 @@ def _outline(module: ModuleOp, group: Group, name: str) -> None:
     external = _external_values(group.operations, {*inside, *local})
     block = Block(arg_types=[value.type for value in external])
     renamed: dict[SSAValue, SSAValue] = dict(zip(external, block.args, strict=True))
-    call = func.CallOp(name, external, [result.type for result in results])
-    call.attributes["layers"] = ArrayAttr([StringAttr(doc) for doc in _docs(group.operations)])
+    call = make(
+        func.CallOp,
+        operands=external,
+        result_types=[result.type for result in results],
+        properties={"callee": symbol(name)},
+        attributes={"layers": ArrayAttr(map(string, _docs(group.operations)))},
+    )
     parent = last.parent_block()
     if parent is None:
         raise CompilerBug(f"{last.name} stands nowhere")
@@ -217,27 +227,25 @@ def _outline(module: ModuleOp, group: Group, name: str) -> None:
         new.name_hint = old.name_hint
         old.replace_uses_with_if(new, lambda use: use.operation not in inside)
     for op in local:
-        copy = op.clone(renamed)
-        block.add_op(copy)
-        renamed.update(zip(op.results, copy.results, strict=True))
+        block.add_op(copy_of(op, renamed))
     for op in group.operations:
         parent.detach_op(op)
         for inner in op.walk():
-            for index, operand in enumerate(inner.operands):
+            for index, operand in enumerate(operands_of(inner)):
                 if operand in renamed:
                     inner.operands[index] = renamed[operand]
         block.add_op(op)
-    block.add_op(func.ReturnOp(*results))
-    types = ([v.type for v in external], [r.type for r in results])
-    function = func.FuncOp(name, types, Region(block), visibility="private")
-    module.body.block.add_op(function)
+    block.add_op(make(func.ReturnOp, operands=results))
+    type = FunctionType.from_lists([v.type for v in external], [r.type for r in results])
+    properties = {"sym_name": string(name), "function_type": type, "sym_visibility": PRIVATE}
+    module.body.block.add_op(make(func.FuncOp, properties=properties, regions=[Region(block)]))
 
 
 def _local_operations(operations: Iterable[Operation]) -> list[Operation]:
     """What every kernel makes for itself: shapes of results, scalar constants, and fills."""
     found: dict[Operation, None] = {}
     for op in operations:
-        for operand in op.operands:
+        for operand in operands_of(op):
             owner = operand.owner
             if isinstance(owner, FillOp) and _is_initial(owner):
                 found.update(dict.fromkeys([*_local_operations([owner]), owner]))
@@ -255,7 +263,9 @@ def _external_values(operations: Iterable[Operation], inside: set[Operation]) ->
         blocks = [block for inner in nested for r in inner.regions for block in r.blocks]
         own = {*inside, *nested, *blocks}
         for inner in nested:
-            found.update((value, None) for value in inner.operands if value.owner not in own)
+            for value in operands_of(inner):
+                if value.owner not in own:
+                    found[value] = None
     return list(found)
 
 

@@ -15,6 +15,7 @@ a padded value) a copy is inserted and said: no value is ever in two places.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
@@ -87,6 +88,7 @@ class Placement:
         self.clipping = clipping(self.module)
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
         self.places, self.roots = {}, []
+        self.count: Counter[Kind] = Counter()
         before = self._copies
         for op in list(self.block.ops):
             if isinstance(op, _OWNERS) or self._is_clip(op):
@@ -297,12 +299,13 @@ class Placement:
     def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Place:
         shape = shape_of(value)
         if kind is not Kind.OUTPUT:
-            number = sum(root.kind is kind for root in self.roots)
+            number = self.count[kind]
         if isinstance(value, BlockArgument):
             number = value.index
         size = element_bytes(element_of(value))
         root = Root(kind, elements_of(shape), size, number, value)
         self.roots.append(root)
+        self.count[kind] += 1
         return Place(root, 0, contiguous(shape))
 
 

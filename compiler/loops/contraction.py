@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import product
 from math import gcd, prod
 
@@ -74,7 +74,7 @@ class _Operands:
     vectors: tuple[int, ...]
     quad: int | None = None
 
-    @property
+    @cached_property
     def steps(self) -> int:
         return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
 

@@ -8,7 +8,7 @@ signature share one function, whatever their layers are called.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.linalg.ops import IndexOp
@@ -34,7 +34,7 @@ class Access:
         return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
 
     def with_coefficients(self, coefficients: Sequence[int]) -> Access:
-        return replace(self, coefficients=tuple(coefficients))
+        return Access(self.argument, self.offset, tuple(coefficients))
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,8 @@ def _normalised(kernel: Kernel) -> Kernel:
     """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
     kept = [d for d, extent in enumerate(kernel.extents) if extent != 1]
     only_block = {inner: true for outer, inner, true in kernel.tails if kernel.extents[outer] == 1}
-    kernel = _select(kernel, kept, only_block)
+    if len(kept) < len(kernel.extents):
+        kernel = _select(kernel, kept, only_block)
     while (pair := _joinable(kernel)) is not None:
         outer, inner = pair
         kept = [d for d in range(len(kernel.extents)) if d != outer]

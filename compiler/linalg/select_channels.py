@@ -28,9 +28,9 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.fold_moves import Move
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.packing import BLOCK
+from ncc.compiler.linalg.packing import BLOCK, follows
 from ncc.compiler.linalg.place import groups_of
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import integers
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -102,12 +102,18 @@ def _shuffled(op: Operation) -> _Selection | None:
 
 
 def _is_joint(value: SSAValue) -> bool:
-    """Whether a value is put together of channels: of several values, or of computed groups."""
+    """Whether a value is put together of channels: of several values, of computed groups, or of
+    sums for this reader, whose weights can be in any order.
+    """
     match value.owner:
         case tensor.ConcatOp() as op:
             return not op.dim.value.data
         case tensor.CollapseShapeOp() as op:
             return isinstance(op.src.owner, GenericOp) and len(groups_of(op)[0]) > 1
+        case GenericOp() as op:
+            view = View(op)
+            is_sum = view.product() is not None or follows(view) is not None
+            return is_sum and value.has_one_use()
     return False
 
 

@@ -134,6 +134,20 @@ def test_groups_behind_a_shuffle(make_network: MakeNetwork) -> None:
     assert hoisted(module, SelectChannels, AlignChannels) == [96]
 
 
+def test_a_shuffle_of_one_convolution(make_network: MakeNetwork) -> None:
+    """It makes its channels in that order, and nothing moves."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = dense(b, x, 30)
+        n, g, y, z = b.loops_of((10, 3, *x.shape[1:]))
+        x = b.collapse(b.map((n, g, y, z), x[g * 10 + n, y, z]), [[0, 1], [2], [3]])
+        return dense(b, depthwise(b, x), 16)
+
+    module = make_network([(16, 5, 4)], write)
+    assert hoisted(module, SelectChannels) == []
+    assert len(views(module)) == 8
+
+
 class Chain:
     """Random layers one behind the other, as a .param."""
 

@@ -125,15 +125,19 @@ class Plan:
     """In which order sums are taken and put together.
 
     starts   for each column, the column whose sum its own goes on from, or None
-    parts    for each row, the columns whose sums are added
+    first    the first column that completes a row; so does each behind it
+    rows     the rows that they complete, in order
+    others   for each of these, the column whose sum is added, or None
     """
 
     starts: tuple[int | None, ...]
-    parts: tuple[tuple[int, ...], ...]
+    first: int
+    rows: tuple[int, ...]
+    others: tuple[int | None, ...]
 
     @staticmethod
     def of(matrix: Matrix) -> Plan:
-        """For a matrix of zeros and ones.
+        """For a matrix of zeros and ones, each row of which is two sums at most.
 
         Where all rows that a column is in have the same columns before it, its sum goes on from
         the largest that these hold.
@@ -149,17 +153,27 @@ class Plan:
             start = _largest(held, common)
             starts.append(start)
             held.append({column} | (set() if start is None else held[start]))
-        parts = []
-        for row in rows:
-            left, taken = set(row), []
-            while left:
-                part = _largest(held, left)
-                if part is None:
-                    raise CompilerBug("a row that no sums make")
-                taken.append(part)
-                left -= held[part]
-            parts.append(tuple(taken))
-        return Plan(tuple(starts), tuple(parts))
+        parts = [_parts(held, row) for row in rows]
+        order = sorted(range(len(rows)), key=lambda row: max(parts[row]))
+        first = len(held) - len(rows)
+        if [max(parts[row]) for row in order] != list(range(first, len(held))):
+            raise CompilerBug("the last columns complete a row each")
+        if any(len(part) > 2 for part in parts):
+            raise CompilerBug("a row is two sums at most")
+        others = [min(parts[row]) if len(parts[row]) > 1 else None for row in order]
+        return Plan(tuple(starts), first, tuple(order), tuple(others))
+
+
+def _parts(held: Sequence[set[int]], row: set[int]) -> list[int]:
+    """The columns whose sums make a row."""
+    left, taken = set(row), []
+    while left:
+        part = _largest(held, left)
+        if part is None:
+            raise CompilerBug("a row that no sums make")
+        taken.append(part)
+        left -= held[part]
+    return taken
 
 
 def _largest(held: Sequence[set[int]], within: set[int] | frozenset[int]) -> int | None:
@@ -192,41 +206,44 @@ class CombineSums(Nest):
 
     def _tile(self) -> None:
         points = self._points()
-        zero = self.builder.constant(0)
         starts = [self.columns if k is None else k for k in self.plan.starts]
         reduced = [d for d in self.schedule.reduced if d != self.column]
 
         def sum(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.cache = {}
             self.state.bases[self.column] = column
-            self._put(
-                column,
-                self._reduce(reduced, points, self._got(_chosen(self, column, starts), points)),
+            initial = self._got(_chosen(self, column, starts), points)
+            values = self._reduce(reduced, points, initial)
+            self._put(column, values)
+            incomplete = self.builder.less(column, self.plan.first)
+            self.builder.branch(
+                incomplete, lambda: None, lambda: self._store_row(column, points, values)
             )
             return []
 
-        self.builder.loop(zero, self._count(), 1, [], sum)
-        self._store_rows(list(self.combination.rows), None, points)
+        self.builder.loop(self.builder.constant(0), self._count(), 1, [], sum)
         self.cache = {}
 
-    def _store_rows(self, loops: list[int], row: SSAValue | None, points: Sequence[Point]) -> None:
-        """What is stored of a tile, row by row."""
-        if not loops:
-            self._store_row(row or self.builder.constant(0), points)
-            return
-        loop, inner = loops[0], loops[1:]
-        extent = self.kernel.extents[loop]
-
-        def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[loop] = i
-            terms = [(i, 1)] if row is None else [(row, extent), (i, 1)]
-            self._store_rows(inner, self.builder.local(self.builder.linear(terms, 0)), points)
-            return []
-
-        last = self.builder.constant(extent)
-        if self.clip is not None and loop == self.clip[1]:
-            last = self._unless_clipped(extent, self.clip[2] % extent)
-        self.builder.loop(self.builder.constant(0), last, 1, [], at)
+    def _store_row(
+        self, column: SSAValue, points: Sequence[Point], values: Sequence[SSAValue]
+    ) -> None:
+        """The row that the sum of a column completes: now, while the next sum is taken."""
+        self.cache = {}
+        rows = self.plan.rows
+        places = [_point(self.kernel, self.combination.rows, row) for row in rows]
+        unused = [self.columns] * self.plan.first
+        for loop in self.combination.rows:
+            table = [0] * self.plan.first + [place[loop] for place in places]
+            self.state.bases[loop] = _chosen(self, column, table)
+        others = [self.columns if k is None else k for k in self.plan.others]
+        more = self._got(_chosen(self, column, unused + others), points)
+        for point, value, other in zip(points, values, more, strict=True):
+            value = self.builder.binary(arith.AddfOp, value, other)
+            for stage in self.kernel.epilogue:
+                value = self._evaluate(stage, point, value)
+            self._store(value, point)
+        for loop in self.combination.rows:
+            del self.state.bases[loop]
 
     def _count(self) -> SSAValue:
         """How many columns are summed: where rows are cut off, those that the others are made of.
@@ -235,13 +252,11 @@ class CombineSums(Nest):
         """
         if self.clip is None:
             return self.builder.constant(self.columns)
-        kept = [
-            parts
-            for row, parts in enumerate(self.plan.parts)
-            if _point(self.kernel, self.combination.rows, row)[self.clip[1]]
-            < self.clip[2] % self.kernel.extents[self.clip[1]]
-        ]
-        return self._unless_clipped(self.columns, 1 + max(k for parts in kept for k in parts))
+        _, inner, true = self.clip
+        kept = true % self.kernel.extents[inner]
+        places = [_point(self.kernel, self.combination.rows, row) for row in self.plan.rows]
+        whole = sum(place[inner] < kept for place in places)
+        return self._unless_clipped(self.columns, self.plan.first + whole)
 
     def _unless_clipped(self, whole: int, partly: int) -> SSAValue:
         """One number, and another one where rows of the result are cut off."""
@@ -255,24 +270,6 @@ class CombineSums(Nest):
         numbers = [self.builder.constant(n) for n in (partly, whole)]
         is_last = self.builder.equal(base, last)
         return self.builder.local(self.builder.add(arith.SelectOp, [is_last, *numbers], index))
-
-    def _store_row(self, row: SSAValue, points: Sequence[Point]) -> None:
-        self.cache = {}
-        values: list[SSAValue] = []
-        for part in range(max(map(len, self.plan.parts))):
-            columns = [
-                parts[part] if part < len(parts) else self.columns for parts in self.plan.parts
-            ]
-            more = self._got(_chosen(self, row, columns), points)
-            values = (
-                [self.builder.binary(arith.AddfOp, a, b) for a, b in zip(values, more, strict=True)]
-                if values
-                else more
-            )
-        for point, value in zip(points, values, strict=True):
-            for stage in self.kernel.epilogue:
-                value = self._evaluate(stage, point, value)
-            self._store(value, point)
 
     def _at(self, column: SSAValue, offset: int) -> SSAValue:
         return self.builder.linear([(column, self.size)], offset)

@@ -124,14 +124,13 @@ def test_on_every_target(
 
 
 def test_sums_go_on_from_sums() -> None:
-    """Seven sums, of which four go on from another; two rows take one more."""
+    """Seven sums, of which five go on from another; the last four complete a row each."""
     plan = Plan.of(C)
     assert plan.starts == (None, 0, 1, 2, 0, None, 1)
-    assert plan.parts == ((4,), (6, 5), (3,), (2, 5))
+    assert (plan.first, plan.rows, plan.others) == (3, (2, 0, 3, 1), (None, None, 2, 5))
     made: list[set[int]] = []
     for column, start in enumerate(plan.starts):
         made.append({column} | (set() if start is None else made[start]))
-    for row, parts in zip(C, plan.parts, strict=True):
-        assert sorted(k for part in parts for k in made[part]) == [
-            k for k, factor in enumerate(row) if factor
-        ]
+    for column, (row, other) in enumerate(zip(plan.rows, plan.others, strict=True), plan.first):
+        columns = sorted([*made[column], *(set() if other is None else made[other])])
+        assert columns == [k for k, factor in enumerate(C[row]) if factor]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
@@ -53,7 +54,10 @@ def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribut
 
 @lru_cache(maxsize=1024)
 def _integers(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
-    return DenseArrayBase.from_list(kind, values)
+    made = DenseArrayBase.__new__(DenseArrayBase)  # without looking whether it is one
+    object.__setattr__(made, "elt_type", kind)
+    object.__setattr__(made, "data", BytesAttr(kind.pack(values)))
+    return made
 
 
 @lru_cache(maxsize=1024)

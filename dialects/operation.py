@@ -18,7 +18,8 @@ from xdsl.irdl import IRDLOperation, OptionalDef
 
 OpT = TypeVar("OpT", bound=Operation)
 
-_NOTHING: Mapping[str, Attribute] = {}
+NOTHING: Mapping[str, Attribute] = {}
+"""No properties, no attributes."""
 
 
 def make(
@@ -26,8 +27,8 @@ def make(
     *,
     operands: Sequence[SSAValue] = (),
     result_types: Sequence[Attribute] = (),
-    properties: Mapping[str, Attribute] = _NOTHING,
-    attributes: Mapping[str, Attribute] = _NOTHING,
+    properties: Mapping[str, Attribute] = NOTHING,
+    attributes: Mapping[str, Attribute] = NOTHING,
     regions: Sequence[Region] = (),
 ) -> OpT:
     """What `kind.create` makes, without successors; in less than half of its time."""

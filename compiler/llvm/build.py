@@ -119,16 +119,11 @@ def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -
         operands=[base, *operands],
         result_types=[POINTER],
         properties={
-            "rawConstantIndices": _constant_index(constant),
+            "rawConstantIndices": segments(constant),
             "elem_type": element,
             "noWrapFlags": _NO_WRAP_FLAGS,
         },
     )
-
-
-@cache
-def _constant_index(count: int) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i32, (count,))
 
 
 class Builder:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.llvm.function import Function, Handler
+from ncc.dialects.operation import only_result, operands_of
 
 
 def lower_division(function: Function, op: arith.DivfOp) -> None:
@@ -40,24 +41,27 @@ def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:
 
 def _raised(total: Operation | Block) -> math.ExpOp | None:
     """The exponential in exp(x) + 1."""
-    if isinstance(total, arith.AddfOp):
-        lhs, rhs = total.operands
-        for raised, one in ((lhs, rhs), (rhs, lhs)):
-            if isinstance(raised.owner, math.ExpOp) and _is_one(one):
-                return raised.owner
+    if type(total) is not arith.AddfOp:
+        return None
+    lhs, rhs = operands_of(total)
+    for raised, one in ((lhs, rhs), (rhs, lhs)):
+        exponential = raised.owner
+        if type(exponential) is math.ExpOp and _is_one(one):
+            return exponential
     return None
 
 
 def _of_logistic(op: Operation) -> bool:
     """Whether it is only read as a part of exp(-x) + 1 by divisions, which need no part of it."""
-    users = [use.operation for use in op.results[0].uses]
-    if isinstance(op, arith.AddfOp):
-        total = op.results[0]
-        divisors = (isinstance(user, arith.DivfOp) and user.lhs is not total for user in users)
-        return _raised(op) is not None and all(divisors)
-    if isinstance(op, math.ExpOp):
+    value, kind = only_result(op), type(op)
+    if kind is arith.AddfOp and _raised(op) is None:
+        return False
+    users = [use.operation for use in value.uses]
+    if kind is arith.AddfOp:
+        return all(type(user) is arith.DivfOp and user.lhs is not value for user in users)
+    if kind is math.ExpOp:
         return all(_raised(user) is op and _of_logistic(user) for user in users)
-    return all(isinstance(user, math.ExpOp) and _of_logistic(user) for user in users)
+    return all(type(user) is math.ExpOp and _of_logistic(user) for user in users)
 
 
 def unless_of_logistic(handler: Handler) -> Handler:
@@ -73,9 +77,9 @@ def unless_of_logistic(handler: Handler) -> Handler:
 def _is_one(value: SSAValue) -> bool:
     """Whether a float is the number 1 in every lane."""
     owner = value.owner
-    if isinstance(owner, vector.BroadcastOp):
+    if type(owner) is vector.BroadcastOp:
         return _is_one(owner.source)
-    if not isinstance(owner, arith.ConstantOp):
+    if type(owner) is not arith.ConstantOp:
         return False
     held = owner.value
     if isinstance(held, DenseIntOrFPElementsAttr):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
 from ncc.dialects.element import number
-from ncc.dialects.operation import append, make
+from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -42,6 +42,11 @@ def _number(text: str, type: Attribute) -> Attribute:
     return number(float(text), type)
 
 
+@cache
+def _flags(operation: type[Operation]) -> Mapping[str, Attribute]:
+    return dict(flags_of(operation))
+
+
 class LoopBuilder:
     """Adds operations at the end of the innermost open block of a function."""
 
@@ -50,6 +55,8 @@ class LoopBuilder:
         self._constants: dict[object, SSAValue] = {}
         self._first_constant: Operation | None = None
         self._sums: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
+        self._bases: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
+        """For each open block the sums that were asked for in it, as they were asked for."""
         self._depth: dict[SSAValue, int] = {}
 
     def add(
@@ -57,23 +64,22 @@ class LoopBuilder:
         operation: type[Operation],
         operands: Sequence[SSAValue],
         result_type: Attribute,
-        properties: dict[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute] = NOTHING,
     ) -> SSAValue:
         """One operation with one result."""
-        op = make(
-            operation, operands=operands, result_types=[result_type], properties=properties or {}
-        )
+        op = make(operation, operands=operands, result_types=[result_type], properties=properties)
         append(self.blocks[-1], op)
-        return op.results[0]
+        return only_result(op)
 
     def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Arithmetic on two numbers of one type, or on two vectors."""
-        return self.add(operation, [a, b], a.type, dict(flags_of(operation)))
+        return self.add(operation, [a, b], a.type, _flags(operation))
 
     def constant(self, value: float, type: Attribute = index) -> SSAValue:
         """A number of any type; at the head of the function, once."""
         key = (repr(value), type)
-        if key not in self._constants:
+        found = self._constants.get(key)
+        if found is None:
             data = _number(repr(value), type)
             op = make(arith.ConstantOp, properties={"value": data}, result_types=[type])
             entry = self.blocks[0]
@@ -84,20 +90,21 @@ class LoopBuilder:
             else:
                 entry.insert_op_after(op, self._first_constant)
             self._first_constant = op
-            self._constants[key] = op.results[0]
-            self._depth[op.results[0]] = 0
-        return self._constants[key]
+            found = self._constants[key] = only_result(op)
+            self._depth[found] = 0
+        return found
 
     # --- index arithmetic -------------------------------------------------------------------
 
     def linear(self, terms: Sequence[tuple[SSAValue, int]], constant: int) -> SSAValue:
         """constant + sum(value * factor), outer loops first: each partial sum once a scope."""
-        ordered = tuple(
-            sorted(((v, f) for v, f in terms if f), key=lambda t: self._depth.get(t[0], 0))
-        )
-        if not ordered:
-            return self.constant(constant)
-        base = self._sum(ordered)
+        asked = tuple(terms)
+        base = self._bases[-1].get(asked)
+        if base is None:
+            ordered = sorted((t for t in asked if t[1]), key=lambda t: self._depth.get(t[0], 0))
+            if not ordered:
+                return self.constant(constant)
+            base = self._bases[-1][asked] = self._sum(tuple(ordered))
         return base if constant == 0 else self.binary(arith.AddiOp, base, self.constant(constant))
 
     def _sum(self, terms: tuple[tuple[SSAValue, int], ...]) -> SSAValue:
@@ -115,10 +122,9 @@ class LoopBuilder:
 
     def _in(self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Arithmetic at the end of a block that need not be the innermost."""
-        properties = dict(flags_of(operation))
-        op = make(operation, operands=[a, b], result_types=[a.type], properties=properties)
+        op = make(operation, operands=[a, b], result_types=[a.type], properties=_flags(operation))
         append(block, op)
-        return op.results[0]
+        return only_result(op)
 
     def quotient(self, a: SSAValue, b: int) -> SSAValue:
         """a / b for a >= 0."""
@@ -239,7 +245,9 @@ class LoopBuilder:
     def _enter(self, block: Block) -> None:
         self.blocks.append(block)
         self._sums.append({})
+        self._bases.append({})
 
     def _leave(self) -> None:
         self.blocks.pop()
         self._sums.pop()
+        self._bases.pop()

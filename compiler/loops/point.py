@@ -6,7 +6,7 @@ read as a vector, everything else once and spread only where it meets a vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, tensor, vector
@@ -19,6 +19,7 @@ from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_typ
 from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.transpose import transposed
+from ncc.dialects.operation import only_result, operands_of
 
 Point = dict[int, int]
 """Offsets of one point of the register tile, by loop."""
@@ -57,7 +58,7 @@ class PointWriter:
         self.state = State()
         self.cache: dict[object, SSAValue] = {}
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
-        self.fused: dict[Block, Mapping[Operation, arith.MulfOp]] = {}
+        self.steps: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
         self.half = 0
 
     @property
@@ -92,11 +93,12 @@ class PointWriter:
             return self._read_turned(access, point, lane)
         place = self._place(access, point)
         key = (access.argument, place, lane_moves)
-        if key not in self.cache:
+        found = self.cache.get(key)
+        if found is None:
             source = self.entry.args[access.argument]
             lanes = self.state.lanes if lane_moves else 1
-            self.cache[key] = self.builder.load(source, self.builder.linear(*place), lanes)
-        return self.cache[key]
+            found = self.cache[key] = self.builder.load(source, self.builder.linear(*place), lanes)
+        return found
 
     def _ask_ahead(self) -> None:
         """The hints of one step."""
@@ -137,12 +139,7 @@ class PointWriter:
 
     def _vector(self, value: SSAValue) -> SSAValue:
         """A value as wide as the accumulators are."""
-        if self._vector_points and not isinstance(value.type, VectorType):
-            key = ("splat", value, self.state.lanes)
-            if key not in self.cache:
-                self.cache[key] = self.builder.splat(value, self.state.lanes)
-            return self.cache[key]
-        return value
+        return self._wide(value) if self._vector_points else value
 
     # --- bodies -----------------------------------------------------------------------------
 
@@ -154,7 +151,7 @@ class PointWriter:
         wide = self.state.lanes > 1 and (folding or self._vector_points)
         moving: set[SSAValue] = set()
         if wide and lane is not None:
-            vector_flight = flight is not None and isinstance(flight.type, VectorType)
+            vector_flight = flight is not None and _is_vector(flight)
             moving = self._varying(stage, lane, vector_flight)
         values: dict[SSAValue, SSAValue] = {}
         if flight is not None and len(stage.body.args) > len(stage.inputs):
@@ -169,21 +166,19 @@ class PointWriter:
             values[stage.body.args[-1]] = flight
 
         def value_of(operand: SSAValue) -> SSAValue:
-            if operand not in values:
-                values[operand] = self._read(arguments[operand], point, operand in moving)
-            return values[operand]
+            value = values.get(operand)
+            if value is None:
+                value = self._read(arguments[operand], point, operand in moving)
+                values[operand] = value
+            return value
 
-        products = self._fused_products(stage)
-        inside = products.values()
-        for op in stage.body.ops:
-            if isinstance(op, YieldOp):
-                return value_of(op.operands[0])
-            product = products.get(op)
+        for op, product in self._steps(stage):
             if product is not None:
-                values[op.results[0]] = self._multiply_add(op, product, value_of)
-            elif op not in inside:
-                values[op.results[0]] = self._operation(op, value_of, moving, point)
-        raise CompilerBug("a body without a yield")
+                value = self._multiply_add(op, product, value_of)
+            else:
+                value = self._operation(op, value_of, moving, point)
+            values[only_result(op)] = value
+        return value_of(stage.yielded)
 
     def _varying(self, stage: Stage, lane: int, vector_flight: bool) -> set[SSAValue]:
         """What `varying` says, asked once instead of for every point."""
@@ -192,13 +187,14 @@ class PointWriter:
             self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
         return self.moving[key]
 
-    def _fused_products(self, stage: Stage) -> Mapping[Operation, arith.MulfOp]:
-        """By the sums of a body: the products that they take in, found once."""
-        known = self.fused.get(stage.body)
+    def _steps(self, stage: Stage) -> Sequence[tuple[Operation, arith.MulfOp | None]]:
+        """The operations of a body, each with the product that it takes in, which is no step."""
+        known = self.steps.get(stage.body)
         if known is None:
-            found = ((op, _factor(op)) for op in stage.body.ops)
-            known = {op: factor for op, factor in found if factor is not None}
-            self.fused[stage.body] = known
+            found = [(op, _factor(op)) for op in stage.body.ops if not isinstance(op, YieldOp)]
+            products = {product for _, product in found}
+            known = [(op, product) for op, product in found if op not in products]
+            self.steps[stage.body] = known
         return known
 
     def _operation(
@@ -208,38 +204,41 @@ class PointWriter:
         moving: set[SSAValue],
         point: Point,
     ) -> SSAValue:
-        match op:
-            case arith.ConstantOp():
-                data = op.value
-                if isinstance(data, FloatAttr | IntegerAttr):
-                    return self.builder.constant(data.value.data, op.results[0].type)
-                raise CompilerBug(f"a body with the constant {data}")
-            case IndexOp():
-                return self._loop_index(op.dim.value.data, point)
-            case tensor.ExtractOp():
-                return self._extract(op, value_of, moving)
-        operands = [value_of(operand) for operand in op.operands]
-        result_type = op.results[0].type
-        if any(isinstance(o.type, VectorType) for o in operands):
-            operands = [self._wide(o) for o in operands]
+        (result,) = op.results
+        if isinstance(op, arith.ConstantOp):
+            data = op.value
+            if isinstance(data, FloatAttr | IntegerAttr):
+                return self.builder.constant(data.value.data, result.type)
+            raise CompilerBug(f"a body with the constant {data}")
+        if isinstance(op, IndexOp):
+            return self._loop_index(op.dim.value.data, point)
+        if isinstance(op, tensor.ExtractOp):
+            return self._extract(op, value_of, moving)
+        operands = [value_of(operand) for operand in operands_of(op)]
+        result_type = result.type
+        if any([_is_vector(operand) for operand in operands]):
+            operands = [self._wide(operand) for operand in operands]
             result_type = vector_type(result_type, self.state.lanes)
-        return self.builder.add(type(op), operands, result_type, dict(op.properties))
+        return self.builder.add(type(op), operands, result_type, op.properties)
 
     def _wide(self, value: SSAValue) -> SSAValue:
-        if isinstance(value.type, VectorType):
-            return value
+        return value if _is_vector(value) else self._splat(value)
+
+    def _splat(self, value: SSAValue) -> SSAValue:
         key = ("splat", value, self.state.lanes)
-        if key not in self.cache:
-            self.cache[key] = self.builder.splat(value, self.state.lanes)
-        return self.cache[key]
+        found = self.cache.get(key)
+        if found is None:
+            found = self.cache[key] = self.builder.splat(value, self.state.lanes)
+        return found
 
     def _multiply_add(
         self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
     ) -> SSAValue:
         """acc + a * b as one fused operation."""
-        addend = next(o for o in op.operands if o is not product.result)
-        values = [value_of(product.lhs), value_of(product.rhs), value_of(addend)]
-        if any(isinstance(v.type, VectorType) for v in values):
+        multiplied = only_result(product)
+        addend = next(o for o in operands_of(op) if o is not multiplied)
+        values = [value_of(operand) for operand in (*operands_of(product), addend)]
+        if any([_is_vector(value) for value in values]):
             values = [self._wide(v) for v in values]
             return self.builder.add(vector.FMAOp, values, values[0].type)
         a, b, c = values
@@ -271,6 +270,10 @@ class PointWriter:
         lanes = self.state.lanes if along and self._vector_points else 1
         source = self.entry.args[held.argument]
         return self.builder.load(source, self.builder.linear(terms, 0), lanes)
+
+
+def _is_vector(value: SSAValue) -> bool:
+    return type(value.type) is VectorType
 
 
 def _factor(op: Operation) -> arith.MulfOp | None:

@@ -12,16 +12,15 @@ func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from math import prod
 
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel import Halving, Kernel, Stage
-from ncc.compiler.loops.point import Point, PointWriter
+from ncc.compiler.loops.finish import FinishWriter
+from ncc.compiler.loops.kernel import Kernel, Stage
+from ncc.compiler.loops.point import Point
 from ncc.compiler.loops.schedule import Schedule
 
 _NEUTRAL: dict[type[Operation], float] = {
@@ -58,7 +57,7 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     return outermost if whole and outermost not in tails else None
 
 
-class Nest(PointWriter):
+class Nest(FinishWriter):
     """The writer of one kernel."""
 
     @staticmethod
@@ -121,15 +120,6 @@ class Nest(PointWriter):
             remainder()
         else:
             self.builder.branch(self.builder.equal(number, whole), remainder, full)
-
-    def _with(self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]) -> None:
-        """Run `body` with another base and tile of one loop."""
-        old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
-        self.state.bases[loop], self.state.sizes[loop] = base, size
-        body()
-        self.state.sizes[loop] = old_size
-        if old_base is not None:
-            self.state.bases[loop] = old_base
 
     def _parallel(self, loops: list[int]) -> None:
         if not loops:
@@ -201,14 +191,6 @@ class Nest(PointWriter):
 
     # --- one tile ---------------------------------------------------------------------------
 
-    def _points(self) -> list[Point]:
-        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
-        ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
-        return [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
-
-    def _step(self, loop: int) -> int:
-        return self.state.lanes if loop == self.schedule.lane else 1
-
     def _tile(self) -> None:
         points = self._points()
         self.cache = {}
@@ -217,46 +199,8 @@ class Nest(PointWriter):
         else:
             values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
         self.cache = {}
-        for point, value in zip(points, values, strict=True):
-            for stage in self.kernel.epilogue:
-                value = self._evaluate(stage, point, value)
-            self._store(value, point)
+        self._finish(points, values)
         self.cache = {}
-
-    def _store(self, value: SSAValue, point: Point) -> None:
-        """The value at a point, and its halves, as far as they are wanted."""
-        lanes = self.state.lanes if self._vector_points else 1
-        if lanes > 1 and not isinstance(value.type, VectorType):
-            value = self.builder.splat(value, lanes)
-        if self.kernel.halving is not None:
-            self._store_halves(self.kernel.halving, value, point)
-            if self.kernel.halving.alone:
-                return
-        target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
-        if lanes > 1 and self.schedule.lane is not None:
-            lane = self.schedule.lane
-        if lanes == 1 or store.coefficients[lane] == 1:
-            self.builder.store(value, target, self._address(store, point))
-            return
-        for i in range(lanes):  # they do not lie side by side
-            at = self._address(store, {**point, lane: point.get(lane, 0) + i})
-            self.builder.store(self.builder.element(value, i), target, at)
-
-    def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
-        target = self.entry.args[halving.store.argument]
-        at = self._address(halving.store, point)
-        base, offset = self.state.bases.get(halving.pairs, 0), point.get(halving.pairs, 0)
-        if isinstance(base, int):
-            terms, back = [(at, 1)], (base + offset) % 2 * halving.back
-        elif self.state.sizes.get(halving.pairs, 1) % 2 == 0:
-            terms, back = [(at, 1)], offset % 2 * halving.back
-        else:
-            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
-            terms, back = [(at, 1), (odd, -halving.back)], 0
-        for self.half in range(2):
-            half = self._evaluate(halving.stage, point, value)
-            distance = self.half * halving.distance - back
-            self.builder.store(half, target, self.builder.linear(terms, distance))
 
     # --- reductions -------------------------------------------------------------------------
 
@@ -275,11 +219,6 @@ class Nest(PointWriter):
         if initial is None:
             return self._read(self.kernel.store, point, self._vector_points)
         return self.builder.constant(initial, self._accumulated)
-
-    @property
-    def _accumulated(self) -> Attribute:
-        """The type of the accumulators; what is stored may be of another one."""
-        return self.kernel.anchor.yielded.type
 
     def _reduce(
         self, loops: list[int], points: list[Point], values: list[SSAValue]

@@ -58,7 +58,7 @@ class PointWriter:
         self.state = State()
         self.cache: dict[object, SSAValue] = {}
         self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
-        self.steps: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
+        self.bodies: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
         self.half = 0
 
     @property
@@ -172,7 +172,7 @@ class PointWriter:
                 values[operand] = value
             return value
 
-        for op, product in self._steps(stage):
+        for op, product in self._operations(stage):
             if product is not None:
                 value = self._multiply_add(op, product, value_of)
             else:
@@ -187,14 +187,14 @@ class PointWriter:
             self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
         return self.moving[key]
 
-    def _steps(self, stage: Stage) -> Sequence[tuple[Operation, arith.MulfOp | None]]:
+    def _operations(self, stage: Stage) -> Sequence[tuple[Operation, arith.MulfOp | None]]:
         """The operations of a body, each with the product that it takes in, which is no step."""
-        known = self.steps.get(stage.body)
+        known = self.bodies.get(stage.body)
         if known is None:
             found = [(op, _factor(op)) for op in stage.body.ops if not isinstance(op, YieldOp)]
             products = {product for _, product in found}
             known = [(op, product) for op, product in found if op not in products]
-            self.steps[stage.body] = known
+            self.bodies[stage.body] = known
         return known
 
     def _operation(

@@ -1,0 +1,158 @@
+"""Writes what follows the accumulation of a tile: the epilogue of each point, and its store.
+
+  for point in tile:  memory = epilogue(accumulator)
+
+with a function of mathematics, which is long, as a loop over accumulators in memory:
+
+  waiting = accumulators
+  for point along the tile:  memory = epilogue(waiting[point])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import product
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.loops.build import memory_type
+from ncc.compiler.loops.kernel import Halving
+from ncc.compiler.loops.point import Point, PointWriter
+
+IN_TURN = 4
+"""So many points are worth a loop."""
+
+_INSTRUCTIONS = (
+    math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
+    math.RsqrtOp, math.SqrtOp, math.TruncOp,
+)  # fmt: skip
+
+
+def is_function(op: Operation) -> bool:
+    """Whether an operation becomes more than a few instructions: a function of mathematics."""
+    return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
+
+
+class FinishWriter(PointWriter):
+    """The writer of what follows an accumulation."""
+
+    def _with(self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]) -> None:
+        """Run `body` with another base and tile of one loop."""
+        old_base, old_size = self.state.bases.get(loop), self.state.sizes[loop]
+        self.state.bases[loop], self.state.sizes[loop] = base, size
+        body()
+        self.state.sizes[loop] = old_size
+        if old_base is not None:
+            self.state.bases[loop] = old_base
+
+    def _points(self) -> list[Point]:
+        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
+        return [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
+
+    def _step(self, loop: int) -> int:
+        return self.state.lanes if loop == self.schedule.lane else 1
+
+    @property
+    def _accumulated(self) -> Attribute:
+        """The type of the accumulators; what is stored may be of another one."""
+        return self.kernel.anchor.yielded.type
+
+    def _finish(self, points: list[Point], values: Sequence[SSAValue]) -> None:
+        """The epilogue and the store, for all points of a tile."""
+        loop = self._in_turn(values)
+        if loop is None:
+            self._finish_each(points, values)
+        else:
+            self._finish_in_turn(loop, points, values)
+
+    def _finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
+        for point, value in zip(points, values, strict=True):
+            for stage in self.kernel.epilogue:
+                value = self._evaluate(stage, point, value)
+            self._store(value, point)
+
+    def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
+        """The loop of the tile whose points are finished in turn, where that is long to write.
+
+        A function takes longer than its value's way through memory, and to compile, so that it is
+        written for a few points only.
+        """
+        if self.kernel.halving is not None or not self.kernel.accumulates or not self._is_long:
+            return None
+        sizes, apart = self.state.sizes, (self.schedule.lane, self.schedule.turn)
+        loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
+        longest = max((d for d in loops if d not in apart), key=sizes.__getitem__, default=None)
+        vectors = all(isinstance(value.type, VectorType) for value in values)
+        return longest if longest is not None and vectors and sizes[longest] >= IN_TURN else None
+
+    @cached_property
+    def _is_long(self) -> bool:
+        return any(is_function(op) for stage in self.kernel.epilogue for op in stage.body.ops)
+
+    def _finish_in_turn(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
+        """The same in a loop along one of the tile, over accumulators that wait in memory.
+
+        Two points a turn where that divides: then it takes no longer than all of them in line.
+        """
+        builder, size, lanes = self.builder, self.state.sizes[loop], self.state.lanes
+        base, beside = self.state.bases.get(loop, 0), len(points) // size
+        at_once = 2 if size % 2 == 0 else 1
+        waiting = builder.scratch(memory_type(self._accumulated, len(points) * lanes))
+        pairs = zip(points, values, strict=True)
+        for place, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
+            builder.store(value, waiting, builder.constant(place * lanes))
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.cache = {}
+            terms, first = ([(i, 1)], base) if isinstance(base, int) else ([(base, 1), (i, 1)], 0)
+            here = builder.local(builder.linear(terms, first))
+            self._with(loop, here, at_once, lambda: finish(i))
+            return []
+
+        def finish(i: SSAValue) -> None:
+            here = sorted(self._points(), key=lambda point: point[loop])
+            places = [
+                builder.linear([(i, beside * lanes)], place * lanes) for place in range(len(here))
+            ]
+            self._finish_each(here, [builder.load(waiting, at, lanes) for at in places])
+
+        builder.loop(builder.constant(0), builder.constant(size), at_once, [], step)
+
+    def _store(self, value: SSAValue, point: Point) -> None:
+        """The value at a point, and its halves, as far as they are wanted."""
+        lanes = self.state.lanes if self._vector_points else 1
+        if lanes > 1 and not isinstance(value.type, VectorType):
+            value = self.builder.splat(value, lanes)
+        if self.kernel.halving is not None:
+            self._store_halves(self.kernel.halving, value, point)
+            if self.kernel.halving.alone:
+                return
+        target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
+        if lanes > 1 and self.schedule.lane is not None:
+            lane = self.schedule.lane
+        if lanes == 1 or store.coefficients[lane] == 1:
+            self.builder.store(value, target, self._address(store, point))
+            return
+        for i in range(lanes):  # they do not lie side by side
+            at = self._address(store, {**point, lane: point.get(lane, 0) + i})
+            self.builder.store(self.builder.element(value, i), target, at)
+
+    def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
+        target = self.entry.args[halving.store.argument]
+        at = self._address(halving.store, point)
+        base, offset = self.state.bases.get(halving.pairs, 0), point.get(halving.pairs, 0)
+        if isinstance(base, int):
+            terms, back = [(at, 1)], (base + offset) % 2 * halving.back
+        elif self.state.sizes.get(halving.pairs, 1) % 2 == 0:
+            terms, back = [(at, 1)], offset % 2 * halving.back
+        else:
+            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
+            terms, back = [(at, 1), (odd, -halving.back)], 0
+        for self.half in range(2):
+            half = self._evaluate(halving.stage, point, value)
+            distance = self.half * halving.distance - back
+            self.builder.store(half, target, self.builder.linear(terms, distance))

@@ -1,0 +1,68 @@
+"""What follows an accumulation gives the same bits in a loop over the tile as in line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects import math
+
+import ncc
+from ncc.compiler.loops import finish
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.target import TARGETS
+from ncc.runtime import cpu
+
+RUNNABLE = [t.name for t in TARGETS if t.features <= cpu.features()]
+
+
+def _param(folder: Path, height: int, kernel: int) -> Path:
+    """A convolution, its swish, and a second one that is added to it."""
+    weights, pad = 24 * 40 * kernel**2, kernel // 2
+    text = f"""7767517
+6 7
+Input data 0 1 data 0=9 1={height} 2=24
+Split split 1 2 data a b
+Convolution conv 1 1 a conv 0=40 1={kernel} 4={pad} 5=1 6={weights}
+Swish swish 1 1 conv swish
+Convolution other 1 1 b other 0=40 1=1 5=1 6=960
+BinaryOp sum 2 1 swish other out 0=0
+"""
+    path = folder / "net.param"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("target", RUNNABLE)
+@pytest.mark.parametrize(("height", "kernel"), [(7, 1), (5, 3), (14, 1)])
+def test_a_loop_computes_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, height: int, kernel: int
+) -> None:
+    """Also with a residual sum behind the function, and remainders of the tile."""
+    path = _param(tmp_path, height, kernel)
+    data = np.random.default_rng(1).normal(0, 3, (24, height, 9)).astype(np.float32)
+    found = []
+    for points in (finish.IN_TURN, 1000):
+        monkeypatch.setattr(finish, "IN_TURN", points)
+        monkeypatch.setenv("NCC_CACHE", "off")
+        model = ncc.compile(path, random_weights=1, target=target)
+        found.append(model.run({"data": data})["out"])
+    in_turn, in_line = found
+    assert np.array_equal(in_turn, in_line)
+
+
+def test_a_function_is_written_for_two_points_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for each of the accumulators of a tile, of which there are 4 to 24 here."""
+    options = Options.of(random_weights=1, target="avx512")
+    compilation = Compilation(_param(tmp_path, 14, 1), None, options)
+    units = compilation.loops(*compilation.planned).units
+
+    def written(points: int) -> int:
+        monkeypatch.setattr(finish, "IN_TURN", points)
+        return sum(isinstance(op, math.ExpOp) for unit in units for op in unit.module().walk())
+
+    assert 0 < 2 * written(finish.IN_TURN) < written(1000)

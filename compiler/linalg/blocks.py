@@ -34,6 +34,12 @@ it is over that, the more comes from behind L2 again for every tile: all of it a
 WORTH = 0.97
 """The part of the cycles of all products that is worth more kernels and larger weights."""
 
+NEAR = 2.0
+"""What a line of sums of the image costs at least to be written and read, in lines from L2."""
+
+FEWEST_INPUTS = 256
+"""Sums over half of fewer channels are over too soon to hide that they are put together."""
+
 MOST_CHUNKS = 8
 
 CALLS = 13_000
@@ -70,7 +76,8 @@ class Blocks:
             points * self.outputs * self.inputs / BLOCKS / multiply_adds(self.target),
             weights / LINE * stream + between / LINE * tiles * min(max(far, 0), 1) * core.l3_line,
         )
-        shared += between / LINE * held(between / chunks / threads, core)
+        line = max(held(between / chunks / threads, core), NEAR * core.l2_line)
+        shared += between / LINE * line
         shared += TILE * self.outputs * self.height * self.width / self.target.lanes
         return shared / threads + chunks * CALLS
 
@@ -87,4 +94,4 @@ class Blocks:
             weights * self.height * self.width / multiply_adds(self.target),
             4 * weights / LINE * self.target.core.memory_line,
         )
-        return self.cycles(self.chunk()) < WORTH * direct
+        return self.inputs >= FEWEST_INPUTS and self.cycles(self.chunk()) < WORTH * direct

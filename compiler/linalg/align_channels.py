@@ -52,7 +52,7 @@ class AlignChannels(ModulePass):
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         ops = list(network_of(op).body.block.ops)
         for one in ops:
-            if isinstance(one, GenericOp):
+            if isinstance(one, GenericOp) and len(shape_of(one.results[0])) == 4:
                 groups = _Groups.of(View(one))
                 if groups is not None:
                     groups.align(made)

@@ -29,7 +29,7 @@ from ncc.compiler.linalg.in_blocks import in_blocks, sources, windows_behind
 from ncc.compiler.linalg.insert import move_before, tensor_of
 from ncc.compiler.linalg.on_tiles import Followers, erase_replaced
 from ncc.compiler.linalg.packing import BLOCK, is_constant, weights_of
-from ncc.compiler.linalg.strassen import of_blocks, of_image, product
+from ncc.compiler.linalg.strassen import of_blocks, of_image, of_weights, product
 from ncc.compiler.linalg.strips import ROWS
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -131,13 +131,13 @@ def _rewrite(found: Pointwise, threads: int) -> None:
     height, width = shape_of(found.op.results[0])[1:]
     covered = 2 * found.blocks.pairs
     followers = Followers(found.op, (covered, width), AXES)
-    image = _Image(found, covered)
+    image, u = _Image(found, covered), of_weights(b, weights_of(found.weights))
     pairs = found.blocks.chunk(threads)
     chunks = []
     for first in range(0, covered, 2 * pairs):
         rows = min(2 * pairs, covered - first)
         v = image.rows(b, first, rows // 2)
-        y = product(b, v, weights_of(found.weights), min(rows, height - first))
+        y = product(b, v, u, min(rows, height - first))
         y = followers.on_tiles(b, _started(b, y, found.init), first)
         chunks.append(b.collapse(y, AXES))
     last = followers.last

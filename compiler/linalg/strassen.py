@@ -62,12 +62,16 @@ C: Matrix = (
 in blocks n = 1 only."""
 
 
-def product(b: Builder, v: Tensor, weights: Weights, rows: int) -> Tensor:
-    """The convolution with weights (outputs, inputs) of an image of which V was made.
+def of_weights(b: Builder, weights: Weights) -> Tensor:
+    """U of weights (outputs, inputs): once, for all chunks of an image."""
+    return b.weight(WeightAttr(weights.quartered(A)))
+
+
+def product(b: Builder, v: Tensor, u: Tensor, rows: int) -> Tensor:
+    """The convolution with weights of which U was made, of an image of which V was made.
 
     rows: of the result that somebody reads. It is (2, outputs / 2, pairs of rows, 2, columns).
     """
-    u = b.weight(WeightAttr(weights.quartered(A)))
     o, s, r, w, i = b.loops("o s r w i")
     m = b.sum((o, s, r, w), (i,), v[s, i, r, w] * u[o, s, i])
     return results(b, m, rows)

@@ -11,10 +11,10 @@ from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 
 from ncc.compiler.linalg.evaluate import evaluate
-from ncc.compiler.linalg.strassen import A, B, C, of_image, product
+from ncc.compiler.linalg.strassen import A, B, C, of_image, of_weights, product
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Inline, Random, Weights
+from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 
 
@@ -56,9 +56,8 @@ def test_product(stride: tuple[int, int]) -> None:
     block = Block(arg_types=[TensorType(f32, x.shape)])
     b = Builder(block)
     v = of_image(b, Tensor(block.args[0], x.shape), 4 // stride[0], stride)
-    y = b.collapse(
-        product(b, v, Weights(w.shape, Inline(w.tobytes())), 8 // stride[0]), [[0, 1], [2, 3], [4]]
-    )
+    u = of_weights(b, Weights(w.shape, Inline(w.tobytes())))
+    y = b.collapse(product(b, v, u, 8 // stride[0]), [[0, 1], [2, 3], [4]])
     block.add_op(func.ReturnOp(y.value))
     function = func.FuncOp("f", ([block.args[0].type], [y.value.type]), Region(block))
     (found,) = evaluate(function, [x], dtype=np.float64)

@@ -92,6 +92,8 @@ def check(
         expected += evaluate(network_of(module), arrays, dtype=np.float64)
         ChooseProduct().apply(Context(), module)
         module.verify()
+        weights_once = [op for op in network_of(module).body.block.ops if "quartered" in str(op)]
+        assert len(weights_once) == 1
         Pack().apply(Context(), module)
         networks.append((module, arrays))
     found, programs = run_networks(networks, lambda k: strategies.choose(k, target), target)

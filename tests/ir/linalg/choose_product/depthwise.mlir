@@ -67,42 +67,42 @@ builtin.module {
     %10 = tensor.empty() : tensor<512x14x14xf32>
     %11 = ncnn.constant <[512, 512, 1, 1] random 1 2 0.044194173824159216 0.0> : tensor<512x512x1x1xf32>
     %12 = tensor.collapse_shape %11 [[0 : i64], [1 : i64, 2 : i64, 3 : i64]] : tensor<512x512x1x1xf32> into tensor<512x512xf32>
-    %13 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 256, 16, 16] : tensor<512x16x16xf32> into tensor<2x256x16x16xf32>
-    %14 = tensor.expand_shape %8 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 256, 3, 3] : tensor<512x3x3xf32> into tensor<2x256x3x3xf32>
-    %15 = tensor.expand_shape %5 [[0 : i64, 1 : i64]] output_shape [2, 256] : tensor<512xf32> into tensor<2x256xf32>
-    %16 = tensor.empty() : tensor<256x2x7x2x14xf32>
-    %17 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d0)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "dw"} ins(%15 : tensor<2x256xf32>) outs(%16 : tensor<256x2x7x2x14xf32>) {
-    ^bb0(%18: f32, %19: f32):
-      linalg.yield %18 : f32
+    %13 = ncnn.constant <[256, 7, 256] quartered [[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 1.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]] of <[512, 512] random 1 2 0.044194173824159216 0.0>> : tensor<256x7x256xf32>
+    %14 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 256, 16, 16] : tensor<512x16x16xf32> into tensor<2x256x16x16xf32>
+    %15 = tensor.expand_shape %8 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 256, 3, 3] : tensor<512x3x3xf32> into tensor<2x256x3x3xf32>
+    %16 = tensor.expand_shape %5 [[0 : i64, 1 : i64]] output_shape [2, 256] : tensor<512xf32> into tensor<2x256xf32>
+    %17 = tensor.empty() : tensor<256x2x7x2x14xf32>
+    %18 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d0)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "dw"} ins(%16 : tensor<2x256xf32>) outs(%17 : tensor<256x2x7x2x14xf32>) {
+    ^bb0(%19: f32, %20: f32):
+      linalg.yield %19 : f32
     } -> tensor<256x2x7x2x14xf32>
-    %20 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d0, (((d2 * 2) + d3) + d5), (d4 + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d0, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "dw"} ins(%13, %14 : tensor<2x256x16x16xf32>, tensor<2x256x3x3xf32>) outs(%17 : tensor<256x2x7x2x14xf32>) {
-    ^bb0(%21: f32, %22: f32, %23: f32):
-      %24 = arith.mulf %21, %22 : f32
-      %25 = arith.addf %23, %24 : f32
-      linalg.yield %25 : f32
+    %21 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d0, (((d2 * 2) + d3) + d5), (d4 + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d0, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "dw"} ins(%14, %15 : tensor<2x256x16x16xf32>, tensor<2x256x3x3xf32>) outs(%18 : tensor<256x2x7x2x14xf32>) {
+    ^bb0(%22: f32, %23: f32, %24: f32):
+      %25 = arith.mulf %22, %23 : f32
+      %26 = arith.addf %24, %25 : f32
+      linalg.yield %26 : f32
     } -> tensor<256x2x7x2x14xf32>
-    %26 = tensor.empty() : tensor<256x2x7x2x14xf32>
-    %27 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "dw"} ins(%20 : tensor<256x2x7x2x14xf32>) outs(%26 : tensor<256x2x7x2x14xf32>) {
-    ^bb0(%28: f32, %29: f32):
-      %30 = arith.constant 0.000000e+00 : f32
-      %31 = arith.maxnumf %28, %30 : f32
-      linalg.yield %31 : f32
+    %27 = tensor.empty() : tensor<256x2x7x2x14xf32>
+    %28 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"], doc = "dw"} ins(%21 : tensor<256x2x7x2x14xf32>) outs(%27 : tensor<256x2x7x2x14xf32>) {
+    ^bb0(%29: f32, %30: f32):
+      %31 = arith.constant 0.000000e+00 : f32
+      %32 = arith.maxnumf %29, %31 : f32
+      linalg.yield %32 : f32
     } -> tensor<256x2x7x2x14xf32>
-    %32 = ncnn.constant <[7, 2, 2] inline "f4" "0000803f0000000000000000000000000000803f000080bf000000000000803f00000000000080bf000000000000803f0000803f000080bf000080bf0000803f00000000000000000000803f00000000000080bf0000803f00000000000000000000000000000000000000000000803f"> : tensor<7x2x2xf32>
-    %33 = tensor.empty() : tensor<7x256x7x14xf32>
-    %34 = arith.constant 0.000000e+00 : f32
-    %35 = linalg.fill ins(%34 : f32) outs(%33 : tensor<7x256x7x14xf32>) -> tensor<7x256x7x14xf32>
-    %36 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d4, d2, d5, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "pw"} ins(%32, %27 : tensor<7x2x2xf32>, tensor<256x2x7x2x14xf32>) outs(%35 : tensor<7x256x7x14xf32>) attrs =  {combination = [[1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [-1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]} {
-    ^bb0(%37: f32, %38: f32, %39: f32):
-      %40 = arith.mulf %37, %38 : f32
-      %41 = arith.addf %39, %40 : f32
-      linalg.yield %41 : f32
+    %33 = ncnn.constant <[7, 2, 2] inline "f4" "0000803f0000000000000000000000000000803f000080bf000000000000803f00000000000080bf000000000000803f0000803f000080bf000080bf0000803f00000000000000000000803f00000000000080bf0000803f00000000000000000000000000000000000000000000803f"> : tensor<7x2x2xf32>
+    %34 = tensor.empty() : tensor<7x256x7x14xf32>
+    %35 = arith.constant 0.000000e+00 : f32
+    %36 = linalg.fill ins(%35 : f32) outs(%34 : tensor<7x256x7x14xf32>) -> tensor<7x256x7x14xf32>
+    %37 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d4, d2, d5, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "pw"} ins(%33, %28 : tensor<7x2x2xf32>, tensor<256x2x7x2x14xf32>) outs(%36 : tensor<7x256x7x14xf32>) attrs =  {combination = [[1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [-1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]} {
+    ^bb0(%38: f32, %39: f32, %40: f32):
+      %41 = arith.mulf %38, %39 : f32
+      %42 = arith.addf %40, %41 : f32
+      linalg.yield %42 : f32
     } -> tensor<7x256x7x14xf32>
-    %42 = ncnn.constant <[256, 7, 256] quartered [[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 1.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]] of <[512, 512] random 1 2 0.044194173824159216 0.0>> : tensor<256x7x256xf32>
     %43 = tensor.empty() : tensor<256x7x7x14xf32>
     %44 = arith.constant 0.000000e+00 : f32
     %45 = linalg.fill ins(%44 : f32) outs(%43 : tensor<256x7x7x14xf32>) -> tensor<256x7x7x14xf32>
-    %46 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], doc = "pw"} ins(%36, %42 : tensor<7x256x7x14xf32>, tensor<256x7x256xf32>) outs(%45 : tensor<256x7x7x14xf32>) {
+    %46 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], doc = "pw"} ins(%37, %13 : tensor<7x256x7x14xf32>, tensor<256x7x256xf32>) outs(%45 : tensor<256x7x7x14xf32>) {
     ^bb0(%47: f32, %48: f32, %49: f32):
       %50 = arith.mulf %47, %48 : f32
       %51 = arith.addf %49, %50 : f32

@@ -36,22 +36,22 @@ builtin.module {
     %6 = tensor.empty() : tensor<1024x19x14xf32>
     %7 = ncnn.constant <[1024, 256, 1, 1] random 1 0 0.0625 0.0> : tensor<1024x256x1x1xf32>
     %8 = tensor.collapse_shape %7 [[0 : i64], [1 : i64, 2 : i64, 3 : i64]] : tensor<1024x256x1x1xf32> into tensor<1024x256xf32>
-    %9 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 128, 20, 14] : tensor<256x20x14xf32> into tensor<2x128x20x14xf32>
-    %10 = ncnn.constant <[7, 2, 2] inline "f4" "0000803f0000000000000000000000000000803f000080bf000000000000803f00000000000080bf000000000000803f0000803f000080bf000080bf0000803f00000000000000000000803f00000000000080bf0000803f00000000000000000000000000000000000000000000803f"> : tensor<7x2x2xf32>
-    %11 = tensor.empty() : tensor<7x128x10x14xf32>
-    %12 = arith.constant 0.000000e+00 : f32
-    %13 = linalg.fill ins(%12 : f32) outs(%11 : tensor<7x128x10x14xf32>) -> tensor<7x128x10x14xf32>
-    %14 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d1, ((d2 * 2) + d5), d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "pw"} ins(%10, %9 : tensor<7x2x2xf32>, tensor<2x128x20x14xf32>) outs(%13 : tensor<7x128x10x14xf32>) attrs =  {combination = [[1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [-1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]} {
-    ^bb0(%15: f32, %16: f32, %17: f32):
-      %18 = arith.mulf %15, %16 : f32
-      %19 = arith.addf %17, %18 : f32
-      linalg.yield %19 : f32
+    %9 = ncnn.constant <[512, 7, 128] quartered [[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 1.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]] of <[1024, 256] random 1 0 0.0625 0.0>> : tensor<512x7x128xf32>
+    %10 = tensor.expand_shape %0 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] output_shape [2, 128, 20, 14] : tensor<256x20x14xf32> into tensor<2x128x20x14xf32>
+    %11 = ncnn.constant <[7, 2, 2] inline "f4" "0000803f0000000000000000000000000000803f000080bf000000000000803f00000000000080bf000000000000803f0000803f000080bf000080bf0000803f00000000000000000000803f00000000000080bf0000803f00000000000000000000000000000000000000000000803f"> : tensor<7x2x2xf32>
+    %12 = tensor.empty() : tensor<7x128x10x14xf32>
+    %13 = arith.constant 0.000000e+00 : f32
+    %14 = linalg.fill ins(%13 : f32) outs(%12 : tensor<7x128x10x14xf32>) -> tensor<7x128x10x14xf32>
+    %15 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d1, ((d2 * 2) + d5), d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"], doc = "pw"} ins(%11, %10 : tensor<7x2x2xf32>, tensor<2x128x20x14xf32>) outs(%14 : tensor<7x128x10x14xf32>) attrs =  {combination = [[1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, -1.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32], [1.000000e+00 : f32, -1.000000e+00 : f32, -1.000000e+00 : f32, 1.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32], [-1.000000e+00 : f32, 1.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32], [0.000000e+00 : f32, 0.000000e+00 : f32, 0.000000e+00 : f32, 1.000000e+00 : f32]]} {
+    ^bb0(%16: f32, %17: f32, %18: f32):
+      %19 = arith.mulf %16, %17 : f32
+      %20 = arith.addf %18, %19 : f32
+      linalg.yield %20 : f32
     } -> tensor<7x128x10x14xf32>
-    %20 = ncnn.constant <[512, 7, 128] quartered [[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 1.0], [1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]] of <[1024, 256] random 1 0 0.0625 0.0>> : tensor<512x7x128xf32>
     %21 = tensor.empty() : tensor<512x7x10x14xf32>
     %22 = arith.constant 0.000000e+00 : f32
     %23 = linalg.fill ins(%22 : f32) outs(%21 : tensor<512x7x10x14xf32>) -> tensor<512x7x10x14xf32>
-    %24 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], doc = "pw"} ins(%14, %20 : tensor<7x128x10x14xf32>, tensor<512x7x128xf32>) outs(%23 : tensor<512x7x10x14xf32>) {
+    %24 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], doc = "pw"} ins(%15, %9 : tensor<7x128x10x14xf32>, tensor<512x7x128xf32>) outs(%23 : tensor<512x7x10x14xf32>) {
     ^bb0(%25: f32, %26: f32, %27: f32):
       %28 = arith.mulf %25, %26 : f32
       %29 = arith.addf %27, %28 : f32

@@ -14,7 +14,7 @@ from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.strassen import A, B, C, of_image, of_weights, product
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Random, Weights
+from ncc.dialects.sources import Inline, Random, Weights
 from ncc.dialects.weight import WeightAttr
 
 

@@ -30,7 +30,6 @@ from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.align_channels import AlignChannels
-from ncc.compiler.linalg.choose_product import ChooseProduct
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fold_moves import FoldMoves
 from ncc.compiler.linalg.fuse import Fuse, network_of
@@ -236,14 +235,14 @@ class Compilation:
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The structured level: linalg.generic on tensors, outlined into groups."""
         passes: list[ModulePass] = [ExpandLayers()]
-        target, threads = self.options.target, self.options.num_threads
         if self.options.opt_level >= 2:
             passes += [
                 SinkViews(),
-                ChooseConvolution(target, threads, self.options.tiles),
-                *([] if self.options.tiles else [ChooseProduct(target, threads)]),
-                ComputeInStrips(target, threads),
-                PeelBorders(target),
+                ChooseConvolution(
+                    self.options.target, self.options.num_threads, self.options.tiles
+                ),
+                ComputeInStrips(self.options.target, self.options.num_threads),
+                PeelBorders(self.options.target),
                 TurnFactors(),
                 PartGroups(),
                 SelectChannels(),

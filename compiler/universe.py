@@ -64,12 +64,6 @@ def _choose_convolution() -> type[ModulePass]:
     return ChooseConvolution
 
 
-def _choose_product() -> type[ModulePass]:
-    from ncc.compiler.linalg.choose_product import ChooseProduct
-
-    return ChooseProduct
-
-
 def _sink_views() -> type[ModulePass]:
     from ncc.compiler.linalg.sink_views import SinkViews
 
@@ -171,7 +165,6 @@ UNIVERSE = Universe(
         "expand-layers": _expand_layers,
         "sink-views": _sink_views,
         "choose-convolution": _choose_convolution,
-        "choose-product": _choose_product,
         "turn-factors": _turn_factors,
         "part-groups": _part_groups,
         "select-channels": _select_channels,

@@ -210,32 +210,6 @@ class Transformed:
         return Transformed(self.of.blocked(axes, block), self.rows, first)
 
 
-@dataclass(frozen=True)
-class Quartered:
-    """Sums of the quarters of another weight (rows, columns), each halved along either axis.
-
-    (rows, columns) becomes (rows/2, sums, columns/2): out[i, s, j] is the sum of
-    factors[s][2m + k] * of[m*rows/2 + i, k*columns/2 + j] over m and k. Computed in float64.
-    """
-
-    of: Weights
-    factors: tuple[tuple[float, ...], ...]
-
-    def read(self, count: int) -> Array:
-        plain = self.of.array()
-        rows, columns = plain.shape[0] // 2, plain.shape[1] // 2
-        quarters = plain.reshape(2, rows, 2, columns)
-        made = np.empty((rows, len(self.factors), columns), np.float32)
-        total = np.empty((rows, columns), np.float64)
-        for s, factors in enumerate(self.factors):
-            terms = [(f, quarters[q // 2, :, q % 2]) for q, f in enumerate(factors) if f]
-            total[...] = 0.0
-            for factor, quarter in terms:
-                total += factor * quarter
-            made[:, s] = total
-        return made.ravel()[:count]
-
-
 _DEQUANTIZED_AT_ONCE = 1 << 20
 """Numbers that are unpacked at a time: what lies between takes several times their memory."""
 
@@ -339,17 +313,7 @@ class Taken:
 
 
 Source: TypeAlias = (
-    Stored
-    | Inline
-    | Random
-    | Blocked
-    | Transformed
-    | Quartered
-    | Dequantized
-    | Paired
-    | Bits
-    | Halves
-    | Taken
+    Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits | Halves | Taken
 )
 
 
@@ -428,11 +392,6 @@ class Weights:
         """These values with their last two axes transformed; see `Transformed`."""
         shape = (len(rows), len(rows), *self.shape[:-2])
         return Weights(shape, Transformed(self, rows))
-
-    def quartered(self, factors: tuple[tuple[float, ...], ...]) -> Weights:
-        """Sums of the quarters of these values; see `Quartered`."""
-        rows, columns = self.shape
-        return Weights((rows // 2, len(factors), columns // 2), Quartered(self, factors))
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -33,7 +33,6 @@ from ncc.dialects.sources import (
     Halves,
     Inline,
     Paired,
-    Quartered,
     Random,
     Stored,
     Taken,
@@ -56,7 +55,6 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[3, 5] taken [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
-    #ncnn.weight<[2, 1, 3] quartered [[1.0, 0.0, 0.0, -1.0]] of <[4, 6] random 7 0 1.0 0.0>>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
     ```
     """
@@ -107,10 +105,6 @@ class WeightAttr(Data[Weights]):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
                 return Weights(shape, Transformed(cls.parse_parameter(parser), rows))
-            if parser.parse_optional_keyword("quartered"):
-                rows = _parse_rows(parser)
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).quartered(rows)
             if parser.parse_optional_keyword("dequantized"):
                 bits, block = parser.parse_integer(), parser.parse_integer()
                 scales = cls.parse_parameter(parser)
@@ -139,10 +133,9 @@ class WeightAttr(Data[Weights]):
                 case Taken(of, places):
                     printer.print_string(f"taken [{', '.join(map(str, places))}] of ")
                     WeightAttr(of).print_parameter(printer)
-                case Transformed(of, rows) | Quartered(of, rows):
+                case Transformed(of, rows):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
-                    how = type(self.data.source).__name__.lower()
-                    printer.print_string(f"{how} [{shown}] of ")
+                    printer.print_string(f"transformed [{shown}] of ")
                     WeightAttr(of).print_parameter(printer)
                 case Paired(of):
                     printer.print_string("paired of ")

@@ -218,7 +218,7 @@ class _Rewrite:
                 room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
                 if room[1] >= self.covered[0] and room[2] >= self.covered[1]:
                     return pad.result, low
-        return (value, [0, 0, 0]) if is_free(value) else None
+        return (value, [0, 0, 0]) if _is_free(value) else None
 
     def _on_tiles(self, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
         """A pointwise computation whose input `value` is y, (outputs, rows, m, columns, m)."""
@@ -318,7 +318,7 @@ def _goes_by_rows(op: GenericOp, image: SSAValue) -> bool:
     return image in op.inputs and is_image(View(op), moves)
 
 
-def is_free(value: SSAValue) -> bool:
+def _is_free(value: SSAValue) -> bool:
     """Whether a value is computed, here or on tiles, and no view decides where it lives."""
     owners = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
     if any(isinstance(use.operation, owners) for use in value.uses):

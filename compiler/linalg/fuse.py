@@ -33,7 +33,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.view import Role, View
+from ncc.compiler.linalg.view import View
 from ncc.dialects.attributes import string, symbol
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import copy_of, make, operands_of
@@ -121,9 +121,7 @@ def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
             if host is not None:
                 host.halves = op
                 continue
-        host = None
-        if epilogues and isinstance(op, GenericOp):
-            host = _summed(op, result_of) or _host(op, result_of)
+        host = _host(op, result_of) if epilogues and isinstance(op, GenericOp) else None
         if host is not None and isinstance(op, GenericOp):
             del result_of[host.value.results[0]]
             host.epilogue.append(op)
@@ -189,26 +187,6 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
             later = found is None or found.value.is_before_in_block(group.value)
             found = group if later else found
     return found
-
-
-def _summed(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
-    """The group whose sums op combines, as the one reader of them.
-
-    Where every sum is one of a batch and of a row, or of what follows it there: sums over channels
-    take all registers.
-    """
-    view = View(op)
-    if view.combination is None or len(view.reads) != 2:
-        return None
-    sums = view.reads[1].value
-    group = result_of.get(sums)
-    if group is None or not sums.has_one_use() or not isinstance(group.anchor, GenericOp):
-        return None
-    anchor = View(group.anchor)
-    if anchor.product() is None or anchor.combination is not None or not anchor.reduced:
-        return None
-    by_window = Role.OUT not in anchor.roles().values()
-    return group if by_window or not (group.epilogue or group.initial) else None
 
 
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:

@@ -49,7 +49,6 @@ from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.view import (
     Access,
-    Linear,
     View,
     constant_number,
     expression,
@@ -190,10 +189,7 @@ class _Packer:
             operands.append(value)
             modes.append(mode)
             if mode and not is_constant(access.value) and not access.uses(packing.lane):
-                blocks = (
-                    access.index[packed_axis(access.value) or 0] if access.index else Linear(())
-                )
-                for loop in sorted(blocks.loops() & packing.sums):
+                for loop in sorted(access.index[0].loops() & packing.sums if access.index else ()):
                     split.setdefault(loop, len(view.extents) + len(split))
         weights = [
             self._weight(op, access, split) if is_constant(access.value) else None

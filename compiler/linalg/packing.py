@@ -168,7 +168,7 @@ def packing_of(view: View) -> Packing | None:
         if how is None:
             return None
         if how is not Read.PLAIN and not access.uses(lane):
-            inner = access.index[packed_axis(access.value) or 0].loops() & set(view.reduced)
+            inner = access.index[0].loops() & set(view.reduced)
             if _ragged_beside(view, position, inner):
                 how = Read.PLAIN
             else:
@@ -212,19 +212,17 @@ def _read(view: View, access: Access, lane: int) -> Read | None:
         axis = packed_axis(access.value)
         alone = axis is not None and uses == [axis] and access.index[axis].bare == lane
         return Read.PACKED if alone else None
-    axis = packed_axis(access.value)
-    if rank < 3 or axis is None:
+    if rank < 3 or packed_axis(access.value) != 0:
         return Read.PLAIN
-    form = access.index[axis]
+    form = access.index[0]
     inner = [d for d in form.loops() if d in view.reduced]
     if len(inner) != 1 or form.coefficient(inner[0]) != 1 or form.constant:
         return Read.PLAIN
-    others = (f for k, f in enumerate(access.index) if k != axis)
-    if any(f.coefficient(inner[0]) for f in others):
+    if any(f.coefficient(inner[0]) for f in access.index[1:]):
         return Read.PLAIN
     if form.bare is None and any(c % BLOCK for d, c in form.terms if d != inner[0]):
         return Read.PLAIN
-    if shape_of(access.value)[axis] < BLOCK:
+    if shape_of(access.value)[0] < BLOCK:
         return Read.PLAIN
     return Read.EITHER
 

@@ -33,8 +33,6 @@ from ncc.dialects.weight import ConstantOp
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
-_TILED = {"separable", "combination"}
-"""Marks of computations that write no more than their tails say."""
 _COUNT = TensorType(i64, [1])
 
 
@@ -67,7 +65,7 @@ def clipping(module: ModuleOp) -> set[str]:
         for function in module.body.block.ops
         if isinstance(function, func.FuncOp)
         for op in function.body.block.ops
-        if isinstance(op, GenericOp) and "tails" in op.attributes and _TILED & {*op.attributes}
+        if isinstance(op, GenericOp) and "separable" in op.attributes and "tails" in op.attributes
     }
 
 

@@ -90,8 +90,6 @@ class _Sum:
         view = View(op)
         if view.product() is None or len(view.reads) != 2 or not view.reduced or op.attributes:
             return None
-        if any("combination" in use.operation.attributes for use in op.results[0].uses):
-            return None  # Sums that are combined are held in one kernel.
         loop = max(view.reduced, key=lambda d: view.extents[d])
         axes = [axis for access in view.reads if (axis := _axis(access, loop)) is not None]
         if len(axes) != 2 or {element_of(value) for value in op.operands} != {f32}:

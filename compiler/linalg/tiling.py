@@ -69,12 +69,12 @@ class Tiling:
         core, chunks = self.target.core, -(-self.rows // rows)
         points = self.form.window**2 * self.rows * self.columns
         weights = 4 * self.form.window**2 * self.outputs * self.inputs
-        stream = core.memory_line + (chunks - 1) * again(weights, core)
+        stream = core.memory_line + (chunks - 1) * _again(weights, core)
         between = 4 * points * (self.groups * self.inputs + self.outputs)
         shared = hypot(
-            points * self.outputs * self.inputs / multiply_adds(self.target),
+            points * self.outputs * self.inputs / _multiply_adds(self.target),
             weights / LINE * stream,
-        ) + between / LINE * held(between / chunks / threads, core)
+        ) + between / LINE * _held(between / chunks / threads, core)
         return shared / threads + chunks * CALLS
 
     def chunk(self, threads: int = 1) -> int:
@@ -102,24 +102,24 @@ def tiling_of(
     best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
     weights = taps**2 * outputs * inputs
     direct = hypot(
-        weights * height * width / multiply_adds(target),
+        weights * height * width / _multiply_adds(target),
         4 * weights / LINE * target.core.memory_line,
     )
     return best if best.cycles(best.chunk()) < direct else None
 
 
-def multiply_adds(target: Target) -> float:
+def _multiply_adds(target: Target) -> float:
     return FULL * target.core.multiply_adds * target.lanes
 
 
-def again(weights: int, core: Core) -> float:
+def _again(weights: int, core: Core) -> float:
     """Cycles of a line of so many bytes of weights that are read once more."""
     if weights <= AGAIN_NEAR * core.l2_bytes:
         return 0.0
     return core.l3_line if weights <= AGAIN_FAR else core.memory_line
 
 
-def held(bytes: float, core: Core) -> float:
+def _held(bytes: float, core: Core) -> float:
     """Cycles of a line of what lies between the steps, if it is so many bytes."""
     far = min(1.0, bytes / (HELD_NEAR * core.l2_bytes))
     behind = core.l3_line if bytes <= HELD_FAR else core.memory_line

@@ -368,18 +368,7 @@ class View:
 
         The two reads of m come first, then the data.
         """
-        return self._matrix("separable")
-
-    @cached_property
-    def combination(self) -> Matrix | None:
-        """The matrix m of a combination: the sum of m[a, k] * data[.., k, ..] over k.
-
-        The first read is a table that holds m, a and k each in one loop or in several.
-        """
-        return self._matrix("combination")
-
-    def _matrix(self, name: str) -> Matrix | None:
-        held = self.op.attributes.get(name)
+        held = self.op.attributes.get("separable")
         if not isinstance(held, ArrayAttr):
             return None
         rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]

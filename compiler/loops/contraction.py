@@ -8,7 +8,7 @@ on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product
 from math import gcd, prod
@@ -16,7 +16,7 @@ from math import gcd, prod
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops.kernel import Access, Combination, Kernel, can_be_lane, is_argument
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.target import Core, Target
 
@@ -133,8 +133,6 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
     pair = product_of(kernel)
     if pair is None:
         return []
-    if kernel.combination is not None:
-        kernel = _sums_alone(kernel, kernel.combination)
     found: list[Candidate] = []
     for lane in kernel.parallel:
         streams = [a for a in pair if a.coefficients[lane] == 1]
@@ -142,12 +140,6 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
             still = pair[1] if streams[0] is pair[0] else pair[0]
             found += _candidates(_operands(kernel, target, lane, streams[0], still), target)
     return found
-
-
-def _sums_alone(kernel: Kernel, combination: Combination) -> Kernel:
-    """A kernel as if its sums were stored: all that they are combined to has the same tiles."""
-    extents = [1 if d in combination.rows else n for d, n in enumerate(kernel.extents)]
-    return replace(kernel, extents=tuple(extents))
 
 
 def tiled(
@@ -185,9 +177,7 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane = -(-extents[operands.lane] // operands.vector)
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
-    clipped = {outer for outer, _, _ in operands.kernel.tails}
-    wide = len(points) > 1 and points[1] not in clipped
-    rows = range(1, min(extents[points[1]], 4) + 1) if wide else range(1, 2)
+    rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
     others = range(1, min(extents[vectors[0]], 8) + 1) if vectors else range(1, 2)
     for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
         p, q = row * column, other * lane
@@ -195,7 +185,7 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
             continue
         if row > 1 and column < extents[points[0]]:
             continue  # rows join a tile only when it spans the whole row
-        named = [(points[1], row)] if wide else []
+        named = [(points[1], row)] if len(points) > 1 else []
         named += [(points[0], column)] if points else []
         named += [(vectors[0], other)] if vectors else []
         yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
@@ -316,21 +306,15 @@ def _next_points(
     column, *rows = operands.points
     in_line = [d for d in kernel.reduced if still.coefficients[d] == 1]
     blocks = len(in_line) == 1 and kernel.extents[in_line[0]] == LINE
-    if not blocks or still.coefficients[column] != LINE:
-        return ()
-    coefficients = list(still.coefficients)
-    coefficients[in_line[0]] = LINE
-    if kernel.combination is not None:
-        columns = kernel.combination.columns
-        further = sum(still.coefficients[d] for d in kernel.reduced - {*in_line, *columns})
-        return (Access(still.argument, still.offset + further, tuple(coefficients)),)
-    if len(kernel.reduced) != 2:
+    if not blocks or len(kernel.reduced) != 2 or still.coefficients[column] != LINE:
         return ()
     whole = sizes.get(column, 1) >= kernel.extents[column]
     loop = rows[0] if whole and rows else column
     is_last = sizes.get(loop, 1) >= kernel.extents[loop]
     if is_last or order.index(loop) < order.index(operands.vectors[0]):
         return ()
+    coefficients = list(still.coefficients)
+    coefficients[in_line[0]] = LINE
     further = sizes.get(loop, 1) * still.coefficients[loop]
     return (Access(still.argument, still.offset + further, tuple(coefficients)),)
 
@@ -349,8 +333,7 @@ def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
     """
     kernel, lane = operands.kernel, operands.lane
     inner = {lane, *operands.points, *operands.vectors}
-    batch = [d for d in kernel.parallel if d not in inner and kernel.extents[d] > 1]
-    batch = list(in_store_order(kernel, batch))
+    batch = in_store_order(kernel, [d for d in kernel.parallel if d not in inner])
     points, vectors = tuple(reversed(operands.points)), operands.vectors
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)

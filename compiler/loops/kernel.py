@@ -80,20 +80,6 @@ class Halving:
 
 
 @dataclass(frozen=True)
-class Combination:
-    """result[rows] = the sum of matrix[rows, columns] * value[columns] over the loops `columns`.
-
-    The value is what the anchor reads besides a table of the matrix or, where it sums over other
-    loops than `columns`, its sums and what `stages` make of them.
-    """
-
-    matrix: Matrix
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    stages: tuple[Stage, ...] = ()
-
-
-@dataclass(frozen=True)
 class Kernel:
     """One group on the places of one call.
 
@@ -101,7 +87,6 @@ class Kernel:
     with what the memory at `store` holds. `store` is that of `halving` where it is alone.
     `matrix` makes the anchor a separable transform: it sums matrix[a][k] * matrix[b][l] * data over
     k and l, and its first two inputs read the matrix.
-    `combination` makes what is stored combinations of what the anchor reads, or sums.
     `lanes` makes it a selection of lanes among all those of the blocks that it captures.
     """
 
@@ -119,14 +104,12 @@ class Kernel:
     matrix: Matrix | None = None
     halving: Halving | None = None
     lanes: tuple[int, ...] | None = None
-    combination: Combination | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         first = (self.initial,) if isinstance(self.initial, Stage) else ()
-        combined = () if self.combination is None else self.combination.stages
         last = () if self.halving is None else (self.halving.stage,)
-        return (*first, self.anchor, *combined, *self.epilogue, *last)
+        return (*first, self.anchor, *self.epilogue, *last)
 
     @property
     def parallel(self) -> list[int]:
@@ -165,20 +148,12 @@ class Kernel:
             self.matrix,
             self._halving_key(captured),
             self.lanes,
-            self._combination_key(captured),
         )
 
     @cached_property
     def signature_text(self) -> str:
         """Its signature as the key of its code."""
         return stable_text(self.signature())
-
-    def _combination_key(self, captured: Mapping[SSAValue, Hashable]) -> Hashable:
-        held = self.combination
-        if held is None:
-            return None
-        keys = tuple(_stage_key(stage, captured) for stage in held.stages)
-        return (held.matrix, held.rows, held.columns, keys)
 
     def _halving_key(self, captured: Mapping[SSAValue, Hashable]) -> Hashable:
         held = self.halving

@@ -376,8 +376,6 @@ def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
     if kernel.matrix is not None:
         return "transform"
-    if kernel.combination is not None:
-        return "transform" if kernel.reduced == set(kernel.combination.columns) else "contraction"
     if kernel.accumulates and kernel.reduced:
         owner = kernel.anchor.yielded.owner
         if isinstance(owner, Block):

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Linear, View, constant_number
-from ncc.compiler.loops.kernel import Access, Captured, Combination, Halving, Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage
 from ncc.compiler.plan import Call
 from ncc.dialects.element import number
 
@@ -34,10 +34,10 @@ def kernel_of(call: Call) -> Kernel:
     """The kernel of a call: views and places put together, loops normalised.
 
     The loops of a separable transform stay as they are: its writer knows them by their inputs. So
-    do those of a combination, and of a selection: block, row, column, lane.
+    do those of a selection: block, row, column, lane.
     """
     kernel = _Reader(call).read()
-    is_known = any(k is not None for k in (kernel.matrix, kernel.lanes, kernel.combination))
+    is_known = kernel.matrix is not None or kernel.lanes is not None
     return kernel if is_known else _normalised(kernel)
 
 
@@ -62,16 +62,17 @@ class _Reader:
         if not self.views:
             return self._fill()
         view = self.anchor
+        axes = [form.bare for form in view.write.index]
         identity = {d: d for d in range(len(view.extents))}
-        last, loops = self.combining or view, self.loops_of_combining
-        own, bare = ([form.bare for form in v.write.index] for v in (view, last))
-        axes = [None if d is None else loops[d] for d in bare]
+        epilogue: list[Stage] = []
         halves = next((view for view in self.views[1:] if view.halves), None)
         captured: dict[SSAValue, Captured] = self._captured(view)
-        between, after = self.views.index(view) + 1, self.views.index(last) + 1
-        stages = self._following(view, self.views[between : after - 1], own)
-        behind = [view for view in self.views[after:] if view is not halves]
-        epilogue = self._following(last, behind, axes)
+        value: SSAValue = view.op.results[0]
+        for after in self.views[self.views.index(view) + 1 :]:
+            if after is halves:
+                continue
+            epilogue.append(self._stage(after, self._renamed(after, axes), value))
+            value = after.op.results[0]
         store_argument = len(self.function.body.block.args)
         if view.op.outputs[0] in self.argument_of:
             store_argument = self.argument_of[view.op.outputs[0]]
@@ -79,18 +80,16 @@ class _Reader:
         if halving is not None and halving.alone:
             store = halving.store
         else:
-            store = self._access(store_argument, last.write.index, loops)
+            store = self._access(store_argument, view.write.index, identity)
         index_of: dict[int, int | None] = {d: d for d in view.indexed}
-        combination = self._combination(last, loops, stages)
-        columns = () if combination is None else combination.columns
         return Kernel(
-            extents=self.extents,
-            reduced=frozenset((*view.reduced, *columns)),
-            tails=view.tails if last is view else self._tails(last, loops),
+            extents=view.extents,
+            reduced=frozenset(view.reduced),
+            tails=view.tails,
             anchor=self._stage(view, identity, None),
             accumulates=view.reads_outs,
-            initial=self._initial(view, own) if view.reads_outs else 0.0,
-            epilogue=epilogue,
+            initial=self._initial(view, axes) if view.reads_outs else 0.0,
+            epilogue=tuple(epilogue),
             store=store,
             element_types=self.element_types,
             captured=captured,
@@ -98,68 +97,7 @@ class _Reader:
             matrix=view.separable,
             lanes=view.lanes,
             halving=halving,
-            combination=combination,
         )
-
-    @cached_property
-    def combining(self) -> View | None:
-        """What combines the anchor's sums."""
-        after = self.views[self.views.index(self.anchor) + 1 :]
-        return next((view for view in after if view.combination is not None), None)
-
-    @cached_property
-    def loops_of_combining(self) -> dict[int, int]:
-        """Its loops: those that index the sums are the anchor's, others come behind them.
-
-        The anchor's own where nothing combines its sums.
-        """
-        rank = len(self.anchor.extents)
-        if self.combining is None:
-            return {d: d for d in range(rank)}
-        sums = self.combining.reads[1]
-        loops = {
-            _known(mine.bare): _known(form.bare)
-            for mine, form in zip(sums.index, self.anchor.write.index, strict=True)
-        }
-        others = [d for d in range(len(self.combining.extents)) if d not in loops]
-        return {**loops, **{d: rank + k for k, d in enumerate(others)}}
-
-    @cached_property
-    def extents(self) -> tuple[int, ...]:
-        """How many turns each loop of the kernel has."""
-        if self.combining is None:
-            return self.anchor.extents
-        of_combining = self.combining.extents
-        behind = {k: of_combining[d] for d, k in self.loops_of_combining.items()}
-        more = range(len(self.anchor.extents), self.rank)
-        return (*self.anchor.extents, *(behind[k] for k in more))
-
-    def _tails(self, combining: View, loops: Mapping[int, int]) -> tuple[tuple[int, int, int], ...]:
-        """Those of the sums, and of what they are combined to."""
-        behind = ((loops[outer], loops[inner], true) for outer, inner, true in combining.tails)
-        return (*self.anchor.tails, *behind)
-
-    def _following(
-        self, first: View, views: Sequence[View], axes: Sequence[int | None]
-    ) -> tuple[Stage, ...]:
-        """What follows at each point of what the first one makes."""
-        stages: list[Stage] = []
-        value: SSAValue = first.op.results[0]
-        for view in views:
-            stages.append(self._stage(view, self._renamed(view, axes), value))
-            value = view.op.results[0]
-        return tuple(stages)
-
-    def _combination(
-        self, view: View, loops: Mapping[int, int], stages: tuple[Stage, ...]
-    ) -> Combination | None:
-        """The loops of the table, which a combination reads first."""
-        if view.combination is None:
-            return None
-        used = [_known(form.bare) for form in view.reads[0].index]
-        rows = tuple(loops[d] for d in used if d in view.parallel)
-        columns = tuple(loops[d] for d in used if d in view.reduced)
-        return Combination(view.combination, rows, columns, stages)
 
     @cached_property
     def anchor(self) -> View:
@@ -227,7 +165,7 @@ class _Reader:
 
     @cached_property
     def rank(self) -> int:
-        return len({*range(len(self.anchor.extents)), *self.loops_of_combining.values()})
+        return len(self.anchor.extents)
 
     def _captured(self, view: View) -> dict[SSAValue, Captured]:
         found: dict[SSAValue, Captured] = {}

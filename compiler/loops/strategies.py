@@ -4,7 +4,6 @@ A strategy looks at the kernel's coefficients only. The first whose condition ho
 schedule; the last always does.
 
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
-    combined      rows of a small combination at once (`combined` writes it)
     selection     lanes of blocks, put together in registers (`selection` writes it)
     tiles         a contraction by halves of bfloat16, on matrix tiles (`tiles` writes it)
     halving       a value in halves of bfloat16, both out of one read
@@ -25,7 +24,6 @@ from collections.abc import Sequence
 from math import prod
 
 from ncc.compiler.loops import contraction, dot
-from ncc.compiler.loops.combined import combined
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.loops.selection import selection
@@ -67,7 +65,6 @@ def choose(kernel: Kernel, target: Target) -> Schedule:
     """The schedule of the first strategy that fits."""
     strategies = (
         transform,
-        combined,
         selection,
         tiles,
         halving,

@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.arithmetic import ArithmeticNest
 from ncc.compiler.loops.combination import combine, together
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import Point
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.target import Target
@@ -81,7 +83,7 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
     return Schedule(lane, vector, tile, (*order, lane), reduced, chunks=chunks)
 
 
-class Transform(ArithmeticNest):
+class Transform(Nest):
     """The nest whose tile is all results of one place."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
@@ -141,3 +143,22 @@ class Transform(ArithmeticNest):
         if self.kernel.initial == 0.0:
             return value
         return self.add(self._vector(self._initial(point)), value)
+
+    # --- arithmetic of combinations ---------------------------------------------------------
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.binary(arith.AddfOp, a, b)
+
+    def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.binary(arith.SubfOp, a, b)
+
+    def scale(self, factor: float, a: SSAValue) -> SSAValue:
+        return self.builder.binary(arith.MulfOp, self._constant(factor), a)
+
+    def multiply_add(self, factor: float, a: SSAValue, b: SSAValue) -> SSAValue:
+        if not isinstance(a.type, VectorType):
+            return self.add(self.scale(factor, a), b)
+        return self.builder.add(vector.FMAOp, [self._constant(factor), a, b], a.type)
+
+    def _constant(self, factor: float) -> SSAValue:
+        return self._vector(self.builder.constant(factor, f32))

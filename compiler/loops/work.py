@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.dialects.builtin import IndexType
 
-from ncc.compiler.loops.kernel import Access, Combination, Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
 from ncc.compiler.plan import MOST_ELEMENTS, Kind
 
@@ -62,8 +62,6 @@ def flops(kernel: Kernel) -> int:
         count += stored * _operations(kernel.initial)
     if kernel.matrix is not None:
         return count + _separable(kernel)
-    if kernel.combination is not None:
-        return count + _combined(kernel, kernel.combination)
     return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
 
@@ -74,21 +72,6 @@ def _separable(kernel: Kernel) -> int:
     windows = prod(kernel.extents) // (rows * columns) ** 2
     nonzeros = sum(number != 0 for row in matrix for number in row)
     return windows * 2 * nonzeros * (rows + columns)
-
-
-def _combined(kernel: Kernel, combination: Combination) -> int:
-    """An addition a nonzero behind the first of each row, and the sums that are combined."""
-    additions = sum(sum(factor != 0 for factor in row) - 1 for row in combination.matrix)
-    rows = prod(kernel.extents[d] for d in combination.rows)
-    count = _points(kernel, kernel.parallel) // rows * additions
-    sums = [d for d in range(len(kernel.extents)) if d not in combination.rows]
-    if kernel.reduced == set(combination.columns):
-        return count
-    points = _points(kernel, [d for d in sums if d not in kernel.reduced]) * len(
-        combination.matrix[0]
-    )
-    count += points * sum(map(_operations, combination.stages))
-    return count + _points(kernel, sums) * _operations(kernel.anchor)
 
 
 def _operations(stage: Stage) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 
-from ncc.compiler.loops.combined import Combine, CombineSums, in_registers
 from ncc.compiler.loops.dot import DotNest
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
@@ -31,6 +30,4 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return DotNest
     if kernel.lanes is not None:
         return SelectionNest
-    if kernel.combination is not None:
-        return Combine if in_registers(kernel) else CombineSums
     return Nest if kernel.matrix is None else Transform

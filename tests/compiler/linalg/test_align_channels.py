@@ -7,17 +7,13 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.align_channels import AlignChannels
-from ncc.compiler.linalg.evaluate import evaluate
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -57,26 +53,11 @@ def wide(b: Builder, x: Tensor, groups: int) -> Tensor:
     return b.sum((g, o, y, z), over=(i, k, m), of=read * w[g, o, i, k, m])
 
 
-def views(module: ModuleOp) -> list[View]:
-    return [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
-
-
 def aligned(module: ModuleOp) -> tuple[list[int], int]:
     """How many channels the pass's selections take, and how many of them take lanes of blocks."""
-    function = network_of(module)
-    shapes = [argument.type.get_shape() for argument in function.body.block.args]  # type: ignore
-    draw = np.random.default_rng(0)
-    feeds = [draw.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
-    wanted = evaluate(function, feeds)
-    AlignChannels().apply(Context(), module)
-    counts = [len(view.channels) for view in views(module) if view.channels is not None]
-    for stage in (None, Pack()):
-        if stage is not None:
-            stage.apply(Context(), module)
-        module.verify()
-        for a, b in zip(wanted, evaluate(network_of(module), feeds), strict=True):
-            np.testing.assert_array_equal(a, b)
-    return counts, sum(view.lanes is not None for view in views(module))
+    found = after(module, AlignChannels())
+    counts = [len(view.channels) for view in found if view.channels is not None]
+    return counts, sum(view.lanes is not None for view in after(module, Pack()))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""Passes of the structured level that change no number: what is there behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.evaluate import evaluate
+from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.view import View
+
+
+def after(module: ModuleOp, *passes: ModulePass) -> list[View]:
+    """The computations of the network behind passes, each of which leaves all its results."""
+    function = network_of(module)
+    types = function.function_type.inputs.data
+    shapes = [type.get_shape() for type in types if isinstance(type, TensorType)]
+    draw = np.random.default_rng(0)
+    feeds = [draw.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
+    wanted = evaluate(function, feeds)
+    for one in passes:
+        one.apply(Context(), module)
+        module.verify()
+        for a, b in zip(wanted, evaluate(network_of(module), feeds), strict=True):
+            np.testing.assert_array_equal(a, b)
+    block = network_of(module).body.block
+    return [View(op) for op in block.ops if isinstance(op, GenericOp)]

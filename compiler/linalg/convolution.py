@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.view import Linear, View, shape_of
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -74,9 +73,7 @@ def _start(op: GenericOp) -> SSAValue | float | None:
     """The vector along channels, or the number, that the sums start from."""
     source = op.outputs[0].owner
     if isinstance(source, FillOp):
-        constant = source.inputs[0].owner
-        if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-            return float(constant.value.value.data)
+        return constant_number(source.inputs[0])
     if isinstance(source, GenericOp):
         view = View(source)
         spread = view.is_pointwise and view.yielded is view.body.args[0]

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
+    StringAttr,
     TensorType,
     f32,
 )
@@ -195,28 +196,9 @@ class Builder:
             result = writer.add(combine, [body.args[-1], result], flags_of(combine), of.type)
         body.add_op(make(LinalgYieldOp, operands=[result]))
         kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
-        return self._add(self._generic(inputs, outs, maps, kinds, body), outs.shape)
-
-    def _generic(
-        self,
-        inputs: Sequence[SSAValue],
-        outs: Tensor,
-        maps: Sequence[AffineMapAttr],
-        kinds: Sequence[IteratorTypeAttr],
-        body: Block,
-    ) -> GenericOp:
-        return make(
-            GenericOp,
-            operands=[*inputs, outs.value],
-            result_types=[outs.value.type],
-            properties={
-                "indexing_maps": ArrayAttr(maps),
-                "iterator_types": ArrayAttr(kinds),
-                "operandSegmentSizes": segments(len(inputs), 1),
-                **({"doc": string(self.doc)} if self.doc else {}),
-            },
-            regions=[Region(body)],
-        )
+        doc = string(self.doc) if self.doc else None
+        op = generic(inputs, outs.value, ArrayAttr(maps), ArrayAttr(kinds), Region(body), doc)
+        return self._add(op, outs.shape)
 
     def _outs(
         self,
@@ -369,6 +351,12 @@ class Builder:
         )
         return self._add(op, size)
 
+    def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
+        """The cells [begin, end) of x along an axis."""
+        offsets, sizes = [0] * x.rank, list(x.shape)
+        offsets[axis], sizes[axis] = begin, end - begin
+        return self.slice(x, offsets, sizes)
+
     def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
         """The tensors one behind the other along an axis."""
         if len(xs) == 1:
@@ -386,6 +374,29 @@ class Builder:
     def _add(self, op: Operation, shape: Sequence[int]) -> Tensor:
         self.block.add_op(op)
         return Tensor(op.results[0], tuple(shape))
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    outs: SSAValue,
+    maps: ArrayAttr[AffineMapAttr],
+    kinds: ArrayAttr[IteratorTypeAttr],
+    body: Region,
+    doc: StringAttr | None = None,
+) -> GenericOp:
+    """A computation of one result."""
+    return make(
+        GenericOp,
+        operands=[*inputs, outs],
+        result_types=[outs.type],
+        properties={
+            "indexing_maps": maps,
+            "iterator_types": kinds,
+            "operandSegmentSizes": segments(len(inputs), 1),
+            **({"doc": doc} if doc is not None else {}),
+        },
+        regions=[body],
+    )
 
 
 def _fill(value: SSAValue, into: Tensor) -> FillOp:

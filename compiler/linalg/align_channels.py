@@ -17,14 +17,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import move_before, move_behind
+from ncc.compiler.linalg.insert import move_before, move_behind, reread
 from ncc.compiler.linalg.packing import (
     BLOCK,
     has_gaps,
@@ -37,7 +36,7 @@ from ncc.compiler.linalg.packing import (
 )
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.select_channels import select
-from ncc.compiler.linalg.view import View, expression, pad_value, shape_of
+from ncc.compiler.linalg.view import View, expression, pad_sides, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -127,21 +126,16 @@ class _Groups:
             scratch = Block()
             made[value, size] = _filled(Builder(scratch, "layout"), value, size).value
             move_before(scratch, op)
-        op.operands[self.position] = made[value, size]
-        maps = list(op.indexing_maps.data)
-        old = maps[self.position].data
+        rest = op.indexing_maps.data[self.position].data.results[1:]
         lead = expression({self.group: _rounded(size), self.channel: 1}, 0)
-        maps[self.position] = AffineMapAttr(AffineMap(old.num_dims, 0, (lead, *old.results[1:])))
-        op.properties["indexing_maps"] = ArrayAttr(maps)
+        reread(op, self.position, made[value, size], [lead, *rest])
 
 
 def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
     """A value with groups of so many channels filled up; what is padded is so afterwards."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp):
-        low, high = (
-            [int(n) for n in sides.get_values()] for sides in (owner.static_low, owner.static_high)
-        )
+        low, high = pad_sides(owner)
         if not low[0] and not high[0]:
             return b.pad(_filled(b, owner.source, size), low, high, pad_value(owner))
     groups = range(0, shape_of(value)[0], size)

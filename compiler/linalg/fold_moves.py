@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Linear, View, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -38,16 +38,11 @@ class FoldMoves(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in list(block.ops):
-            move = Move.of(generic)
-            if move is None or not _is_moved(move.source):
-                continue
-            scratch = Block()
-            doc = generic.properties.get("doc")
-            made = _written(Builder(scratch, getattr(doc, "data", "")), move)
-            move_before(scratch, generic)
-            made.value.name_hint = generic.results[0].name_hint
-            generic.results[0].replace_all_uses_with(made.value)
+        for one in list(block.ops):
+            move = Move.of(one)
+            if isinstance(one, GenericOp) and move is not None and _is_moved(move.source):
+                scratch = Block()
+                put_for(one, scratch, _written(Builder(scratch, doc_of(one)), move).value)
         erase_dead(block)
 
 

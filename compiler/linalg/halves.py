@@ -37,10 +37,17 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import (
+    doc_of,
+    erase_dead,
+    move_before,
+    move_behind,
+    put_for,
+    tensor_of,
+)
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.sum_in_parts import parts_of
-from ncc.compiler.linalg.view import Linear, View, expression, pad_value, shape_of
+from ncc.compiler.linalg.view import Linear, View, expression, pad_sides, pad_value, shape_of
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -189,7 +196,7 @@ class _Rewrite:
         view = View(op)
         data, weights = view.reads[found.data], view.reads[found.weights]
         scratch = Block()
-        b = Builder(scratch, op.doc.data if op.doc is not None else "")
+        b = Builder(scratch, doc_of(op))
         x = self._data(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
@@ -199,13 +206,11 @@ class _Rewrite:
                 b,
                 view,
                 found,
-                _steps(b, x, 0, begin, end),
-                _steps(b, w, found.inputs, begin, end),
+                b.cut(x, 0, begin, end),
+                b.cut(w, found.inputs, begin, end),
                 result,
             )
-        move_before(scratch, op)
-        result.value.name_hint = op.results[0].name_hint
-        op.results[0].replace_all_uses_with(result.value)
+        put_for(op, scratch, result.value)
         self.block.erase_op(op)
 
     def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int) -> int:
@@ -323,13 +328,6 @@ def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
     return b.collapse(of, [*groups, [points + 2, points + 3]])
 
 
-def _steps(b: Builder, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
-    """Some steps of halves, which lie along an axis."""
-    offsets, sizes = [0] * x.rank, list(x.shape)
-    offsets[axis], sizes[axis] = begin, end - begin
-    return b.slice(x, offsets, sizes)
-
-
 def _is_computed(value: SSAValue) -> bool:
     """Whether a computation of its own makes the value, in whole pairs of blocks."""
     return isinstance(value.owner, GenericOp) and shape_of(value)[0] % 2 == 0
@@ -356,8 +354,7 @@ def _keeps_pairs(view: Operation) -> bool:
         begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
         return (begin[0], size[0]) == (0, shape_of(view.source)[0])
     if isinstance(view, tensor.PadOp):
-        ends = (view.static_low.get_values(), view.static_high.get_values())
-        return pad_value(view) == 0.0 and all(end[0] == end[-1] == 0 for end in ends)
+        return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
     return True
 
 
@@ -371,9 +368,8 @@ def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
         return b.concat(sources, view.dim.value.data)
     [source] = sources
     if isinstance(view, tensor.PadOp):
-        return b.pad(
-            source, _image(view.static_low.get_values()), _image(view.static_high.get_values())
-        )
+        low, high = map(_image, pad_sides(view))
+        return b.pad(source, low, high)
     if not isinstance(view, tensor.ExtractSliceOp):
         raise CompilerBug("halves of what is no view")
     points = list(shape_of(value)[1:-1])

@@ -24,13 +24,13 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant, weights_of
 from ncc.compiler.linalg.select_channels import select
-from ncc.compiler.linalg.view import Linear, View, constant_number, pad_value, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.view import Linear, View, constant_number, pad_sides, pad_value, shape_of
+from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied, make
+from ncc.dialects.operation import copied
 from ncc.dialects.weight import WeightAttr
 
 
@@ -42,21 +42,16 @@ class HoistSelections(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        hoisted = False
-        for generic in list(block.ops):
-            channels = View(generic).channels if isinstance(generic, GenericOp) else None
-            if not isinstance(generic, GenericOp) or channels is None:
+        for one in list(block.ops):
+            channels = View(one).channels if isinstance(one, GenericOp) else None
+            if not isinstance(one, GenericOp) or channels is None:
                 continue
-            (source,) = View(generic).captured
+            (source,) = View(one).captured
             if isinstance(source.owner, GenericOp) and _is_free(source, len(channels)):
                 scratch = Block()
                 made = _taken(Builder(scratch), source, channels)
-                move_before(scratch, generic)
-                made.value.name_hint = generic.results[0].name_hint
-                generic.results[0].replace_all_uses_with(made.value)
-                hoisted = True
-        if hoisted:
-            erase_dead(block)
+                put_for(one, scratch, made.value)
+        erase_dead(block)
 
 
 def _is_free(value: SSAValue, count: int) -> bool:
@@ -70,7 +65,8 @@ def _is_free(value: SSAValue, count: int) -> bool:
         case tensor.EmptyOp() | FillOp():
             return True
         case tensor.PadOp() as op:
-            inside = not op.static_low.get_values()[0] and not op.static_high.get_values()[0]
+            low, high = pad_sides(op)
+            inside = not low[0] and not high[0]
             return inside and value.has_one_use() and _is_free(op.source, count)
         case GenericOp() as op:
             view = View(op)
@@ -121,8 +117,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
                 raise CompilerBug("a fill whose value is no constant")
             return b.full(shape, number, element_of(value))
         case tensor.PadOp() as op:
-            low, high = op.static_low.get_values(), op.static_high.get_values()
-            return b.pad(_taken(b, op.source, channels), low, high, pad_value(op))
+            return b.pad(_taken(b, op.source, channels), *pad_sides(op), pad_value(op))
         case GenericOp() as op:
             return _computed(b, op, channels)
     raise CompilerBug(f"channels cannot be taken of what {value.owner} makes")
@@ -131,11 +126,10 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
     """The computation of some channels; of a selection, some of what it selects."""
     view = View(op)
-    doc = "" if op.doc is None else op.doc.data
     if view.channels is not None:
         (source,) = view.captured
         chosen = [view.channels[channel] for channel in channels]
-        return select(Builder(b.block, doc), source, chosen)
+        return select(Builder(b.block, doc_of(op)), source, chosen)
     loop = view.write.index[0].bare
     operands = [
         access.value
@@ -144,12 +138,6 @@ def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
         for access in view.reads
     ]
     outs = _taken(b, op.outputs[0], channels).value
-    made = make(
-        GenericOp,
-        operands=[*operands, outs],
-        result_types=[outs.type],
-        properties=op.properties,
-        regions=[copied(op.body)],
-    )
+    made = generic(operands, outs, op.indexing_maps, op.iterator_types, copied(op.body), op.doc)
     b.block.add_op(made)
     return tensor_of(made.results[0])

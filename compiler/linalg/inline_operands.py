@@ -26,8 +26,8 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.packing import follows, is_constant
 from ncc.compiler.linalg.view import Access, View
-from ncc.dialects.attributes import segments
-from ncc.dialects.operation import copied, make
+from ncc.dialects.comprehension import generic
+from ncc.dialects.operation import copied
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,11 @@ class InlineOperands(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        inlined = False
         for one in list(block.ops):
             reader = _reader(one)
             if reader is not None and isinstance(one, GenericOp):
                 _inline(View(one), reader)
-                inlined = True
-        if inlined:
-            erase_dead(block)
+        erase_dead(block)
 
 
 def _reader(op: Operation) -> GenericOp | None:
@@ -103,17 +100,9 @@ def _inline(view: View, reader: GenericOp) -> None:
     operands = [*reader.inputs[:position], *view.op.inputs, *reader.inputs[position + 1 :]]
     body = copied(reader.body)
     _merge(body.block, position, copied(view.op.body).block)
-    new = make(
-        GenericOp,
-        operands=[*operands, reader.outputs[0]],
-        result_types=[reader.results[0].type],
-        properties={
-            **reader.properties,
-            "indexing_maps": ArrayAttr([*maps[:position], *added, *maps[position + 1 :]]),
-            "operandSegmentSizes": segments(len(operands), 1),
-        },
-        regions=[body],
-    )
+    read = ArrayAttr([*maps[:position], *added, *maps[position + 1 :]])
+    outs = reader.outputs[0]
+    new = generic(operands, outs, read, reader.iterator_types, body, reader.doc)
     new.results[0].name_hint = reader.results[0].name_hint
     Rewriter.replace_op(reader, new)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Tensor
@@ -27,9 +32,29 @@ def move_behind(scratch: Block, after: Operation) -> None:
         parent.insert_ops_after(ops, after)
 
 
+def put_for(op: Operation, scratch: Block, made: SSAValue) -> None:
+    """Put the operations of a block in front of op, and what they make in place of its result."""
+    move_before(scratch, op)
+    made.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(made)
+
+
+def reread(op: GenericOp, position: int, value: SSAValue, index: Sequence[AffineExpr]) -> None:
+    """Let op read another value at other coordinates, for one of its operands."""
+    op.operands[position] = value
+    maps = list(op.indexing_maps.data)
+    maps[position] = AffineMapAttr(AffineMap(maps[position].data.num_dims, 0, tuple(index)))
+    op.properties["indexing_maps"] = ArrayAttr(maps)
+
+
 def tensor_of(value: SSAValue) -> Tensor:
     """A value as the builder's tensor."""
     return Tensor(value, shape_of(value))
+
+
+def doc_of(op: GenericOp) -> str:
+    """The layers that a computation is part of, as a builder's doc."""
+    return "" if op.doc is None else op.doc.data
 
 
 def erase_dead(block: Block) -> None:

@@ -35,7 +35,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg import layout
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import (
     BLOCK,
     Packing,
@@ -52,13 +52,13 @@ from ncc.compiler.linalg.view import (
     View,
     constant_number,
     expression,
+    pad_sides,
     pad_value,
     shape_of,
 )
-from ncc.dialects.attributes import segments
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied, make
+from ncc.dialects.operation import copied
 from ncc.dialects.scalar import select
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
@@ -145,9 +145,7 @@ class _Packer:
         """Put what a function of a builder makes in front of an operation."""
         scratch = Block()
         result = build(Builder(scratch, doc))
-        for op in list(scratch.ops):
-            scratch.detach_op(op)
-            self.block.insert_op_before(op, before)
+        move_before(scratch, before)
         return result.value
 
     # --- views ------------------------------------------------------------------------------
@@ -163,8 +161,7 @@ class _Packer:
         (joint,) = View(op).captured
         blocks = tensor_of(self._as_packed(joint, op))
         lanes = lanes_of(self._parts(joint), channels)
-        doc = "" if op.doc is None else op.doc.data
-        return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc)
+        return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc_of(op))
 
     def _parts(self, value: SSAValue) -> list[int]:
         """The channels of a value in runs that begin with a block of their own."""
@@ -293,19 +290,7 @@ class _Packer:
         kinds = list(op.iterator_types.data)
         for loop in sorted(split, key=lambda d: split[d]):
             kinds.append(kinds[loop])
-        inputs = list(operands)
-        new = make(
-            GenericOp,
-            operands=[*inputs, outs],
-            result_types=[outs.type],
-            properties={
-                "indexing_maps": ArrayAttr(list(maps)),
-                "iterator_types": ArrayAttr(kinds),
-                "operandSegmentSizes": segments(len(inputs), 1),
-                **({"doc": op.doc} if op.doc is not None else {}),
-            },
-            regions=[copied(op.body)],
-        )
+        new = generic(operands, outs, ArrayAttr(maps), ArrayAttr(kinds), copied(op.body), op.doc)
         tails = [
             [loop, split[loop], view.extents[loop]]
             for loop in sorted(packing.sums)
@@ -364,8 +349,7 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
     x = operands[0]
     match op:
         case tensor.PadOp():
-            low = [int(n) for n in op.static_low.get_values()]
-            high = [int(n) for n in op.static_high.get_values()]
+            low, high = pad_sides(op)
             value, channels = pad_value(op), shape_of(op.source)[0]
             if high[0]:
                 x = _filled_up(b, x, channels, value)

@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.place import groups_of
-from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.compiler.linalg.view import Access, Role, View, pad_sides, shape_of
 from ncc.dialects.element import BLOB_ELEMENTS
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp
@@ -305,7 +305,7 @@ def view_can_pack(op: Operation) -> bool:
             return False
     match op:
         case tensor.PadOp():
-            low = op.static_low.get_values()
+            low, _ = pad_sides(op)
             return not low[0] and len(low) >= 3
         case tensor.ConcatOp():
             rank = len(shape_of(op.result))

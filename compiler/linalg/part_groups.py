@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, reread, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
-from ncc.compiler.linalg.view import View, pad_value, shape_of
+from ncc.compiler.linalg.view import View, pad_sides, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -42,8 +42,7 @@ class PartGroups(ModulePass):
                 found = _Grouped.of(View(generic))
                 if found is not None:
                     found.part(made)
-        if made:
-            erase_dead(block)
+        erase_dead(block)
 
 
 @dataclass(frozen=True)
@@ -84,21 +83,16 @@ class _Grouped:
             scratch = Block()
             made[value, count] = _parted(Builder(scratch, "layout"), value, count).value
             move_before(scratch, op)
-        op.operands[self.position] = made[value, count]
-        maps = list(op.indexing_maps.data)
-        old = maps[self.position].data
-        lead = (AffineDimExpr(self.group), AffineDimExpr(self.channel))
-        maps[self.position] = AffineMapAttr(AffineMap(old.num_dims, 0, (*lead, *old.results[1:])))
-        op.properties["indexing_maps"] = ArrayAttr(maps)
+        rest = op.indexing_maps.data[self.position].data.results[1:]
+        index = [AffineDimExpr(self.group), AffineDimExpr(self.channel), *rest]
+        reread(op, self.position, made[value, count], index)
 
 
 def _parted(b: Builder, value: SSAValue, count: int) -> Tensor:
     """A value with its channels as (group, channel of it); what is padded is so afterwards."""
     owner = value.owner
     if isinstance(owner, tensor.PadOp):
-        low, high = (
-            [int(n) for n in sides.get_values()] for sides in (owner.static_low, owner.static_high)
-        )
+        low, high = pad_sides(owner)
         if not low[0] and not high[0]:
             inner = _parted(b, owner.source, count)
             return b.pad(inner, [0, *low], [0, *high], pad_value(owner))

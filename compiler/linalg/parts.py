@@ -9,11 +9,10 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
-from ncc.dialects.attributes import segments
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.view import Access, View, constant_number, pad_sides, shape_of
+from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied, make
+from ncc.dialects.operation import copied
 
 
 def part(
@@ -23,18 +22,8 @@ def part(
     view = View(op)
     inputs = [operand(access, view) for access in view.reads]
     outs = _start(b, op, shape, operand)
-    new = make(
-        GenericOp,
-        operands=[*inputs, outs.value],
-        result_types=[outs.value.type],
-        properties={
-            "indexing_maps": op.indexing_maps,
-            "iterator_types": op.iterator_types,
-            "operandSegmentSizes": segments(len(inputs), 1),
-            **({"doc": op.doc} if op.doc is not None else {}),
-        },
-        regions=[copied(op.body)],
-    )
+    maps, kinds = op.indexing_maps, op.iterator_types
+    new = generic(inputs, outs.value, maps, kinds, copied(op.body), op.doc)
     b.block.add_op(new)
     return Tensor(new.results[0], outs.shape)
 
@@ -101,8 +90,7 @@ def no_window_is_border(access: Access, view: View, axis: int) -> bool:
     if not isinstance(pad, tensor.PadOp):
         return True
     reach = span(access, view, axis, 0, 1)[1]
-    sides = (pad.static_low.get_values()[axis], pad.static_high.get_values()[axis])
-    return max(sides) < reach
+    return max(side[axis] for side in pad_sides(pad)) < reach
 
 
 def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:

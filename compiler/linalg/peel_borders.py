@@ -27,10 +27,10 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
-from ncc.compiler.linalg.view import Access, Role, View, pad_value, shape_of
+from ncc.compiler.linalg.view import Access, Role, View, pad_sides, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 
@@ -79,14 +79,11 @@ class Peeling:
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""
         last = self.operations[-1]
-        result = last.results[0]
-        _, height, width = shape_of(result)
+        _, height, width = shape_of(last.results[0])
         block = Block()
         b = Builder(block)
         whole = self._around(b, ROWS, (0, height), (0, width))
-        whole.value.name_hint = result.name_hint
-        move_before(block, last)
-        result.replace_all_uses_with(whole.value)
+        put_for(last, block, whole.value)
 
     def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
         """A box of the result, cut where the inside begins and ends along an axis and behind."""
@@ -136,16 +133,13 @@ def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
     source = tensor_of(pad.source)
     kept: list[Span] = []
     low, high = [0], [0]
-    for (first, last), before, extent in zip(spans, _low(pad)[1:], source.shape[1:], strict=True):
+    fronts = pad_sides(pad)[0][1:]
+    for (first, last), before, extent in zip(spans, fronts, source.shape[1:], strict=True):
         begin, end, in_front, behind = inside_pad(first, last, before, extent)
         low.append(in_front)
         high.append(behind)
         kept.append((begin, end))
     return b.pad(_window(b, source, kept), low, high, pad_value(pad))
-
-
-def _low(pad: tensor.PadOp) -> list[int]:
-    return [int(n) for n in pad.static_low.get_values()]
 
 
 def match(op: GenericOp, copied: int) -> Peeling | None:
@@ -164,7 +158,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     cells = prod(shape_of(pad.source))
     if not _is_input(pad.source) or 4 * cells <= copied or prod(view.extents) > MOST_WORK * cells:
         return None
-    if _low(pad)[0] or shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+    if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
         return None
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
     channels = view.write.index[0].bare
@@ -218,7 +212,7 @@ def _moves_with_image(access: Access, view: View) -> bool:
 def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:
     """The cells of the result along an axis that read none of the border."""
     extent = shape_of(view.op.results[0])[axis]
-    low, own = _low(pad)[axis], shape_of(pad.source)[axis]
+    low, own = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
     step = span(data, view, axis, 1, 2)[0]
     reach = span(data, view, axis, 0, 1)[1]
     first = -(-low // step)

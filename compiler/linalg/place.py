@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.copying import copying
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import pad_sides, shape_of
 from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
@@ -257,7 +257,7 @@ class Placement:
         if isinstance(op, tensor.ExtractSliceOp):
             return whole
         if isinstance(op, tensor.PadOp):
-            return whole.moved([int(n) for n in op.static_low.get_values()])
+            return whole.moved(pad_sides(op)[0])
         if not isinstance(op, tensor.ConcatOp):
             raise CompilerBug(f"{op.name} owns nothing")
         axis = op.dim.value.data

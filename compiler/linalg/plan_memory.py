@@ -28,7 +28,7 @@ from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.move_up import move_up
 from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
 from ncc.compiler.linalg.standing_frames import FramesOf, frames_of, without_standing_frames
-from ncc.compiler.linalg.view import pad_value, shape_of
+from ncc.compiler.linalg.view import pad_sides, pad_value, shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.dialects.code import CodeOp
 
@@ -125,8 +125,7 @@ def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call 
     for op in network.body.block.ops:
         if isinstance(op, tensor.PadOp):
             place = placement.places[op.result]
-            low = tuple(int(n) for n in op.static_low.get_values())
-            high = tuple(int(n) for n in op.static_high.get_values())
+            low, high = map(tuple, pad_sides(op))
             frame = Frame(place, shape_of(op.result), low, high, pad_value(op))
             frames.setdefault(place.root, []).append(frame)
     return frames

@@ -23,7 +23,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import is_constant
 from ncc.compiler.linalg.parts import positions_with
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -94,8 +94,7 @@ class _Scaled:
         key = (weights, self.factors, self.axes)
         if key not in scaled:
             scratch = Block()
-            doc = self.scaling.properties.get("doc")
-            b = Builder(scratch, getattr(doc, "data", ""))
+            b = Builder(scratch, doc_of(self.scaling))
             loops = b.loops_of(shape_of(weights))
             factors = tensor_of(self.factors)[tuple(loops[axis] for axis in self.axes)]
             scaled[key] = b.map(loops, tensor_of(weights)[tuple(loops)] * factors).value

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fold_moves import Move
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, follows
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import View, shape_of
@@ -97,8 +97,7 @@ def _shuffled(op: Operation) -> _Selection | None:
         return None
     places = product(*(range(move.shape[axis]) for axis in groups[0]))
     channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
-    doc = op.src.owner.doc
-    return _Selection(source, tuple(channels), "" if doc is None else doc.data)
+    return _Selection(source, tuple(channels), doc_of(op.src.owner))
 
 
 def _is_joint(value: SSAValue) -> bool:

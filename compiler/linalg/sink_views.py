@@ -26,11 +26,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.attributes import segments
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
 from ncc.dialects.element import element_of
 
 
@@ -42,9 +41,9 @@ class SinkViews(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in list(block.ops):
-            if isinstance(generic, GenericOp):
-                _sink(generic)
+        for one in list(block.ops):
+            if isinstance(one, GenericOp):
+                _sink(one)
         erase_dead(block)
 
 
@@ -59,7 +58,7 @@ def _sink(op: GenericOp) -> None:
         value = view.reads[position].value
         source = value.owner
         scratch = Block()
-        builder = Builder(scratch, "" if op.doc is None else op.doc.data)
+        builder = Builder(scratch, doc_of(op))
         made = None
         if not value.has_one_use():
             continue
@@ -69,9 +68,7 @@ def _sink(op: GenericOp) -> None:
             made = _before_concat(builder, view, position, source)
         if made is not None and isinstance(source, Operation):
             written = [inner for inner in scratch.ops if isinstance(inner, GenericOp)]
-            move_before(scratch, op)
-            made.value.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(made.value)
+            put_for(op, scratch, made.value)
             Rewriter.erase_op(op)
             Rewriter.erase_op(source)
             for inner in written:
@@ -179,18 +176,13 @@ def _pointwise(
         if position not in view.live:
             body.block.erase_arg(body.block.args[position])
     exprs: list[tuple[AffineExpr, ...]] = [tuple(AffineDimExpr(d) for d in loops) for loops in maps]
-    made = GenericOp.create(
-        operands=[*(x.value for x in operands), outs.value],
-        result_types=[outs.value.type],
-        properties={
-            "indexing_maps": ArrayAttr(
-                [AffineMapAttr(AffineMap(len(extents), 0, results)) for results in exprs]
-            ),
-            "iterator_types": ArrayAttr([PARALLEL] * len(extents)),
-            "operandSegmentSizes": segments(len(operands), 1),
-            **({"doc": op.doc} if op.doc is not None else {}),
-        },
-        regions=[body],
+    made = generic(
+        [x.value for x in operands],
+        outs.value,
+        ArrayAttr([AffineMapAttr(AffineMap(len(extents), 0, results)) for results in exprs]),
+        ArrayAttr([PARALLEL] * len(extents)),
+        body,
+        op.doc,
     )
     b.block.add_op(made)
     return Tensor(made.results[0], tuple(shape))

@@ -25,11 +25,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.parts import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
-from ncc.dialects.attributes import segments
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
 from ncc.dialects.element import element_of
 
 HALVES = 2
@@ -52,8 +51,8 @@ class SplitSums(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        generics = [one for one in block.ops if isinstance(one, GenericOp)]
-        for found in [_Split.of(generic) for generic in generics]:
+        sums = [one for one in block.ops if isinstance(one, GenericOp)]
+        for found in [_Split.of(one) for one in sums]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -86,8 +85,7 @@ class _Split:
 
     def rewrite(self) -> None:
         scratch = Block()
-        doc = self.op.properties.get("doc")
-        b = Builder(scratch, getattr(doc, "data", ""))
+        b = Builder(scratch, doc_of(self.op))
         operands = [
             _halved(b, tensor_of(value), axis)
             for value, axis in zip(self.op.inputs, self.axes, strict=True)
@@ -95,9 +93,7 @@ class _Split:
         sums = self._sums(b, operands)
         *at, half = b.loops_of([*sums.shape[1:], HALVES])
         total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(self.op.outputs[0]))
-        move_before(scratch, self.op)
-        total.value.name_hint = self.op.results[0].name_hint
-        self.op.results[0].replace_all_uses_with(total.value)
+        put_for(self.op, scratch, total.value)
 
     def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
         """What the contraction sums of each half, from nothing."""
@@ -107,18 +103,13 @@ class _Split:
             _with(m.results, half, axis) for m, axis in zip(maps, (*self.axes, 0), strict=True)
         ]
         outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
-        new = GenericOp.create(
-            operands=[*(x.value for x in operands), outs.value],
-            result_types=[outs.value.type],
-            properties={
-                **self.op.properties,
-                "indexing_maps": ArrayAttr(
-                    [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
-                ),
-                "iterator_types": ArrayAttr([*self.op.iterator_types.data, PARALLEL]),
-                "operandSegmentSizes": segments(2, 1),
-            },
-            regions=[self.op.body.clone()],
+        new = generic(
+            [x.value for x in operands],
+            outs.value,
+            ArrayAttr([AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]),
+            ArrayAttr([*self.op.iterator_types.data, PARALLEL]),
+            self.op.body.clone(),
+            self.op.doc,
         )
         b.block.add_op(new)
         return Tensor(new.results[0], outs.shape)

@@ -31,10 +31,10 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import move_before, tensor_of
+from ncc.compiler.linalg.insert import put_for, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
-from ncc.compiler.linalg.view import Access, View, pad_value, shape_of
+from ncc.compiler.linalg.view import Access, View, pad_sides, pad_value, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 
@@ -229,16 +229,13 @@ class _Rewrite:
     def run(self) -> None:
         last = self.chain.last
         self.builder = Builder(self.block)
-        result = last.results[0]
-        height = shape_of(result)[ROWS]
+        height = shape_of(last.results[0])[ROWS]
         strips = [
             self._compute(last, first, min(first + self.rows, height))
             for first in range(0, height, self.rows)
         ]
         whole = self.builder.concat(strips, axis=ROWS)
-        whole.value.name_hint = result.name_hint
-        move_before(self.block, last)
-        result.replace_all_uses_with(whole.value)
+        put_for(last, self.block, whole.value)
         _erase(last)
 
     def _rows_of(self, value: SSAValue, first: int, last: int) -> Tensor:
@@ -250,25 +247,22 @@ class _Rewrite:
         ):
             return self._padded(owner, first, last)
         if source not in self.chain.computations:
-            return self._window(tensor_of(value), first, last)
+            return self.builder.cut(tensor_of(value), ROWS, first, last)
         if not isinstance(owner, GenericOp):
             raise CompilerBug(f"{owner} is not computed by rows")
         before = self.held.get(value, _Held(0, 0, tensor_of(value)))
         new = max(first, before.last)
         parts = []
         if first < new:
-            parts = [self._window(before.rows, first - before.first, new - before.first)]
+            seen = self.builder.cut(before.rows, ROWS, first - before.first, new - before.first)
+            parts = [seen]
         parts.append(self._compute(owner, new, last))
         rows = self.builder.concat(parts, axis=ROWS)
         self.held[value] = _Held(first, last, rows)
         return rows
 
-    def _window(self, x: Tensor, first: int, last: int) -> Tensor:
-        return self.builder.slice(x, [0, first, 0], [x.shape[0], last - first, x.shape[2]])
-
     def _padded(self, pad: tensor.PadOp, first: int, last: int) -> Tensor:
-        low = [int(n) for n in pad.static_low.get_values()]
-        high = [int(n) for n in pad.static_high.get_values()]
+        low, high = pad_sides(pad)
         height = shape_of(pad.source)[ROWS]
         begin, end, low[ROWS], high[ROWS] = inside_pad(first, last, low[ROWS], height)
         inner = self._rows_of(pad.source, begin, end)

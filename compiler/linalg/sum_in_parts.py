@@ -26,11 +26,11 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
 STAYS = 1 / 2
@@ -104,14 +104,12 @@ class _Sum:
         operands = [tensor_of(value) for value in self.op.inputs]
         extent, total = operands[0].shape[self.axes[0]], self.op.outputs[0]
         for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
-            cut = [_cut(b, x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
+            cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
             new = self.op.clone()
             new.operands = [*(x.value for x in cut), total]
             scratch.add_op(new)
             total = new.results[0]
-        move_before(scratch, self.op)
-        total.name_hint = self.op.results[0].name_hint
-        self.op.results[0].replace_all_uses_with(total)
+        put_for(self.op, scratch, total)
 
 
 def _axis(access: Access, loop: int) -> int | None:
@@ -163,10 +161,3 @@ def _even(extent: int, parts: int) -> int:
     """A few more parts if they are equal: they share a kernel."""
     more = range(parts, parts * 4 // 3 + 1)
     return next((n for n in more if extent % n == 0), parts)
-
-
-def _cut(b: Builder, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
-    """Cells [begin, end) along an axis."""
-    offsets, sizes = [0] * x.rank, list(x.shape)
-    offsets[axis], sizes[axis] = begin, end - begin
-    return b.slice(x, offsets, sizes)

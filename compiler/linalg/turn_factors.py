@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fuse import network_of
-from ncc.compiler.linalg.insert import move_before, tensor_of
+from ncc.compiler.linalg.insert import move_before, reread, tensor_of
 from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
@@ -79,10 +78,6 @@ def _turn(
         turned = b.map(at, tensor_of(value)[[*outer[:axis], last, *outer[axis:]]])
         move_before(scratch, op)
         made[value, axis] = turned.value
-    op.operands[position] = made[value, axis]
-    maps = list(op.indexing_maps.data)
-    results = list(maps[position].data.results)
-    results.append(results.pop(axis))
-    count = maps[position].data.num_dims
-    maps[position] = AffineMapAttr(AffineMap(count, 0, tuple(results)))
-    op.properties["indexing_maps"] = ArrayAttr(maps)
+    index = list(op.indexing_maps.data[position].data.results)
+    index.append(index.pop(axis))
+    reread(op, position, made[value, axis], index)

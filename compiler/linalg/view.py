@@ -195,6 +195,11 @@ def constant_number(value: SSAValue) -> float | None:
     return None
 
 
+def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
+    """How many cells a pad puts in front of each axis, and behind it."""
+    return list(op.static_low.get_values()), list(op.static_high.get_values())
+
+
 def pad_value(op: tensor.PadOp) -> float:
     """The constant that a pad fills its border with."""
     last = op.region.block.last_op

@@ -144,11 +144,10 @@ def compile_command(
         write_levels(texts, emit, stem(param), out)
         return
     stopwatch = Stopwatch()
+    path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        artifact = front.compile_artifact(param, bin, chosen, stopwatch)
-    path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
-    artifact.save(path)
+        artifact = front.compile_file(param, bin, chosen, path, stopwatch)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")

@@ -15,7 +15,7 @@ from ncc.compiler.definitions import put_off
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
-from ncc.compiler.recipe import key_of, recalled
+from ncc.compiler.recipe import Recipe, key_of, recalled
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.session import Model
 
@@ -75,31 +75,49 @@ def compile_with(
     stopwatch: Stopwatch | None = None,
 ) -> Model:
     """The same with options that are checked already. stopwatch: is told the time of each stage."""
-    made = _compiled(param, bin, options, stopwatch or Stopwatch())
+    stopwatch = stopwatch or Stopwatch()
+    made = _compiled(param, bin, options, stopwatch)
+    if isinstance(made, Recipe):
+        with stopwatch.timing("pack weights"):
+            made = made.artifact()
     return Model(made) if isinstance(made, Artifact) else made
 
 
-def compile_artifact(
-    param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch | None = None
+def compile_file(
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    path: PathLike,
+    stopwatch: Stopwatch | None = None,
 ) -> Artifact:
-    """What a compiled file holds; this CPU need not be able to run it.
+    """Compile into a file, for a CPU that need not be this one; what it holds but weights.
 
     Raises InputError for a shape that is still open.
     """
-    made = _compiled(param, bin, options, stopwatch or Stopwatch())
-    return made if isinstance(made, Artifact) else made.compiled().artifact
+    stopwatch = stopwatch or Stopwatch()
+    made = _compiled(param, bin, options, stopwatch)
+    if isinstance(made, Recipe):
+        with stopwatch.timing("pack weights, and write the file"):
+            made.save(path)
+        return made.model
+    artifact = made if isinstance(made, Artifact) else made.compiled().artifact
+    with stopwatch.timing("write the file"):
+        artifact.save(path)
+    return artifact
 
 
 def _compiled(
     param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
-) -> Artifact | LateModel:
-    """What a model runs; where a shape is open, the model that is compiled when it is called."""
+) -> Recipe | Artifact | LateModel:
+    """What a model runs, or says how that was made; where a shape is open, the model that is
+    compiled when it is called.
+    """
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
         key = key_of(param, bin, options) if cache is not None else None
-        artifact = recalled(cache, key) if cache is not None and key is not None else None
-    if artifact is not None:
-        return artifact
+        recipe = recalled(cache, key) if cache is not None and key is not None else None
+    if recipe is not None:
+        return recipe
     with PYTHON.tuned():
         with stopwatch.timing("import the levels"), put_off():
             from ncc.compiler.pipeline import Compilation

@@ -36,15 +36,21 @@ LARGEST = 4 << 20
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model without code and weights, and where these come from: keys of the cache, the .bin."""
+    """A model without weights, and without code where it is kept, and where these come from: the
+    .bin, keys of the cache.
+    """
 
     model: Artifact
     objects: tuple[str, ...]
     constants: Constants
 
-    def artifact(self, objects: tuple[bytes, ...]) -> Artifact:
-        """The model with this code, its weights packed."""
-        return replace(self.model, objects=objects, weights=self.constants.packed())
+    def artifact(self) -> Artifact:
+        """The model, its weights packed."""
+        return replace(self.model, weights=self.constants.packed())
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file, its weights while they are packed."""
+        self.model.save_with((self.constants.size, self.constants.parts()), path)
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,8 @@ def _said(choice: object) -> str:
     return repr(choice)
 
 
-def recalled(cache: Cache, key: str) -> Artifact | None:
-    """The model by the recipe under a key.
+def recalled(cache: Cache, key: str) -> Recipe | None:
+    """The recipe under a key, with code.
 
     None where there is no recipe, it does not hold, or the cache has lost a kernel of it.
     """
@@ -92,7 +98,7 @@ def recalled(cache: Cache, key: str) -> Artifact | None:
     objects = [code for key in kept.recipe.objects if (code := cache.get(key)) is not None]
     if len(objects) < len(kept.recipe.objects):
         return None
-    return kept.recipe.artifact(tuple(objects))
+    return replace(kept.recipe, model=replace(kept.recipe.model, objects=tuple(objects)))
 
 
 def keep(cache: Cache, key: str, recipe: Recipe, pieces: Iterable[Piece]) -> None:

@@ -11,10 +11,10 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BufferedWriter, FileIO
 from threading import Thread
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
@@ -28,9 +28,12 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _ZIP64_FIELD = 20
 _CHUNK = 1 << 22
 
+Content: TypeAlias = "tuple[int, Iterable[memoryview]]"
+"""The size of an entry, and its bytes part by part: one is written while the next is made."""
+
 
 def write_archive(
-    path: str | os.PathLike[str], entries: Mapping[str, memoryview], aligned: frozenset[str]
+    path: str | os.PathLike[str], entries: Mapping[str, Content], aligned: frozenset[str]
 ) -> None:
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
 
@@ -40,8 +43,8 @@ def write_archive(
     """
     with draft_of(path) as draft, _File(draft) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for name, data in entries.items():
-                _write_entry(archive, file, name, data, name in aligned)
+            for name, content in entries.items():
+                _write_entry(archive, file, name, content, name in aligned)
 
 
 class _File(BufferedWriter):
@@ -90,21 +93,23 @@ class _File(BufferedWriter):
 
 
 def _write_entry(
-    archive: zipfile.ZipFile, file: BinaryIO, name: str, data: memoryview, aligned: bool
+    archive: zipfile.ZipFile, file: BinaryIO, name: str, content: Content, aligned: bool
 ) -> None:
+    size, parts = content
     # A header that does not tell who wrote it and when.
     entry = zipfile.ZipInfo(name, _EPOCH)
     entry.external_attr = 0o644 << 16
-    entry.file_size = len(data)
-    large = len(data) > zipfile.ZIP64_LIMIT
+    entry.file_size = size
+    large = size > zipfile.ZIP64_LIMIT
     if aligned:
         start = file.tell() + _LOCAL_HEADER.size + len(name.encode()) + _ZIP64_FIELD * large
         # The field's own 6 bytes (id, length, alignment) come before the padding.
         padding = -(start + 6) % ALIGNMENT
         entry.extra = struct.pack("<HHH", _PADDING_FIELD, 2 + padding, ALIGNMENT) + bytes(padding)
     with archive.open(entry, "w", force_zip64=large) as stream:
-        for first in range(0, len(data), _CHUNK):
-            stream.write(data[first : first + _CHUNK])
+        for part in parts:
+            for first in range(0, len(part), _CHUNK):
+                stream.write(part[first : first + _CHUNK])
 
 
 class Archive:

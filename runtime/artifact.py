@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ncc.runtime import cpu
-from ncc.runtime.archive import Archive, write_archive
+from ncc.runtime.archive import Archive, Content, write_archive
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.manifest import MOST_BYTES, Fields
 
@@ -143,6 +143,11 @@ class Artifact:
     def save(self, path: PathLike) -> None:
         """Write a .ncc file.  `path` has its old content or all of the new one.  Raises OSError."""
         weights = as_bytes(self.weights)
+        self.save_with((len(weights), [weights]), path)
+
+    def save_with(self, weights: Content, path: PathLike) -> None:
+        """The same with other weights, which come part by part."""
+        size, _ = weights
         manifest = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -150,16 +155,16 @@ class Artifact:
             "features": sorted(self.features),
             "threads": self.threads,
             "arena_bytes": self.arena_bytes,
-            "weights_bytes": len(weights),
+            "weights_bytes": size,
             "objects": len(self.objects),
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
-        entries = {"manifest.json": memoryview(text)}
+        entries: dict[str, Content] = {"manifest.json": (len(text), [memoryview(text)])}
         for number, code in enumerate(self.objects):
-            entries[f"code/{number}.o"] = memoryview(code)
+            entries[f"code/{number}.o"] = len(code), [memoryview(code)]
         entries["weights"] = weights
         write_archive(path, entries, aligned=frozenset({"weights"}))
 

@@ -164,7 +164,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(front, "compile_artifact", fail)
+    monkeypatch.setattr(front, "compile_file", fail)
     assert ncc("compile", DIGITS).code == code
 
 

@@ -34,18 +34,21 @@ def sources(path: Path) -> list[Weights]:
     ]
 
 
-@pytest.mark.parametrize("released_after", [1, 1 << 30])
+@pytest.mark.parametrize("part", [1, 1 << 30])
 def test_every_source_is_written_as_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, released_after: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
     """Whether it goes there at once, or through an array; and what lies between stays zero."""
-    monkeypatch.setattr(constants, "RELEASED_AFTER", released_after)
+    monkeypatch.setattr(constants, "PART", part)
     held, end = [], 64
     for weights in sources(tmp_path / "net.bin"):
         held.append((end, weights))
         end += -(-weights.array().nbytes // 64) * 64
-    blob = Constants(end, tuple(held)).packed()
+    described = Constants(end, tuple(held))
+    blob = described.packed()
     assert blob.shape == (end,) and not blob[:64].any()
+    parts = [bytes(part) for part in described.parts()]
+    assert b"".join(parts) == blob.tobytes() and (len(parts) > 1) == (part == 1)
     for offset, weights in held:
         expected = weights.array()
         assert expected.dtype == weights.dtype

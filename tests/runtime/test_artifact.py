@@ -142,8 +142,8 @@ def rewrite(path: Path, **changes: Any) -> None:
     manifest = {**json.loads(entries["manifest.json"]), **changes}
     manifest = {name: value for name, value in manifest.items() if value is not None}
     entries["manifest.json"] = json.dumps(manifest).encode()
-    views = {name: memoryview(data) for name, data in entries.items()}
-    archive.write_archive(path, views, frozenset())
+    contents = {name: (len(data), [memoryview(data)]) for name, data in entries.items()}
+    archive.write_archive(path, contents, frozenset())
 
 
 def a_binding(**fields: Any) -> dict[str, Any]:

@@ -5,10 +5,11 @@ The structured level makes it (`linalg/plan_memory`), the loops level reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -22,10 +23,6 @@ class Kind(Enum):
     CONSTANT = auto()
     INPUT = auto()
     OUTPUT = auto()
-
-
-HEADER_BYTES = 64
-"""In front of an output whose number of rows only the run knows: the row count, an int64."""
 
 
 MOST_ELEMENTS = 1 << 40
@@ -102,12 +99,26 @@ class Frame:
     high: tuple[int, ...]
     value: float
 
+    @property
+    def border(self) -> Border:
+        """Which cells of its root it sets, and to what."""
+        size = self.place.root.element_bytes
+        # As text, in which -0.0 is not 0.0 and nan is nan.
+        value = repr(self.value)
+        return size, self.place.offset, self.place.strides, self.shape, self.low, self.high, value
+
+
+Border: TypeAlias = tuple[object, ...]
+"""Equal for frames that set the same cells of their roots to the same value."""
+
+Step: TypeAlias = Call | Frame
+
 
 @dataclass(frozen=True)
 class Plan:
     """What one inference does and where its values are."""
 
-    steps: tuple[Call | Frame, ...]
+    steps: tuple[Step, ...]
     places: dict[SSAValue, Place]
     constants: tuple[Root, ...]
     arena_bytes: int
@@ -115,7 +126,16 @@ class Plan:
     outputs: tuple[Root, ...]
 
 
-def touched(step: Call | Frame) -> tuple[list[Root], list[Root]]:
+def frames_of(steps: Iterable[Step]) -> dict[Root, list[Frame]]:
+    """The frames in each root that has some, in order."""
+    found: dict[Root, list[Frame]] = {}
+    for step in steps:
+        if isinstance(step, Frame):
+            found.setdefault(step.place.root, []).append(step)
+    return found
+
+
+def touched(step: Step) -> tuple[list[Root], list[Root]]:
     """The roots that a step reads and those that it writes."""
     if isinstance(step, Frame):
         return [], [step.place.root]

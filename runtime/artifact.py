@@ -32,6 +32,12 @@ PathLike: TypeAlias = "str | os.PathLike[str]"
 FORMAT = "ncc"
 FORMAT_VERSION = 2
 
+# The buffers of a run, by number: state of the threads, arena, weights, then inputs, then outputs.
+STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, FIRST_BUFFER = range(4)
+
+# Of buffers, and of every value in the arena and the weights: a cache line, an AVX-512 register.
+ALIGNMENT = 64
+
 # A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
 DYNAMIC_HEADER = 64
 

@@ -12,7 +12,12 @@ import numpy as np
 
 from ncc.runtime import cpu
 from ncc.runtime.artifact import (
+    ALIGNMENT,
+    ARENA_BUFFER,
     DYNAMIC_HEADER,
+    FIRST_BUFFER,
+    STATE_BUFFER,
+    WEIGHTS_BUFFER,
     Artifact,
     Binding,
     PathLike,
@@ -36,12 +41,6 @@ class SupportsArray(Protocol):
 
 ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
 
-# Alignment of everything that compiled code writes; a cache line, and an AVX-512 register.
-ALIGNMENT = 64
-
-# The table of buffers: state of the threads, arena, weights, then inputs, then outputs.
-_STATE, _ARENA, _WEIGHTS, _FIRST = range(4)
-
 
 class _Context:
     """What one run at a time needs of its own: arena, table of buffers, and threads."""
@@ -52,10 +51,10 @@ class _Context:
         """weights: their address; arrays: how many inputs and outputs there are."""
         state = Memory(state_bytes(threads))
         self._arena = Memory(arena_bytes)
-        self.table = (ctypes.c_void_p * (_FIRST + arrays))()
-        self.table[_STATE] = state.address
-        self.table[_ARENA] = self._arena.address
-        self.table[_WEIGHTS] = weights
+        self.table = (ctypes.c_void_p * (FIRST_BUFFER + arrays))()
+        self.table[STATE_BUFFER] = state.address
+        self.table[ARENA_BUFFER] = self._arena.address
+        self.table[WEIGHTS_BUFFER] = weights
         self._table_address = ctypes.addressof(self.table)
         self.team = Team(code, threads, (state, self.table))
 
@@ -91,10 +90,10 @@ class Model:
         self._name_all()
         self._slots = [
             (slot, binding, np.dtype(binding.dtype))
-            for slot, binding in enumerate(self.inputs, _FIRST)
+            for slot, binding in enumerate(self.inputs, FIRST_BUFFER)
         ]
         self._counters = counters(self.inputs)
-        first = _FIRST + len(self.inputs) + bool(self._counters)
+        first = FIRST_BUFFER + len(self.inputs) + bool(self._counters)
         self._results = [
             (slot, binding, np.dtype(binding.dtype))
             for slot, binding in enumerate(self.outputs, first)
@@ -160,7 +159,7 @@ class Model:
             table[slot] = array.__array_interface__["data"][0]
         if self._counters:
             told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
-            table[_FIRST + len(arrays)] = ctypes.addressof(told)
+            table[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
         results = {}
         for slot, binding, dtype in self._results:
             results[binding.name], table[slot] = _output_buffer(binding, dtype, counted)

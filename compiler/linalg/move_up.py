@@ -12,14 +12,11 @@ Needs: all steps in order. The cells that are read and those that are written ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
 
-from ncc.compiler.plan import Call, Frame, Kind, Place, Root, touched
-
-Step: TypeAlias = Call | Frame
+from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of, touched
 
 
 def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
@@ -28,7 +25,7 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
     What is left of their frames is written behind the step that moves.
     """
     before = _moves([step for step in steps if isinstance(step, Call)])
-    frames = _frames(steps)
+    frames = frames_of(steps)
     left: list[Step] = []
     memory: dict[Root, Root] = {}
     for step in steps:
@@ -38,8 +35,8 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
             if new in before and new not in memory:
                 old = before[new]
                 memory[new] = memory.get(old, old)
-                there = [border(frame) for frame in frames.get(old, [])]
-                left += [frame for frame in frames.get(new, []) if border(frame) not in there]
+                there = [frame.border for frame in frames.get(old, [])]
+                left += [frame for frame in frames.get(new, []) if frame.border not in there]
         elif step.place.root not in before:
             left.append(step)
     return left, memory
@@ -60,14 +57,6 @@ def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
             old, new = (place.root for place in call.places)
             if last[old] == time == first[new]:
                 found[new] = old
-    return found
-
-
-def _frames(steps: Iterable[Step]) -> dict[Root, list[Frame]]:
-    found: dict[Root, list[Frame]] = {}
-    for step in steps:
-        if isinstance(step, Frame):
-            found.setdefault(step.place.root, []).append(step)
     return found
 
 
@@ -96,11 +85,3 @@ def _are_apart(one: Place, other: Place, shape: Sequence[int]) -> bool:
             return True
         outer = stride
     return False
-
-
-def border(frame: Frame) -> tuple[object, ...]:
-    """Which cells of its root a frame sets, and to what."""
-    place, size = frame.place, frame.place.root.element_bytes
-    # As text, in which -0.0 is not 0.0 and nan is nan.
-    value = repr(frame.value)
-    return size, place.offset, place.strides, frame.shape, frame.low, frame.high, value

@@ -27,9 +27,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.copying import copying
 from ncc.compiler.linalg.view import pad_sides, shape_of
-from ncc.compiler.plan import HEADER_BYTES, Kind, Place, Root, elements_of
+from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
+from ncc.runtime.artifact import DYNAMIC_HEADER
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
@@ -217,7 +218,7 @@ class Placement:
             return self._header(rows, value)
         owned = self._owned(value)
         if owned is not None and self._is_output(owned) and _count_of(value) is not None:
-            owned.root.byte_offset = HEADER_BYTES
+            owned.root.byte_offset = DYNAMIC_HEADER
         return owned or self._root(value, Kind.ARENA)
 
     def _header(self, rows: SSAValue, count: SSAValue) -> Place:

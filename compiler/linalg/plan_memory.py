@@ -15,7 +15,7 @@ Needs: an outlined network (`fuse-groups`).
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from typing import TypeAlias
@@ -27,12 +27,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.move_up import move_up
 from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
-from ncc.compiler.linalg.standing_frames import FramesOf, frames_of, without_standing_frames
+from ncc.compiler.linalg.standing_frames import BordersOf, borders_of, without_standing_frames
 from ncc.compiler.linalg.view import pad_sides, pad_value, shape_of
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, Step, frames_of, touched
 from ncc.dialects.code import CodeOp
-
-ALIGNMENT = 64
+from ncc.runtime.artifact import ALIGNMENT
 
 LARGEST_ON_STACK = 16384
 """Bytes of one piece of scratch memory."""
@@ -55,7 +54,7 @@ def plan(module: ModuleOp) -> Plan:
     network = network_of(module)
     placement = Placement(module, network)
     steps = _steps(module, network, placement)
-    frames = frames_of(steps)
+    borders = borders_of(steps)
     steps, memory = move_up(steps)
     constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
     position = 0
@@ -66,9 +65,9 @@ def plan(module: ModuleOp) -> Plan:
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.places[value].root for value in returned.operands)
-    size = _lay_out(steps, memory, frames)
+    size = _lay_out(steps, memory, borders)
     return Plan(
-        tuple(without_standing_frames(steps, frames)),
+        tuple(without_standing_frames(steps, borders)),
         placement.places,
         tuple(constants),
         size,
@@ -77,10 +76,10 @@ def plan(module: ModuleOp) -> Plan:
     )
 
 
-def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Call | Frame]:
+def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Step]:
     functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
-    steps: list[Call | Frame] = []
-    frames = _frames(network, placement)
+    steps: list[Step] = []
+    frames = frames_of(_frames(network, placement))
     for op in network.body.block.ops:
         if not isinstance(op, func.CallOp):
             continue
@@ -119,23 +118,19 @@ def _layers(call: func.CallOp) -> tuple[str, ...]:
     return tuple(name.data for name in names if isinstance(name, StringAttr))
 
 
-def _frames(network: func.FuncOp, placement: Placement) -> dict[Root, list[Call | Frame]]:
-    """The frames by the root that they are part of: they are written before its first value."""
-    frames: dict[Root, list[Call | Frame]] = {}
+def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Frame]:
+    """The frames of all padded values; each is written before the first value of its root."""
     for op in network.body.block.ops:
         if isinstance(op, tensor.PadOp):
-            place = placement.places[op.result]
             low, high = map(tuple, pad_sides(op))
-            frame = Frame(place, shape_of(op.result), low, high, pad_value(op))
-            frames.setdefault(place.root, []).append(frame)
-    return frames
+            yield Frame(placement.places[op.result], shape_of(op.result), low, high, pad_value(op))
 
 
 def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root], frames: FramesOf) -> int:
+def _lay_out(steps: Sequence[Step], memory: Mapping[Root, Root], borders: BordersOf) -> int:
     """Give every arena root its offset; the arena's size in bytes.
 
     memory: roots that go on in that of another one.
@@ -150,7 +145,7 @@ def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root], frames:
                 alive[root] = (first, time)
     bytes_at = _alive_at(alive, len(steps))
     least = max(bytes_at, default=0)
-    turns, together = _turns(alive, frames, bytes_at)
+    turns, together = _turns(alive, borders, bytes_at)
     offsets, size = _least_offsets(together, least)
     if size > least:
         apart, smaller = _least_offsets(alive, least)
@@ -164,7 +159,7 @@ def _lay_out(steps: Sequence[Call | Frame], memory: Mapping[Root, Root], frames:
 
 
 def _turns(
-    alive: Mapping[Root, _Lifetime], frames: FramesOf, bytes_at: list[int]
+    alive: Mapping[Root, _Lifetime], borders: BordersOf, bytes_at: list[int]
 ) -> tuple[dict[Root, Root], dict[Root, _Lifetime]]:
     """The root in whose place each one is, and the lifetimes of these places.
 
@@ -175,7 +170,7 @@ def _turns(
     together: dict[Root, _Lifetime] = {}
     places: dict[tuple[int, object], Root] = {}
     for root, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
-        size, own = _rounded(root.bytes), frames.get(root)
+        size, own = _rounded(root.bytes), borders.get(root)
         place = places.get((size, own), root)
         begin, end = together.get(place, (first, first))
         between = range(end + 1, first)

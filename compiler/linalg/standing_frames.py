@@ -9,37 +9,35 @@ Needs: all steps in order, and where roots are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from ncc.compiler.linalg.move_up import border
-from ncc.compiler.plan import Call, Frame, Kind, Root, touched
+from ncc.compiler.plan import Border, Frame, Kind, Root, Step, frames_of, touched
 
-FramesOf: TypeAlias = Mapping[Root, frozenset[tuple[object, ...]]]
+BordersOf: TypeAlias = Mapping[Root, frozenset[Border]]
 """The borders of each root that has some."""
 
 
-def frames_of(steps: Sequence[Call | Frame]) -> FramesOf:
+def borders_of(steps: Iterable[Step]) -> BordersOf:
     """The borders that steps write into each root."""
-    found: dict[Root, frozenset[tuple[object, ...]]] = {}
-    for step in steps:
-        if isinstance(step, Frame):
-            root = step.place.root
-            found[root] = found.get(root, frozenset()) | {border(step)}
-    return found
+    return {
+        root: frozenset(frame.border for frame in frames)
+        for root, frames in frames_of(steps).items()
+    }
 
 
-def without_standing_frames(
-    steps: Sequence[Call | Frame], frames: FramesOf
-) -> Iterator[Call | Frame]:
-    """The steps but for frames that stand already. frames: of each root, written or found there."""
-    standing: dict[tuple[object, ...], Root] = {}
+def without_standing_frames(steps: Iterable[Step], borders: BordersOf) -> Iterator[Step]:
+    """The steps but for frames that stand already.
+
+    borders: of each root, written or found there.
+    """
+    standing: dict[Border, Root] = {}
     for step in steps:
-        here = _at(step.place.root, border(step)) if isinstance(step, Frame) else None
+        here = _at(step.place.root, step.border) if isinstance(step, Frame) else None
         if here in standing:
             continue
         for root in touched(step)[1]:
-            own = {_at(root, one) for one in frames.get(root, ())}
+            own = {_at(root, border) for border in borders.get(root, ())}
             for there, other in list(standing.items()):
                 if there not in own and _meet(root, other):
                     del standing[there]
@@ -48,9 +46,9 @@ def without_standing_frames(
         yield step
 
 
-def _at(root: Root, one: tuple[object, ...]) -> tuple[object, ...]:
+def _at(root: Root, border: Border) -> Border:
     """A border and where in the arena it is."""
-    return (root.kind, root.byte_offset, *one)
+    return (root.kind, root.byte_offset, *border)
 
 
 def _meet(a: Root, b: Root) -> bool:

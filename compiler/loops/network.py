@@ -49,8 +49,7 @@ from ncc.compiler.loops.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
-
-ARENA_BUFFER, CONSTANT_BUFFER, FIRST_BUFFER = 1, 2, 3
+from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
 
 @dataclass(frozen=True)
@@ -320,7 +319,7 @@ class _NetworkWriter:
         root = place.root
         number = {
             Kind.ARENA: ARENA_BUFFER,
-            Kind.CONSTANT: CONSTANT_BUFFER,
+            Kind.CONSTANT: WEIGHTS_BUFFER,
             Kind.INPUT: FIRST_BUFFER + root.number,
             Kind.OUTPUT: FIRST_BUFFER + self.inputs + root.number,
         }[root.kind]

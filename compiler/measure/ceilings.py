@@ -25,10 +25,9 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
 from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run
-from ncc.compiler.loops.network import FIRST_BUFFER
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
-from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.artifact import FIRST_BUFFER, Artifact, Binding
 from ncc.runtime.memory import Memory
 from ncc.runtime.session import Model
 

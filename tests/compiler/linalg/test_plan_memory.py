@@ -12,12 +12,12 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg import plan_memory
-from ncc.compiler.linalg.plan_memory import ALIGNMENT
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weight import WeightAttr
+from ncc.runtime.artifact import ALIGNMENT
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

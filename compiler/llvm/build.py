@@ -293,22 +293,6 @@ class Builder:
         assert result is not None
         return result
 
-    def times_power_of_two(self, value: SSAValue, exponent: SSAValue) -> SSAValue | None:
-        """value * 2**floor(exponent), floats, rounded once, where one instruction does that."""
-        if self.target.lanes != 16 or value.type != VectorType(f32, [16]):
-            return None
-        all_lanes = self.constant(-1, IntegerType(16))
-        rounding = self.constant(4, i32)
-        arguments = [value, exponent, value, all_lanes, rounding]
-        return self.intrinsic("llvm.x86.avx512.mask.scalef.ps.512", arguments, value.type)
-
-    def reciprocal_estimate(self, value: SSAValue) -> SSAValue | None:
-        """1 / value with a relative error of 2**-14, where one instruction does that."""
-        if self.target.lanes != 16 or value.type != VectorType(f32, [16]):
-            return None
-        arguments = [value, value, self.constant(-1, IntegerType(16))]
-        return self.intrinsic("llvm.x86.avx512.rcp14.ps.512", arguments, value.type)
-
     def call(
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
     ) -> Sequence[SSAValue]:

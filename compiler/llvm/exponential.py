@@ -14,7 +14,8 @@ from math import log as exact_log
 import numpy as np
 
 from ncc.compiler.llvm.approximation import Array, interpolated
-from ncc.compiler.llvm.real import MAGIC_WITH_BIAS, Lanes, power_of_two
+from ncc.compiler.llvm.avx512 import TABLE
+from ncc.compiler.llvm.real import Lanes, magic_with_bias, power_of_two
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -23,6 +24,7 @@ _LN2_HIGH = 0.693359375
 _LN2_LOW = LN2 - _LN2_HIGH
 _HALF_ROOT = sqrt(0.5)
 _SMALLEST_NORMAL = 2.0**-126
+_LOGISTIC_LIMIT = 88.3
 
 
 @cache
@@ -38,9 +40,16 @@ def _exp2_tail() -> tuple[float, ...]:
 
 
 @cache
-def _short_exp2() -> tuple[float, ...]:
-    """2**r in six terms, to 1e-7."""
-    return interpolated(np.exp2, -0.501, 0.5, 5)
+def _short_exp(steps: int) -> tuple[float, ...]:
+    """exp(-r) for |r| <= ln(2) / (2 * steps), to 1e-7."""
+    reach = 0.502 * LN2 / steps
+    return interpolated(lambda r: np.exp(-r), -reach, reach, 5 if steps == 1 else 2)
+
+
+@cache
+def _roots_of_two() -> tuple[float, ...]:
+    """2**0, 2**(1/32), ... 2**(31/32)."""
+    return tuple(2.0 ** (k / TABLE) for k in range(TABLE))
 
 
 @cache
@@ -95,16 +104,31 @@ def expm1(x: Lanes) -> Lanes:
 
 
 def logistic(x: Lanes) -> Lanes:
-    """1 / (1 + exp(-x)), with exp(-x) = 2**n * 2**r, n written into the bits of a float.
+    """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) where float32 ends for exp(-x)."""
+    return _logistic_within_limit(x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT))
 
-    The relative error is below 4e-7 down to x = -16 and 4e-6 below, where the product with log2(e)
-    is rounded. Where exp(-x) has no room in float32 the result is 0 (or denormal, unless flushed).
+
+def swish(x: Lanes) -> Lanes:
+    """x / (1 + exp(-x)), in which a NaN comes through the numerator."""
+    return x * _logistic_within_limit(x.within(_LOGISTIC_LIMIT))
+
+
+def _logistic_within_limit(x: Lanes) -> Lanes:
+    """1 / (1 + 2**n * exp(-r)), x = r - n*ln(2): within 5e-7 from x = -16 on, 1e-6 below.
+
+    n is a whole number, which goes into the bits of a float, or, where a table of two registers
+    has the roots, one of 32 steps of it: so short an r takes three terms instead of six.
     """
-    x = x.at_least(-88.3).at_most(87.0)
-    shifted = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS)
-    r = x.times_plus(-LOG2_E, MAGIC_WITH_BIAS - shifted)
-    power = r.nested_polynomial(_short_exp2())
-    scale = (shifted.bits() << 23).as_float()
+    steps = TABLE if x.fills_avx512 else 1
+    magic = magic_with_bias(steps)
+    shifted = x.times_plus(-LOG2_E, magic)
+    n = shifted - magic
+    power = n.times_plus(LN2, x).nested_polynomial(_short_exp(steps))
+    bits = shifted.bits()
+    if steps > 1:
+        scale = bits.looked_up(_roots_of_two()).times_power_of_two(n, bits)
+    else:
+        scale = (bits << 23).as_float()
     return power.times_plus(scale, 1.0).inverse()
 
 

@@ -1,6 +1,7 @@
 """Divisions, and the logistic function, which is written as one in other dialects.
 
     y / (exp(-x) + 1)   ->   y * ncc.logistic(x)
+    x / (exp(-x) + 1)   ->   ncc.swish(x)
 
 Of a sum, an exponential and a negation that only such divisions read nothing is written.
 """
@@ -21,12 +22,15 @@ def lower_division(function: Function, op: arith.DivfOp) -> None:
     argument = _logistic_argument(function, op.rhs)
     if argument is None:
         lhs, rhs = function.values(op.operands)
-        function.bind(op.result, builder.binary(llvm.FDivOp, lhs, rhs))
-        return
-    share = function.library.call(builder, "logistic", [argument])
-    if not _is_one(op.lhs):
-        share = builder.binary(llvm.FMulOp, function.value(op.lhs), share)
-    function.bind(op.result, share)
+        result = builder.binary(llvm.FDivOp, lhs, rhs)
+    elif _is_one(op.lhs):
+        result = function.library.call(builder, "logistic", [argument])
+    elif function.value(op.lhs) is argument:
+        result = function.library.call(builder, "swish", [argument])
+    else:
+        share = function.library.call(builder, "logistic", [argument])
+        result = builder.binary(llvm.FMulOp, function.value(op.lhs), share)
+    function.bind(op.result, result)
 
 
 def _logistic_argument(function: Function, value: SSAValue) -> SSAValue | None:

@@ -44,6 +44,7 @@ FORMULAS: Mapping[str, Formula] = {
     "cosh": exponential.cosh,
     "tanh": exponential.tanh,
     "logistic": exponential.logistic,
+    "swish": exponential.swish,
     "asinh": exponential.asinh,
     "acosh": exponential.acosh,
     "atanh": exponential.atanh,

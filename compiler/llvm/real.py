@@ -12,6 +12,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ncc.compiler.llvm import avx512
 from ncc.compiler.llvm.build import Builder, with_lanes
 from ncc.compiler.llvm.instructions import element, lanes
 
@@ -20,8 +21,12 @@ _MAGIC32 = 12582912.0
 _MAGIC64 = 6755399441055744.0
 _MAGIC32_BITS = 0x4B400000
 
-MAGIC_WITH_BIAS = _MAGIC32 + 127.0
-"""Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum."""
+
+def magic_with_bias(steps: int = 1) -> float:
+    """Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum, and
+    below it, where steps are a power of two, n's nearest fraction in so many of them.
+    """
+    return _MAGIC32 / steps + 127.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +122,26 @@ class Lanes:
         bound = self._of(limit)
         return bound.test("olt", self).choose(bound, self)
 
+    def within(self, limit: float) -> Lanes:
+        """min(max(self, -limit), limit), which may be a number where self is none."""
+        if not self.fills_avx512:
+            return self.at_least(-limit).at_most(limit)
+        return self._with(avx512.within(self.builder, self.value, self._of(limit).value))
+
+    @property
+    def fills_avx512(self) -> bool:
+        """Whether these lanes are a register that the instructions of AVX-512 take."""
+        return avx512.holds(self.builder, self.value.type)
+
+    def looked_up(self, table: Sequence[float]) -> Lanes:
+        """Numbers of a table of 32, by the low bits of integers that fill such a register."""
+        return self._with(avx512.looked_up(self.builder, table, self.value))
+
     def inverse(self) -> Lanes:
         """1 / self within 2 ulp, for 1 <= self < 2**127: an estimate and a step of Newton's."""
-        estimate = self.builder.reciprocal_estimate(self.value)
-        if estimate is None:
+        if not self.fills_avx512:
             return 1.0 / self
-        guess = self._with(estimate)
+        guess = self._with(avx512.reciprocal_estimate(self.builder, self.value))
         return guess.times_plus((-self).times_plus(guess, 1.0), guess)
 
     def sqrt(self) -> Lanes:
@@ -173,9 +192,9 @@ class Lanes:
 
         Without an instruction for it in two steps, so that neither factor overflows.
         """
-        made = self.builder.times_power_of_two(self.value, nearest.value)
-        if made is not None:
-            return self._with(made)
+        if self.fills_avx512:
+            scaled = avx512.times_power_of_two(self.builder, self.value, nearest.value)
+            return self._with(scaled)
         half = exponent >> 1
         return self * power_of_two(half) * power_of_two(exponent - half)
 

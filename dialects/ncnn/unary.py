@@ -324,9 +324,9 @@ class GELUOp(Unary):
         return np.asarray(0.5 * x * (1.0 + erf_array(x * math.sqrt(0.5))))
 
     def scalar(self, x: Scalar) -> Scalar:
-        if self.fast_gelu:
-            inner = (x + x * x * x * 0.044715) * 0.79788452
-            return x * 0.5 * (tanh(inner) + 1.0)
+        if self.fast_gelu:  # (1 + tanh(y)) / 2 = 1 / (1 + exp(-2 y))
+            inner = x * (x * x * 0.044715 + 1.0)
+            return x / (exp(inner * (-2.0 * 0.79788452)) + 1.0)
         return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
 
 

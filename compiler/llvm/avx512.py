@@ -1,0 +1,58 @@
+"""What AVX-512 has in one instruction and LLVM has no other name for, over 16 lanes of float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, VectorType, f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from ncc.compiler.llvm.build import Builder
+
+LANES = VectorType(f32, [16])
+TABLE = 32
+"""So many numbers are in two registers."""
+
+_NEAREST = 4
+"""The rounding of a result: as everywhere, and of no exception."""
+_LESSER_MAGNITUDE = 2
+"""The extremum of two magnitudes, with the sign of the first."""
+
+
+def holds(builder: Builder, type: Attribute) -> bool:
+    """Whether the instructions are there, and lanes of that type fill a register."""
+    return builder.target.lanes == 16 and type == LANES
+
+
+def times_power_of_two(builder: Builder, value: SSAValue, exponent: SSAValue) -> SSAValue:
+    """value * 2**floor(exponent), rounded once."""
+    arguments = [value, exponent, value, _all(builder), builder.constant(_NEAREST, i32)]
+    return _made(builder, "mask.scalef.ps.512", arguments)
+
+
+def reciprocal_estimate(builder: Builder, value: SSAValue) -> SSAValue:
+    """1 / value with a relative error of 2**-14."""
+    return _made(builder, "rcp14.ps.512", [value, value, _all(builder)])
+
+
+def within(builder: Builder, value: SSAValue, limit: SSAValue) -> SSAValue:
+    """The value, or with its sign the limit where that is nearer to 0; the limit also for NaN."""
+    kind, rounding = builder.constant(_LESSER_MAGNITUDE, i32), builder.constant(_NEAREST, i32)
+    arguments = [value, limit, kind, value, _all(builder), rounding]
+    return _made(builder, "mask.range.ps.512", arguments)
+
+
+def looked_up(builder: Builder, table: Sequence[float], places: SSAValue) -> SSAValue:
+    """Numbers of a table of 32, by the low bits of integers."""
+    low, high = (builder.vector_of(half, LANES) for half in (table[:16], table[16:]))
+    return _made(builder, "vpermi2var.ps.512", [low, places, high])
+
+
+def _all(builder: Builder) -> SSAValue:
+    return builder.constant(-1, IntegerType(16))
+
+
+def _made(builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
+    result = builder.intrinsic(f"llvm.x86.avx512.{name}", arguments, LANES)
+    assert result is not None
+    return result

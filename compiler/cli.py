@@ -34,6 +34,7 @@ from ncc.compiler.commands.arguments import (
     Shapes,
     named_file,
     progress,
+    refuse_to_replace,
 )
 from ncc.compiler.commands.bench import bench_command
 from ncc.compiler.commands.explain import explain_command
@@ -135,6 +136,7 @@ def compile_command(
         from ncc.compiler.measure.timing import Stopwatch
         from ncc.compiler.options import TILES_LEVEL, Options
 
+    refuse_to_replace(files(param, bin), [out])
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
     if emit is not None:
         from ncc.compiler import pipeline
@@ -187,6 +189,7 @@ def run_command(
     """
     from ncc.compiler.feeds import random_feeds, read_arrays
 
+    refuse_to_replace(files(param, bin), [path for _, path in wanted])
     names = [name for name, _ in wanted] or None
     feeds = read_arrays(dict(given))
     if is_compiled(param):
@@ -214,7 +217,13 @@ def run_command(
 @BIN
 @COMPILING
 @FEEDING
-@click.option("--tolerance", default=1e-4, show_default=True, help="Part of the largest value.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-4,
+    show_default=True,
+    help="Part of the largest value.",
+)
 def verify_command(
     param: str,
     bin: str | None,
@@ -272,6 +281,13 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
         )
     asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
     return Model.load(path, options["num_threads"] if asked else None)
+
+
+def files(param: str, bin: str | None) -> tuple[str, str]:
+    """What a network is read from."""
+    from ncc.compiler.read.default_path import default_bin_path
+
+    return param, bin or default_bin_path(param)
 
 
 def stem(param: str) -> str:

@@ -16,6 +16,9 @@ from ncc.runtime.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
 
+NPY = b"\x93NUMPY"
+"""What a .npy file begins with."""
+
 
 def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
     """An array for every input: the same for the same seed on every machine.
@@ -47,10 +50,13 @@ def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]
     arrays = {}
     for name, path in paths.items():
         try:
-            array = np.load(path, allow_pickle=False)
+            with open(path, "rb") as file:
+                # Of other files numpy says how they could be loaded unsafely.
+                if file.read(len(NPY)) != NPY:
+                    raise ValueError("it is no .npy file")
+                file.seek(0)
+                arrays[name] = np.load(file, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{os.fspath(path)} cannot be read: {error}", name) from None
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"{os.fspath(path)} cannot be used", name, "a .npy file", "an archive")
-        arrays[name] = array
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"{os.fspath(path)} cannot be read: {reason}", name) from None
     return arrays

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -42,6 +43,14 @@ def named_file(text: str) -> tuple[str, str]:
         meant = f"; did you mean {blob}=@{file}?" if blob and equals and file else ""
         raise click.BadParameter(f"{text!r} is not of the form data=@x.npy{meant}")
     return name, path
+
+
+def refuse_to_replace(read: Iterable[str], written: Iterable[str | None]) -> None:
+    """Raise where a file that a command writes would take the place of one that it reads."""
+    sources = {os.path.realpath(path) for path in read}
+    for path in written:
+        if path is not None and os.path.realpath(path) in sources:
+            raise click.UsageError(f"{path} is read: it is not written over")
 
 
 def all_of(*decorators: Decorator) -> Decorator:
@@ -124,7 +133,13 @@ FEEDING = all_of(
         metavar="NAME=SHAPE",
         help="The shape of an input that is not given: data=3x224x224.",
     ),
-    click.option("--seed", default=0, show_default=True, help="Of inputs that are not given."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Of inputs that are not given.",
+    ),
 )
 """What a command that runs a network needs for its inputs."""
 

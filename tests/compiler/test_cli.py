@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,6 +101,28 @@ def test_emit_writes_every_level_into_a_folder(ncc: Run, tmp_path: Path) -> None
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {f"digits{suffix}" for suffix in cli.SUFFIXES.values()}
     assert (tmp_path / "digits.o").read_bytes()[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("read", ["net.param", "net.bin"])
+def test_a_network_is_not_written_over(ncc: Run, tmp_path: Path, read: str) -> None:
+    """Neither by what is compiled, by no other name of it either, nor by a result."""
+    for suffix in (".param", ".bin"):
+        shutil.copy(DIGITS.with_suffix(suffix), tmp_path / f"net{suffix}")
+    (tmp_path / "link").symlink_to(tmp_path / read)
+    before = (tmp_path / read).read_bytes()
+    for out in (read, "link"):
+        for command in (["compile", "-o"], ["compile", "--emit=param", "-o"]):
+            tried = ncc(*command, tmp_path / out, tmp_path / "net.param")
+            assert tried.code == cli.USAGE and "not written over" in tried.err
+    output = f"prob=@{tmp_path / read}"
+    assert ncc("run", tmp_path / "net.param", "--output", output).code == cli.USAGE
+    assert (tmp_path / read).read_bytes() == before
+
+
+def test_numbers_below_zero_are_refused(ncc: Run) -> None:
+    """No generator takes such a seed; no difference is so small."""
+    assert ncc("run", DIGITS, "--seed", "-1").code == cli.USAGE
+    assert ncc("verify", DIGITS, "--tolerance", "-1").code == cli.USAGE
 
 
 def test_a_broken_model_is_the_models_fault(ncc: Run, tmp_path: Path) -> None:

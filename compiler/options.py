@@ -139,8 +139,10 @@ V = TypeVar("V")
 
 
 def _by_name(what: str, given: Mapping[str, V] | None) -> dict[str, V]:
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{what} are told by the names of inputs", None, "a dict", repr(given))
+    by_name = isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
+    if given is not None and not by_name:
+        wanted = "a dict with strings as keys"
+        raise InputError(f"{what} are told by the names of inputs", None, wanted, repr(given))
     return dict(given or {})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import index
 from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, TypeAlias
 
@@ -227,12 +228,16 @@ class Model:
 def _thread_count(artifact: Artifact, wanted: int | None) -> int:
     if wanted is None:
         return min(artifact.threads, cpu.cores())
-    if not 1 <= wanted <= artifact.threads:
+    try:
+        count = index(wanted)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= artifact.threads:
+        how = ": compile it with a larger num_threads" if count > artifact.threads else ""
         raise InputError(
-            f"num_threads is {wanted}, and the model was compiled for 1 to {artifact.threads}: "
-            "compile it with a larger num_threads"
+            f"num_threads is {wanted!r}, and the model was compiled for 1 to {artifact.threads}{how}"
         )
-    return wanted
+    return count
 
 
 def _aligned_weights(artifact: Artifact) -> Array:

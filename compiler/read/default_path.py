@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TypeAlias
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -11,6 +10,6 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 def default_bin_path(param_path: AnyPath) -> str:
     """`net.bin` for `net.param` and for `net.param.bin`."""
-    path = Path(param_path)
-    stem = path.name.removesuffix(".bin").removesuffix(".param")
-    return os.fspath(path.with_name(f"{stem}.bin"))
+    folder, name = os.path.split(os.fspath(param_path))
+    stem = name.removesuffix(".bin").removesuffix(".param")
+    return os.path.join(folder, f"{stem}.bin")

@@ -261,12 +261,14 @@ def test_one_thread_starts_none_and_others_end_with_the_model(reverse: Artifact)
 
 
 def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> None:
-    """More than the arena was planned for is refused."""
+    """More than the arena was planned for is refused, and what is no number."""
     assert 1 <= Model(reverse).num_threads <= reverse.threads
     assert Model(dataclasses.replace(reverse, threads=1)).num_threads == 1
-    for count in (0, -1, 5):
-        with pytest.raises(InputError, match="was compiled for 1 to 4"):
+    odd: list[Any] = [0, -1, 5, 1.5, "2"]
+    for count in odd:
+        with pytest.raises(InputError, match="was compiled for 1 to 4") as info:
             Model(reverse, count)
+        assert ("compile it with a larger" in str(info.value)) == (count == 5)
 
 
 def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact) -> None:

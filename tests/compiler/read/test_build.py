@@ -205,6 +205,7 @@ def test_files_that_cannot_be_read_are_errors(tmp_path: Path) -> None:
 def test_the_bin_stands_beside_the_param() -> None:
     """Under the same name, for both forms of .param."""
     assert default_bin_path("a/net.param") == default_bin_path("a/net.param.bin") == "a/net.bin"
+    assert default_bin_path("net.param") == "net.bin"
 
 
 def test_every_op_verifies(write: Callable[..., Path]) -> None:

@@ -174,6 +174,8 @@ class Cache:
         if not self._grown:
             return
         self._grown = False
+        if sum(size for _, _, size in self._files()) <= self.limit:
+            return
         from filelock import FileLock, Timeout  # slow to import, and only needed here
 
         try:

@@ -7,7 +7,8 @@ one would go into imports.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ncc.compiler.cache import cache_of
@@ -21,6 +22,7 @@ from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
     from ncc.compiler.late import LateModel
+    from ncc.compiler.llvm.object_code import EmitObject
 
 
 def compile(
@@ -92,10 +94,12 @@ def compile_file(
 ) -> Artifact:
     """Compile into a file, for a CPU that need not be this one; what it holds but weights.
 
+    This process is Python's own: another one is started for LLVM.
+
     Raises InputError for a shape that is still open.
     """
     stopwatch = stopwatch or Stopwatch()
-    made = _compiled(param, bin, options, stopwatch)
+    made = _compiled(param, bin, options, stopwatch, llvm_beside=True)
     if isinstance(made, Recipe):
         with stopwatch.timing("pack weights, and write the file"):
             made.save(path)
@@ -107,10 +111,16 @@ def compile_file(
 
 
 def _compiled(
-    param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    stopwatch: Stopwatch,
+    llvm_beside: bool = False,
 ) -> Recipe | Artifact | LateModel:
     """What a model runs, or says how that was made; where a shape is open, the model that is
     compiled when it is called.
+
+    llvm_beside: whether LLVM works in a process of its own, which the caller's may not care for.
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
@@ -118,8 +128,20 @@ def _compiled(
         recipe = recalled(cache, key) if cache is not None and key is not None else None
     if recipe is not None:
         return recipe
-    with PYTHON.tuned():
+    with PYTHON.tuned(), _llvm(beside=llvm_beside) as emit:
         with stopwatch.timing("import the levels"), put_off():
             from ncc.compiler.pipeline import Compilation
 
-        return Compilation(param, bin, options, cache, stopwatch).compiled(key)
+        return Compilation(param, bin, options, cache, stopwatch, emit).compiled(key)
+
+
+@contextmanager
+def _llvm(beside: bool) -> Iterator[EmitObject | None]:
+    """What makes objects in a process of its own, while a block compiles; otherwise None."""
+    if not beside:
+        yield None
+        return
+    from ncc.compiler.llvm.process import LlvmProcess
+
+    with LlvmProcess() as llvm:
+        yield llvm.emit_object

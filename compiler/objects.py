@@ -10,14 +10,15 @@ from functools import partial
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.cache import Cache, key_of
-from ncc.compiler.llvm.emit import USUAL, emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import USUAL, EmitObject, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.timing import Stopwatch
 from ncc.compiler.target import Target
 
-IN_LLVM = "LLVM, in a thread of its own"
+IN_LLVM = "LLVM, beside"
 """What a stopwatch calls the one stage that runs beside others."""
 
 
@@ -31,19 +32,29 @@ class _Part:
 
 
 class Objects:
-    """Object code for one target, looked up in a cache where there is one."""
+    """Object code for one target, looked up in a cache where there is one.
 
-    def __init__(self, target: Target, cache: Cache | None, stopwatch: Stopwatch) -> None:
+    emit: makes it; by default in this process.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        cache: Cache | None,
+        stopwatch: Stopwatch,
+        emit: EmitObject | None = None,
+    ) -> None:
         self.target, self.cache, self.timing = target, cache, stopwatch.timing
+        self._emit = emit or emit_object
 
     def of(self, loops: Loops) -> tuple[tuple[str, ...], tuple[bytes, ...]]:
         """Keys in the cache, and machine code.
 
         One object a kernel, between those of the threads and of the entry point.
 
-        LLVM works in a thread of its own, without the interpreter's lock, while this one writes
-        the next kernel. The text of the threads is there at once; the entry point takes long to
-        be written and LLVM next to no time, so it is written while LLVM does the last kernels.
+        LLVM works in another thread, or process, while this one writes the next kernel. The text of
+        the threads is there at once; the entry point takes long to be written and LLVM next to no
+        time, so it is written while LLVM does the last kernels.
         """
         parts = [
             _Part(threads_text(), threads_text),
@@ -55,9 +66,14 @@ class Objects:
         with ThreadPoolExecutor(1) as llvm:
             made = [self._object(llvm, key, part) for key, part in zip(keys, parts, strict=True)]
             with self.timing("wait for LLVM"):
-                objects = tuple(future.result() for future in made)
+                objects = tuple(one if isinstance(one, bytes) else one.result() for one in made)
         if self.cache is not None:
-            self.cache.trim()
+            # Not by LLVM's thread, which would wait for the interpreter's lock at every file.
+            with self.timing("keep kernels"):
+                for key, one, image in zip(keys, made, objects, strict=True):
+                    if not isinstance(one, bytes):
+                        self.cache.put(key, image)
+                self.cache.trim()
         return keys, objects
 
     def _text(self, module: Callable[[], ModuleOp]) -> str:
@@ -66,19 +82,12 @@ class Objects:
         with self.timing("lower to LLVM"):
             return emit_llvm(lower(written, self.target), self.target)
 
-    def _object(self, llvm: Executor, key: str, part: _Part) -> Future[bytes]:
+    def _object(self, llvm: Executor, key: str, part: _Part) -> bytes | Future[bytes]:
         """The object of a part, whose text is only asked for where the cache has no object."""
         with self.timing("look into the cache"):
             found = self.cache.get(key) if self.cache is not None else None
-        if found is not None:
-            done: Future[bytes] = Future()
-            done.set_result(found)
-            return done
-        return llvm.submit(self._emitted, key, part.text(), part.effort)
+        return llvm.submit(self._emitted, part.text(), part.effort) if found is None else found
 
-    def _emitted(self, key: str, text: str, effort: int) -> bytes:
+    def _emitted(self, text: str, effort: int) -> bytes:
         with self.timing(IN_LLVM):
-            made = emit_object(text, self.target, effort)
-        if self.cache is not None:
-            self.cache.put(key, made)
-        return made
+            return self._emit(text, self.target, effort)

@@ -48,8 +48,9 @@ from ncc.compiler.linalg.split_sums import SplitSums
 from ncc.compiler.linalg.strips import ComputeInStrips
 from ncc.compiler.linalg.sum_in_parts import SumInParts
 from ncc.compiler.linalg.turn_factors import TurnFactors
-from ncc.compiler.llvm.emit import emit_assembly, emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import EmitObject, emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.loops.work import work_of
@@ -120,7 +121,10 @@ def stages(
 
 
 class Compilation:
-    """One network on its way; every method is one stage and returns what the next one reads."""
+    """One network on its way; every method is one stage and returns what the next one reads.
+
+    emit: makes objects of texts, where that is not done in this process.
+    """
 
     def __init__(
         self,
@@ -129,11 +133,13 @@ class Compilation:
         options: Options,
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
+        emit: EmitObject | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.stopwatch = stopwatch or Stopwatch()
+        self.emit = emit
         self.timing = self.stopwatch.timing
         self.context = Context()
         self.read_from: tuple[int, int] | None = None
@@ -341,7 +347,7 @@ class Compilation:
         if options.stamps:
             outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
-        keys, objects = Objects(options.target, self.cache, self.stopwatch).of(loops)
+        keys, objects = Objects(options.target, self.cache, self.stopwatch, self.emit).of(loops)
         model = Artifact(
             objects=(),
             weights=b"",

@@ -20,8 +20,9 @@ from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp, f32
 from xdsl.ir import Block, Region, SSAValue
 
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
 from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ncc.compiler.llvm import emit
+from ncc.compiler.llvm import object_code
 from ncc.compiler.target import AMX, Target
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact
@@ -151,4 +151,4 @@ def without_tiles(artifact: Artifact) -> Artifact:
 
 def emit_object(text: str, target: Target, effort: int) -> bytes:
     """An object whose code runs without tiles."""
-    return emit.emit_object(in_software(text), target, effort)
+    return object_code.emit_object(in_software(text), target, effort)

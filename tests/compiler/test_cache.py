@@ -16,7 +16,7 @@ import ncc
 from ncc.compiler import cache as cache_module
 from ncc.compiler import objects
 from ncc.compiler.cache import Cache, cache_of, key_of
-from ncc.compiler.llvm.emit import emit_object
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.runtime.draft import DRAFT
 

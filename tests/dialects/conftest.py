@@ -12,8 +12,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32
 from xdsl.ir import Region
 
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import BASELINE
 from ncc.dialects.code import CodeOp

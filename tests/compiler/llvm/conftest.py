@@ -14,8 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.llvm import LLVM
 from xdsl.parser import Parser
 
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.rt import RT
 from ncc.dialects.tile import TILE

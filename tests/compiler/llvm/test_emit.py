@@ -11,14 +11,9 @@ from llvmlite import binding
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, f32, f64, i32
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.emit import (
-    TRIPLE,
-    emit_assembly,
-    emit_llvm,
-    emit_object,
-    undefined_symbols,
-)
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import TRIPLE, emit_assembly, emit_object, undefined_symbols
 from ncc.compiler.llvm.text import float_text
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 

@@ -12,8 +12,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_assembly
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 
 Floats = npt.NDArray[np.float32]

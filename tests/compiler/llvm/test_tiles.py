@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_assembly
 from ncc.compiler.llvm.tiles import configuration
 from ncc.compiler.target import AMX
 

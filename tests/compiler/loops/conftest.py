@@ -17,8 +17,9 @@ from ncc.compiler.linalg.evaluate import evaluate_value
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.llvm.emit import emit_llvm, emit_object
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.network import build

@@ -18,8 +18,9 @@ from ncc.compiler.interpret import interpret
 from ncc.compiler.linalg import fuse, halves
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.llvm.emit import emit_assembly, emit_llvm
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_assembly
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies import choose
 from ncc.compiler.loops.tiles import halves_of

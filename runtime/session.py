@@ -233,9 +233,10 @@ def _thread_count(artifact: Artifact, wanted: int | None) -> int:
     except TypeError:
         count = 0
     if not 1 <= count <= artifact.threads:
-        how = ": compile it with a larger num_threads" if count > artifact.threads else ""
+        most = artifact.threads
+        how = ": compile it with a larger num_threads" if count > most else ""
         raise InputError(
-            f"num_threads is {wanted!r}, and the model was compiled for 1 to {artifact.threads}{how}"
+            f"num_threads is {wanted!r}, and the model was compiled for 1 to {most}{how}"
         )
     return count
 

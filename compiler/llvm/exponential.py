@@ -6,8 +6,10 @@ Software Manual for the Elementary Functions, 1980).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from math import erf as exact_erf
 from math import inf, nan, sqrt
 from math import log as exact_log
 
@@ -298,6 +300,7 @@ def atanh(x: Lanes) -> Lanes:
 
 # erf: below this a polynomial in x*x, above it 1 - exp(a polynomial).
 _ERF_SPLIT = 0.9
+_ERF_WIDTH = 0.125
 
 
 def _erf_series(square: Array) -> Array:
@@ -329,9 +332,29 @@ def _erf_far() -> tuple[float, ...]:
     return interpolated(_log_erfc, _ERF_SPLIT, 4.0, 8)
 
 
+@cache
+def _erf_pieces() -> tuple[tuple[float, ...], ...]:
+    """erf in 31 pieces and the 1 that it is to 1e-7 from there on."""
+    exact: Callable[[Array], Array] = np.vectorize(exact_erf)
+    half = _ERF_WIDTH / 2
+
+    def piece(middle: float) -> tuple[float, ...]:
+        return interpolated(lambda r: exact(middle + r), -half, half, 4)
+
+    first = (0.0, *interpolated(lambda r: exact(r) / r, 1e-9, half, 3))
+    others = (piece(k * _ERF_WIDTH) for k in range(1, TABLE - 1))
+    return (first, *others, (1.0, 0.0, 0.0, 0.0, 0.0))
+
+
 def erf(x: Lanes) -> Lanes:
-    """x + x*P(x*x) near 0, 1 - exp(Q(|x|)) elsewhere; 1 from 4 on."""
+    """In pieces, where a table of two registers holds them; otherwise x + x*P(x*x) near 0 and
+    1 - exp(Q(|x|)) elsewhere. 1 from 4 on.
+    """
     magnitude = abs(x)
+    if x.fills_avx512:
+        end = (TABLE - 1) * _ERF_WIDTH
+        pieces = magnitude.at_most(end).piecewise(_erf_pieces(), _ERF_WIDTH)
+        return pieces.with_sign_of(x)
     near = x.times_plus((x * x).polynomial(_erf_near()), x)
     limited = magnitude.at_most(4.0)
     far = 1.0 - _reduced(limited.polynomial(_erf_far())).exp()

@@ -137,6 +137,19 @@ class Lanes:
         """Numbers of a table of 32, by the low bits of integers that fill such a register."""
         return self._with(avx512.looked_up(self.builder, table, self.value))
 
+    def piecewise(self, pieces: Sequence[Sequence[float]], width: float) -> Lanes:
+        """32 polynomials around 0, width, ... 31 * width, a power of two; for self from 0 on.
+
+        In lanes that fill such a register, and less than half a width beyond the last of these.
+        """
+        shifted = self + _MAGIC32 * width
+        beside = self - (shifted - _MAGIC32 * width)
+        places = shifted.bits()
+        *rest, total = (places.looked_up(column) for column in zip(*pieces, strict=True))
+        for coefficient in reversed(rest):
+            total = total.times_plus(beside, coefficient)
+        return total
+
     def inverse(self) -> Lanes:
         """1 / self within 2 ulp, for 1 <= self < 2**127: an estimate and a step of Newton's."""
         if not self.fills_avx512:

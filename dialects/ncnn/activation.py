@@ -28,7 +28,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     reals,
 )
-from ncc.dialects.scalar import Scalar, clip, exp, log, maximum, select, sigmoid, tanh
+from ncc.dialects.scalar import Scalar, clip, exp, maximum, select, sigmoid
 
 LOGISTIC_LIMIT = 88.3762626647949
 """ncnn limits what goes into a logistic function to plus and minus this."""
@@ -83,7 +83,7 @@ def activate(x: Scalar, kind: int, params: Sequence[float]) -> Scalar:
         case 4:
             return logistic(x)
         case 5:
-            return x * tanh(log(exp(x) + 1.0))
+            return mish(x)
         case 6:
             return hard_swish(x, params[0], params[1])
     raise LayerError(f"activation type {kind} is none of 0 to 6", "activation_type")
@@ -120,6 +120,13 @@ def hard_swish(x: Scalar, alpha: float, beta: float) -> Scalar:
     low, high = hard_limits(alpha, beta)
     between = x * (x * alpha + beta)
     return select(x < low, 0.0, select(x > high, x, between))
+
+
+def mish(x: Scalar) -> Scalar:
+    """x tanh(ln(1 + exp(x))) = x n / (n + 2), n = exp(x) (exp(x) + 2); above 20 that is x."""
+    raised = exp(x)
+    n = raised * (raised + 2.0)
+    return select(x > 20.0, x, x * (n / (n + 2.0)))
 
 
 class Activated(Layer):

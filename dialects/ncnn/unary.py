@@ -20,6 +20,7 @@ from ncc.dialects.ncnn.activation import (
     hard_swish_array,
     logistic,
     logistic_array,
+    mish,
 )
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -267,9 +268,7 @@ class MishOp(Unary):
         return np.asarray(x * np.tanh(np.where(x > 20, x, between)))
 
     def scalar(self, x: Scalar) -> Scalar:
-        raised = exp(x)
-        softened = select(x > 20.0, x, select(x < -20.0, raised, log(raised + 1.0)))
-        return x * tanh(softened)
+        return mish(x)
 
 
 @layer("Softplus")

@@ -47,6 +47,7 @@ def test_recorded(case: Any, check_layer: Check) -> None:
         ("SELU", {"alpha": 2.0, "lambd": 3.0}, [-1, 0, 3], [6 * (math.exp(-1) - 1), 0, 9]),
         ("CELU", {"alpha": 2.0}, [-1, 0, 3], [2 * (math.exp(-0.5) - 1), 0, 3]),
         ("Mish", {}, [-30, 0, 1, 30], [0, 0, math.tanh(math.log(1 + math.e)), 30]),
+        ("Mish", {}, [-5, 15, 25, 100], [-0.0335762, 15, 25, 100]),
         ("Softplus", {}, [-200, 0, 1, 100], [0, math.log(2), math.log(1 + math.e), INF]),
         ("BNLL", {}, [-200, 0, 1, 100], [0, math.log(2), math.log(1 + math.e), 100]),
         ("Erf", {}, [0, 1, -1], [0, math.erf(1), -math.erf(1)]),

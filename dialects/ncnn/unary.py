@@ -324,8 +324,8 @@ class GELUOp(Unary):
 
     def scalar(self, x: Scalar) -> Scalar:
         if self.fast_gelu:  # (1 + tanh(y)) / 2 = 1 / (1 + exp(-2 y))
-            inner = x * (x * x * 0.044715 + 1.0)
-            return x / (exp(inner * (-2.0 * 0.79788452)) + 1.0)
+            twice = 2.0 * 0.79788452
+            return x / (exp(-(x * (x * x * (twice * 0.044715) + twice))) + 1.0)
         return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
 
 

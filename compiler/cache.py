@@ -2,6 +2,7 @@
 
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
     <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)
+    <folder>/<key>.ncc       a small model, as it is written for a user (see `kept.py`)
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
@@ -14,18 +15,16 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
-import xdsl
-from numpy import __version__ as numpy_version
-
-from ncc.compiler.llvm.version import llvmlite_version
 from ncc.compiler.target import Target
 from ncc.runtime.draft import DRAFT, draft_of
 
@@ -35,15 +34,15 @@ FOLDER_VARIABLE = "NCC_CACHE_DIR"
 SWITCH_VARIABLE = "NCC_CACHE"
 """`off` or `0`: no cache. `kernels`: no recipes, for whoever changes ncc while it runs."""
 
-LIMIT_BYTES = 64 << 20
-"""What a cache keeps at most: the kernels of some hundred networks."""
+LIMIT_BYTES = 256 << 20
+"""What a cache keeps at most: the kernels of some hundred networks, and a dozen small models."""
 
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
 _LOCK = "trim.lock"
 _MAGIC = b"ncc kernel 1\n"
 
-KERNEL, RECIPE = ".o", ".recipe"
+KERNEL, RECIPE, MODEL = ".o", ".recipe", ".ncc"
 """What an entry can be."""
 
 _HEADER_BYTES = len(_MAGIC) + 32
@@ -80,7 +79,7 @@ def _version(places: Iterable[str]) -> str:
     for file in chain.from_iterable(map(_python_files, places)):
         with open(file, "rb", buffering=0) as source:
             sources.update(f"{os.path.basename(file)}\0".encode() + source.read() + b"\0")
-    versions = f"llvmlite {llvmlite_version()}, xdsl {_xdsl_version()}, numpy {numpy_version}"
+    versions = ", ".join(map(_installed, ("llvmlite", "xdsl", "numpy")))
     return f"{versions}, ncc {sources.hexdigest()}"
 
 
@@ -97,14 +96,17 @@ def _python_files(place: str) -> Iterator[str]:
                 yield from _python_files(entry.path)
 
 
-def _xdsl_version() -> str:
-    """The version of xDSL, by the name of the folder that says what is installed.
+def _installed(package: str) -> str:
+    """A package and its version, by the name of the folder beside it that says so.
 
-    xDSL asks importlib for it, which takes longer to import than a recipe takes to be found.
+    To import it takes longer than a model that is kept takes to be found.
     """
-    beside = Path(xdsl.__file__).parent.parent
-    installed = [path.stem.removeprefix("xdsl-") for path in beside.glob("xdsl-*.dist-info")]
-    return installed[0] if len(installed) == 1 else str(xdsl.__version__)
+    spec = find_spec(package)
+    beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else Path()
+    found = [path.stem for path in beside.glob(f"{package}-*.dist-info")]
+    if len(found) == 1:
+        return found[0]
+    return f"{package}-{import_module(package).__version__}"
 
 
 def key_of(text: str, target: Target) -> str:
@@ -124,7 +126,7 @@ class Cache:
         self,
         folder: Path,
         limit: int = LIMIT_BYTES,
-        kinds: tuple[str, ...] = (KERNEL, RECIPE),
+        kinds: tuple[str, ...] = (KERNEL, RECIPE, MODEL),
     ) -> None:
         self.folder = folder
         self.limit = limit
@@ -134,31 +136,44 @@ class Cache:
 
     def get(self, key: str, kind: str = KERNEL) -> bytes | None:
         """What is kept under a key, if it is there and whole."""
-        if kind not in self.kinds:
+        path = self.path(key, kind)
+        if path is None:
             return None
-        path = self._path(key, kind)
         try:
-            with path.open("rb") as file:
-                held = file.read()
-                used = os.fstat(file.fileno()).st_mtime
+            held = path.read_bytes()
         except OSError:
             return None
         code = held[_HEADER_BYTES:]
         if held[:_HEADER_BYTES] != _header(key, code):
             return None
-        self._note_use(path, used)
         return code
 
     def put(self, key: str, code: bytes, kind: str = KERNEL) -> None:
         """Keep something under a key."""
+
+        def write(path: Path) -> None:
+            with draft_of(path) as draft:
+                draft.write_bytes(_header(key, code) + code)
+
+        self.put_file(key, kind, write)
+
+    def path(self, key: str, kind: str) -> Path | None:
+        """Where something is kept under a key, if it is; whoever asks is about to use it."""
+        path = self._path(key, kind)
+        if kind in self.kinds:
+            with suppress(OSError):
+                self._note_use(path, path.stat().st_mtime)
+                return path
+        return None
+
+    def put_file(self, key: str, kind: str, write: Callable[[Path], None]) -> None:
+        """Keep what is written to a path; it appears there whole or not at all."""
         if not self._writable or kind not in self.kinds:
             return
-        path = self._path(key, kind)
         try:
             if not self._grown:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            with draft_of(path) as draft:
-                draft.write_bytes(_header(key, code) + code)
+            write(self._path(key, kind))
         except OSError as error:
             self._writable = False
             warnings.warn(
@@ -210,7 +225,7 @@ class Cache:
         """Path, last use and size of every file, those that a killed process left included."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.endswith((KERNEL, RECIPE, DRAFT)):
+                if not entry.name.endswith((KERNEL, RECIPE, MODEL, DRAFT)):
                     continue  # locks, and what else is kept here
                 with suppress(OSError):
                     found = entry.stat()
@@ -227,7 +242,7 @@ def cache_of(environment: Mapping[str, str]) -> Cache | None:
     if is_off(environment, SWITCH_VARIABLE):
         return None
     only_kernels = environment.get(SWITCH_VARIABLE, "").lower() == "kernels"
-    kinds = (KERNEL,) if only_kernels else (KERNEL, RECIPE)
+    kinds = (KERNEL,) if only_kernels else (KERNEL, RECIPE, MODEL)
     if folder := environment.get(FOLDER_VARIABLE):
         return Cache(Path(folder), kinds=kinds)
     from platformdirs import user_cache_path  # slow to import, and only needed here

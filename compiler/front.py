@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from ncc.compiler.cache import cache_of
 from ncc.compiler.definitions import put_off
-from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.keys import key_of
+from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
-from ncc.compiler.recipe import Recipe, key_of, recalled
+from ncc.compiler.recipe import Recipe, recalled
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.session import Model
 
@@ -85,29 +86,17 @@ def compile_with(
     return Model(made) if isinstance(made, Artifact) else made
 
 
-def compile_file(
-    param: PathLike,
-    bin: PathLike | None,
-    options: Options,
-    path: PathLike,
-    stopwatch: Stopwatch | None = None,
-) -> Artifact:
-    """Compile into a file, for a CPU that need not be this one; what it holds but weights.
+def compile_artifact(
+    param: PathLike, bin: PathLike | None, options: Options, stopwatch: Stopwatch
+) -> Recipe | Artifact:
+    """What can be saved into a file; this CPU need not be able to run it.
 
     This process is Python's own: another one is started for LLVM.
 
     Raises InputError for a shape that is still open.
     """
-    stopwatch = stopwatch or Stopwatch()
     made = _compiled(param, bin, options, stopwatch, llvm_beside=True)
-    if isinstance(made, Recipe):
-        with stopwatch.timing("pack weights, and write the file"):
-            made.save(path)
-        return made.model
-    artifact = made if isinstance(made, Artifact) else made.compiled().artifact
-    with stopwatch.timing("write the file"):
-        artifact.save(path)
-    return artifact
+    return made if isinstance(made, Recipe | Artifact) else made.compiled().artifact
 
 
 def _compiled(

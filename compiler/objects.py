@@ -15,7 +15,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import USUAL, EmitObject, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
-from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 
 IN_LLVM = "LLVM, beside"

@@ -28,6 +28,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.cache import Cache, cache_of
+from ncc.compiler.keys import key_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.align_channels import AlignChannels
 from ncc.compiler.linalg.convolve import ChooseConvolution
@@ -54,7 +55,7 @@ from ncc.compiler.llvm.object_code import EmitObject, emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.loops.work import work_of
-from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers
@@ -70,7 +71,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
-from ncc.compiler.recipe import Recipe, keep, key_of
+from ncc.compiler.recipe import Recipe, keep
 from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape

@@ -15,18 +15,13 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 
-from ncc.compiler.cache import RECIPE, Cache, compiler_version
+from ncc.compiler.cache import RECIPE, Cache
 from ncc.compiler.constants import Constants
-from ncc.compiler.options import Options
-from ncc.compiler.read.default_path import default_bin_path
-from ncc.compiler.target import Target
-from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.sources import Piece
 from ncc.runtime.artifact import Artifact, PathLike
 
@@ -60,28 +55,6 @@ class _Kept:
     recipe: Recipe
     pieces: tuple[Piece, ...]
     digest: bytes
-
-
-def key_of(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
-    """What a recipe for these files is kept under; None where the .param cannot be read."""
-    weights = os.fspath(default_bin_path(param) if bin is None else bin)
-    try:
-        text = Path(param).read_bytes()
-        size = os.stat(weights).st_size if os.path.exists(weights) else None
-    except OSError:
-        return None
-    chosen = [(field.name, _said(getattr(options, field.name))) for field in fields(options)]
-    schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
-    tuned = sorted(schedules.items())
-    parts = (compiler_version(), Path(param).name, bin is None, weights, size, chosen, tuned)
-    return sha256(repr(parts).encode() + b"\0" + text).hexdigest()
-
-
-def _said(choice: object) -> str:
-    """An option as a text that is the same in every process."""
-    if isinstance(choice, Target):
-        return repr(replace(choice, features=frozenset())) + repr(sorted(choice.features))
-    return repr(choice)
 
 
 def recalled(cache: Cache, key: str) -> Recipe | None:

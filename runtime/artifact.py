@@ -17,14 +17,15 @@ import mmap
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
 from ncc.runtime.archive import Archive, Content, write_archive
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.manifest import MOST_BYTES, Fields
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[Any, Any]"
 PathLike: TypeAlias = "str | os.PathLike[str]"
@@ -41,8 +42,16 @@ ALIGNMENT = 64
 # A dynamic output begins with a header of this many bytes, whose first 8 are the number of rows.
 DYNAMIC_HEADER = 64
 
-# uint16 holds the bits of bfloat16, which numpy has not.
-DTYPES = ("float32", "float16", "int64", "int32", "int8", "uint8", "uint16")
+# Bytes of an element; uint16 holds the bits of bfloat16, which numpy has not.
+DTYPES = {
+    "float32": 4,
+    "float16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int8": 1,
+    "uint8": 1,
+    "uint16": 2,
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Binding:
     @property
     def nbytes(self) -> int:
         """Bytes of its buffer, a dynamic output's header included."""
-        count = np.dtype(self.dtype).itemsize
+        count = DTYPES[self.dtype]
         for extent in self.shape:
             count *= extent
         return count + DYNAMIC_HEADER * self.dynamic
@@ -243,6 +252,5 @@ def _binding(fields: Fields) -> Binding:
 
 def as_bytes(weights: Weights) -> memoryview:
     """Any buffer as a flat view of its bytes."""
-    if isinstance(weights, np.ndarray):
-        return np.ascontiguousarray(weights).reshape(-1).view(np.uint8).data
-    return memoryview(weights).cast("B")
+    view = memoryview(weights)  # type: ignore[arg-type]  # of arrays, Python 3.12 knows it
+    return (view if view.c_contiguous and view.nbytes else memoryview(view.tobytes())).cast("B")

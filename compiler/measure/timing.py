@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -38,23 +37,3 @@ def burst(run: Callable[[], object], milliseconds: float) -> list[float]:
     while sum(samples) < milliseconds:
         samples.append(timed(run))
     return samples[1:] or [timed(run)]
-
-
-class Stopwatch:
-    """Where time went, by what it was called, in the order of first use.
-
-    What two threads do at once counts for both.
-    """
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timing(self, what: str) -> Iterator[None]:
-        """Add the time of this block."""
-        start = perf_counter()
-        self.seconds.setdefault(what, 0.0)
-        try:
-            yield
-        finally:
-            self.seconds[what] += perf_counter() - start

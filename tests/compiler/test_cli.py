@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from ncc.compiler import cli, front, verify
+from ncc.compiler import cli, kept, verify
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.verify import Report, Row
 
@@ -187,7 +187,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(front, "compile_file", fail)
+    monkeypatch.setattr(kept, "compile_file", fail)
     assert ncc("compile", DIGITS).code == code
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import ncc
 from ncc.compiler.front import compile_with
-from ncc.compiler.measure.timing import Stopwatch
+from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import STAMPS, stages
 from ncc.dialects.sources import Array

@@ -16,8 +16,9 @@ import ncc
 from ncc.compiler import cache as cache_module
 from ncc.compiler import pipeline, recipe
 from ncc.compiler.cache import Cache, cache_of
+from ncc.compiler.keys import key_of
 from ncc.compiler.options import Options
-from ncc.compiler.recipe import key_of, recalled
+from ncc.compiler.recipe import recalled
 from ncc.compiler.tuned import tuned_file
 
 PARAM = """7767517

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncc.compiler.measure import timing
-from ncc.compiler.measure.timing import Stopwatch, Timing, burst
+from ncc.compiler.measure.timing import Timing, burst
 
 
 class Clock:
@@ -40,15 +40,3 @@ def test_a_burst_is_as_long_as_asked(clock: Clock) -> None:
     before = clock.seconds
     assert burst(lambda: clock.wait(2), 0.1) == pytest.approx([2.0])
     assert clock.seconds - before == pytest.approx(0.004), "the first one is not counted"
-
-
-def test_a_stopwatch_adds_up_by_name(clock: Clock) -> None:
-    """In the order of first use, and also where a block ends in an error."""
-    watch = Stopwatch()
-    for name in ("read", "write", "read"):
-        with watch.timing(name):
-            clock.wait(1)
-    with pytest.raises(ValueError), watch.timing("fail"):
-        raise ValueError
-    assert list(watch.seconds) == ["read", "write", "fail"]
-    assert list(watch.seconds.values()) == pytest.approx([0.002, 0.001, 0.0])

@@ -1,0 +1,27 @@
+"""Where the time of a compilation goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+
+class Stopwatch:
+    """Where time went, by what it was called, in the order of first use.
+
+    What two threads do at once counts for both.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timing(self, what: str) -> Iterator[None]:
+        """Add the time of this block."""
+        start = perf_counter()
+        self.seconds.setdefault(what, 0.0)
+        try:
+            yield
+        finally:
+            self.seconds[what] += perf_counter() - start

@@ -40,6 +40,9 @@ from ncc.dialects.sources import (
     Weights,
 )
 
+_MADE_OF = {"paired": Weights.paired, "bits": Weights.bits, "halves": Weights.halves}
+"""How weights are made of others where nothing else is to be said."""
+
 
 @irdl_attr_definition
 class WeightAttr(Data[Weights]):
@@ -88,15 +91,10 @@ class WeightAttr(Data[Weights]):
                 axes, block = _parse_integers(parser), parser.parse_integer()
                 parser.parse_keyword("of")
                 return Weights(shape, Blocked(cls.parse_parameter(parser), axes, block))
-            if parser.parse_optional_keyword("paired"):
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).paired()
-            if parser.parse_optional_keyword("bits"):
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).bits()
-            if parser.parse_optional_keyword("halves"):
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).halves()
+            for name, made_of in _MADE_OF.items():
+                if parser.parse_optional_keyword(name):
+                    parser.parse_keyword("of")
+                    return made_of(cls.parse_parameter(parser))
             if parser.parse_optional_keyword("taken"):
                 places = _parse_integers(parser)
                 parser.parse_keyword("of")
@@ -137,14 +135,8 @@ class WeightAttr(Data[Weights]):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
                     printer.print_string(f"transformed [{shown}] of ")
                     WeightAttr(of).print_parameter(printer)
-                case Paired(of):
-                    printer.print_string("paired of ")
-                    WeightAttr(of).print_parameter(printer)
-                case Bits(of):
-                    printer.print_string("bits of ")
-                    WeightAttr(of).print_parameter(printer)
-                case Halves(of):
-                    printer.print_string("halves of ")
+                case Paired(of) | Bits(of) | Halves(of) as source:
+                    printer.print_string(f"{type(source).__name__.lower()} of ")
                     WeightAttr(of).print_parameter(printer)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")

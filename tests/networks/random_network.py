@@ -20,7 +20,8 @@ import numpy as np
 
 from ncc.dialects.ncnn.layer import Array
 from tests.networks.random_growth import MOST_ATTEMPTS, MOST_LAYERS, Growth, Line
-from tests.networks.random_motifs import MOTIFS, POINTWISE
+from tests.networks.random_layers import POINTWISE
+from tests.networks.random_motifs import MOTIFS
 from tests.networks.random_pairs import PAIRS, lone, planted
 from tests.networks.random_places import PLACES
 from tests.networks.random_regions import REGIONS

@@ -6,7 +6,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.layer import ParamValue
 from tests.networks.random_growth import Growth, Motif
-from tests.networks.random_motifs import convolution
+from tests.networks.random_layers import convolution
 
 
 def _convolution(grouped: bool, transposed: bool) -> Motif:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ncc.dialects.ncnn.layer import ParamValue
 from tests.networks.random_growth import Growth, Motif, Params, Rejected
-from tests.networks.random_motifs import activation, fused
+from tests.networks.random_layers import activation, fused
 from tests.networks.random_pairs import TAILS
 
 

@@ -1,4 +1,4 @@
-"""What a convolution is that tiles can compute: a square window at stride 1, in groups or not."""
+"""What a convolution is that tiles can compute: a square window, in groups or not."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FEWEST_CHANNELS = 16
 
 @dataclass(frozen=True)
 class Convolution:
-    """y[o, p, q] = init[o] + the sum of x[i, p+k, q+l] * w[o, i, k, l] over i and a window.
+    """y[o, p, q] = init[o] + the sum of x[i, s*p+k, s*q+l] * w[o, i, k, l] over i and a window.
 
-    In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, p+k, q+l] * w[g, o, i, k, l].
+    In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
     """
 
     op: GenericOp
@@ -53,8 +53,9 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     if kept != channels or {i, k, m} != set(view.reduced) or height != width:
         return "its window is no square"
     read = Linear.of({i: 1, **dict.fromkeys(channels[:-1], inputs)})
-    if x.index != (read, Linear.of({p: 1, k: 1}), Linear.of({q: 1, m: 1})):
-        return "it has a stride or a dilation"
+    stride = x.index[1].coefficient(p)
+    if x.index != (read, Linear.of({p: stride, k: 1}), Linear.of({q: stride, m: 1})):
+        return "it has a dilation, or another stride along either axis"
     if min(outputs, inputs) < FEWEST_CHANNELS:
         return f"it has fewer than {FEWEST_CHANNELS} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
@@ -63,7 +64,9 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     if init is None:
         return "it goes on from other values than a bias"
     *lead, rows, columns = shape_of(op.results[0])
-    tiling = tiling_of(prod(lead), inputs, rows, columns, target, prod(groups), taps=height)
+    tiling = tiling_of(
+        prod(lead), inputs, rows, columns, target, prod(groups), taps=height, stride=stride
+    )
     if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)

@@ -1,4 +1,4 @@
-"""Which algorithm a convolution uses: small windows at stride 1 go to Winograd's where it pays.
+"""Which algorithm a convolution uses: small windows go to Winograd's where it pays.
 
     %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
     %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
@@ -86,7 +86,7 @@ class _Rewrite:
         self.threads = threads
         self.tiling = convolution.tiling
         self.tile = self.tiling.form.tile
-        self.beside = self.tiling.form.taps - 1
+        self.beside = self.tiling.form.window - self.tiling.form.step
         self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
         self.grouped = self.tiling.groups > 1
         self.followers = self._followers()
@@ -97,7 +97,7 @@ class _Rewrite:
 
     def run(self) -> None:
         rows = self.tiling.chunk(self.threads)
-        reach = [n + self.beside for n in self.covered]
+        reach = [n * self.tiling.form.stride + self.beside for n in self.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         constants = Constants.of(
             self.builder, self.tiling.form, weights_of(self.convolution.weights)
@@ -148,8 +148,9 @@ class _Rewrite:
     def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """Rows of tiles from `first`, with everything that follows the convolution."""
         columns = self.tiling.columns
-        size = [x.shape[0], self.tile * rows + self.beside, x.shape[2]]
-        x = self.builder.slice(x, [0, self.tile * first, 0], size)
+        step = self.tiling.form.step
+        size = [x.shape[0], step * rows + self.beside, x.shape[2]]
+        x = self.builder.slice(x, [0, step * first, 0], size)
         keep = (min(self.tiling.height - self.tile * first, self.tile * rows), self.tiling.width)
         if self.covered == (self.tiling.height, self.tiling.width):
             keep = (self.tile * rows, self.tile * columns)

@@ -91,11 +91,12 @@ def tiling_of(
     target: Target,
     groups: int = 1,
     taps: int = 3,
+    stride: int = 1,
 ) -> Tiling | None:
     """The cheapest tiles of a convolution with windows of taps x taps; None where it is cheaper as
     it is.
     """
-    forms = [form for form in FORMS if form.taps == taps]
+    forms = [form for form in FORMS if (form.taps, form.stride) == (taps, stride)]
     if not forms:
         return None
     tilings = [Tiling(form, outputs, inputs, height, width, target, groups) for form in forms]

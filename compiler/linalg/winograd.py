@@ -12,6 +12,11 @@ weights of four times the size; for m = 2, 16 in place of 36, by weights of 16/9
 windows of 5x5 and m = 2, 36 in place of 100, by weights of 36/25. Y is the result once (t, r) and
 (u, s) are collapsed and what the tiles cover beyond it is cut off. In groups of channels, all of V
 are made as above, and a group g sums V[g*I + i, ..] * U[a, b, g, o, i].
+
+At stride 2, a convolution along an axis is the sum of one of the even cells with the even taps and
+one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
+matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
+windows of 3x3, 25, 49 and 81 multiplications in place of 36, 81 and 144 for m = 2, 3 and 4.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ class Form:
     input: Matrix
     filter: Matrix
     output: Matrix
+    stride: int = 1
 
     @property
     def tile(self) -> int:
@@ -53,6 +59,28 @@ class Form:
     def taps(self) -> int:
         """Cells of the convolution's window along one axis."""
         return len(self.filter[0])
+
+    @property
+    def step(self) -> int:
+        """Cells of the input from one tile to the next along one axis."""
+        return self.tile * self.stride
+
+
+def strided(form: Form) -> Form:
+    """F(m, r) of even cells beside F(m, r - 1) of odd cells, for a form whose last component is the
+    value at infinity: without it, without the last cell, which nothing else reads, and without the
+    last tap, the form is F(m, r - 1).
+    """
+    parts = [(c, phase) for c in range(form.window) for phase in (0, 1) if c + phase < form.window]
+
+    def apart(matrix: Matrix) -> Matrix:
+        cells = range(2 * len(matrix[0]) - 1)
+        return tuple(
+            tuple(matrix[c][k // 2] if k % 2 == phase else 0.0 for k in cells) for c, phase in parts
+        )
+
+    output = tuple(tuple(row[c] for c, _ in parts) for row in form.output)
+    return Form(apart(form.input), apart(form.filter), output, stride=2)
 
 
 F2 = Form(
@@ -112,7 +140,60 @@ F2_5 = Form(
         (0.0, 1.0, -1.0, 2.0, -2.0, 1.0),
     ),
 )
-FORMS = (F2, F4, F2_5)
+F2_2 = Form(
+    input=(
+        (1.0, -1.0, 0.0),
+        (0.0, 1.0, 0.0),
+        (0.0, -1.0, 1.0),
+    ),
+    filter=(
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 0.0),
+        (0.0, 1.0, 1.0),
+    ),
+)
+F3_2 = Form(
+    input=F2.input,
+    filter=(
+        (1.0, 0.0),
+        (1 / 2, 1 / 2),
+        (1 / 2, -1 / 2),
+        (0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 0.0),
+        (0.0, 1.0, 1.0, 1.0),
+    ),
+)
+F4_2 = Form(
+    input=(
+        (2.0, -1.0, -2.0, 1.0, 0.0),
+        (0.0, -2.0, -1.0, 1.0, 0.0),
+        (0.0, 2.0, -3.0, 1.0, 0.0),
+        (0.0, -1.0, 0.0, 1.0, 0.0),
+        (0.0, 2.0, -1.0, -2.0, 1.0),
+    ),
+    filter=(
+        (1 / 2, 0.0),
+        (-1 / 2, -1 / 2),
+        (-1 / 6, 1 / 6),
+        (1 / 6, 1 / 3),
+        (0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 2.0, 0.0),
+        (0.0, 1.0, 1.0, 4.0, 0.0),
+        (0.0, 1.0, -1.0, 8.0, 1.0),
+    ),
+)
+S2, S3, S4, S2_5, S4_5 = (strided(form) for form in (F2_2, F3_2, F4_2, F2, F4))
+FORMS = (F2, F4, F2_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 
 
 @dataclass(frozen=True)
@@ -149,9 +230,9 @@ def tiled(
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups.
     """
     rows, columns = grid
-    form, tile = constants.form, constants.form.tile
+    form, tile, step = constants.form, constants.form.tile, constants.form.step
     i, p, q, t, u, k, m = b.loops(f"i p q t:{rows} u:{columns} k m")
-    data = x[i, t * tile + k, u * tile + m]
+    data = x[i, t * step + k, u * step + m]
     first, second = constants.input[p, k], constants.input[q, m]
     v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
     _mark(v, form.input)

@@ -15,7 +15,7 @@ from ncc.compiler.linalg import convolution
 from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.tiling import Tiling
-from ncc.compiler.linalg.winograd import F2, F2_5, F4, Form
+from ncc.compiler.linalg.winograd import F2, F4, FORMS, S2, S3, S4, Form
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.shapes import Shape
@@ -65,10 +65,21 @@ def make_plan() -> Callable[..., Plan]:
 @pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
 def always_tiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
     """Tiles pay for every convolution, in chunks of one row of tiles."""
-    form: Form = request.param
+    return _always_by(request.param, monkeypatch)
 
-    def tiling_of(*sizes: Any, taps: int) -> Tiling:
-        return Tiling(form if form.taps == taps else F2_5, *sizes)
+
+@pytest.fixture(params=[S2, S3, S4], ids=["S2", "S3", "S4"])
+def always_tiled_at_stride(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
+    """The same, by a form of stride 2 for windows of 3x3."""
+    return _always_by(request.param, monkeypatch)
+
+
+def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
+    """Tiles pay for every convolution: by `form`, or by the first that is made for it."""
+
+    def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling | None:
+        fitting = [f for f in (form, *FORMS) if (f.taps, f.stride) == (taps, stride)]
+        return Tiling(fitting[0], *sizes) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads: 1)

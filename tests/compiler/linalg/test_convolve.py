@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,9 @@ def convolution(
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 
 
-def grouped(b: Builder, x: Tensor, outputs: int, *, window: int) -> Tensor:
+def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1) -> Tensor:
     """A convolution in two groups with `outputs` each, as (group, outputs, height, width)."""
-    height, width = (n - window + 1 for n in x.shape[1:])
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
     inputs = x.shape[0] // 2
     w = weights(b, (2, outputs, inputs, window, window))
     g, o, p, q = b.loops(f"g o p:{height} q:{width}")
@@ -57,8 +58,15 @@ def grouped(b: Builder, x: Tensor, outputs: int, *, window: int) -> Tensor:
         (g, o, p, q), b.expand(weights(b, (2 * outputs,), 1), [[0, 1]], (2, outputs))[g, o]
     )
     g, o, p, q, i, k, m = b.loops(f"g o p:{height} q:{width} i k m")
-    data = x[g * inputs + i, p + k, q + m]
+    data = x[g * inputs + i, p * stride + k, q * stride + m]
     return b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m], bias)
+
+
+def uneven(b: Builder, x: Tensor) -> Tensor:
+    """A convolution that halves rows alone."""
+    w = weights(b, (64, x.shape[0], 3, 3))
+    o, p, q, i, k, m = b.loops("o p:13 q:26 i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, p * 2 + k, q + m] * w[o, i, k, m])
 
 
 def relu(b: Builder, x: Tensor) -> Tensor:
@@ -124,6 +132,49 @@ def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> 
     shape = (16, *size)
     module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
     check_numbers(module, [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("pad", [(0, 0), (1, 1), (0, 1)], ids=["valid", "even", "same"])
+@pytest.mark.parametrize("size", [(8, 8), (15, 13), (16, 11)])
+def test_numbers_at_stride(
+    make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
+) -> None:
+    """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
+    shape = (20, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(relu(b, x), [0, pad[0], pad[0]], [0, pad[1], pad[1]])
+        return pool(b, relu(b, convolution(b, x, 24, pad=0, stride=2)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("window", [3, 5])
+def test_groups_at_stride(make_network: MakeNetwork, window: int) -> None:
+    """Groups go by the same forms, and so do windows of 5x5."""
+    shape = (32, 15, 12)
+    write = partial(grouped, outputs=16, window=window, stride=2)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None:
+    """A block that halves its image reads one tensor at both strides, and copies none."""
+    shape = (16, 14, 14)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        short = convolution(b, x, 16, pad=0, stride=2, window=1)
+        y = relu(b, convolution(b, x, 16, stride=2))
+        return relu(b, add(b, convolution(b, y, 16), short))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
 
 
 @pytest.mark.usefixtures("always_tiled")
@@ -322,7 +373,9 @@ def test_a_pool_of_the_whole(
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
-        (lambda b, x: convolution(b, x, 64, stride=2), "stride"),
+        (lambda b, x: convolution(b, x, 64, stride=3), "worth"),
+        (lambda b, x: uneven(b, x), "stride"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [16, 28, 28]), 16, stride=2), "worth"),
         (lambda b, x: convolution(b, x, 64, window=7, pad=3), "worth"),
         (lambda b, x: grouped(b, x, 8, window=3), "channels"),
         (lambda b, x: grouped(b, b.slice(x, [0] * 3, [48, 28, 28]), 32, window=3), "blocks"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.winograd import F2, F2_5, F4, Form
+from ncc.compiler.linalg.winograd import F2, F2_5, F4, S2, S4, Form
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
 
 TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
@@ -34,6 +34,17 @@ def test_the_form_by_the_window(target: Target) -> None:
         tiling = tiling_of(256, 48, 27, 27, target, groups, taps=5)
         assert tiling is not None and tiling.form is F2_5
     assert tiling_of(256, 256, 56, 56, target, taps=7) is None
+
+
+@ON_BOTH
+def test_the_form_at_stride_2(target: Target) -> None:
+    """Two thirds of the arithmetic pay for fewer weights only; no tile has a stride of 3."""
+    forms = []
+    for outputs, inputs, size in ((256, 128, 80), (256, 128, 14), (512, 256, 7)):
+        tiling = tiling_of(outputs, inputs, size, size, target, stride=2)
+        forms.append(None if tiling is None else tiling.form)
+    assert forms == [S4, S2, None]
+    assert tiling_of(256, 128, 56, 56, target, stride=3) is None
 
 
 @ON_BOTH

@@ -7,25 +7,37 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from ncc.compiler.linalg.winograd import F2, F2_5, F4, Form
+from ncc.compiler.linalg.winograd import F4, FORMS, Form
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 
-FORMS = pytest.mark.parametrize("form", [F2, F4, F2_5], ids=["F2", "F4", "F2_5"])
+ALL = pytest.mark.parametrize(
+    "form", FORMS, ids=lambda form: f"{form.tile} of {form.taps} by {form.stride}"
+)
 
 
-@FORMS
+@ALL
 def test_matrices(form: Form) -> None:
     """A (G w * B x) is the correlation of x and w, for all of them that are one somewhere."""
     for tap, cell in np.ndindex(form.taps, form.window):
         w, x = np.eye(form.taps)[tap], np.eye(form.window)[cell]
         product = (np.array(form.filter) @ w) * (np.array(form.input) @ x)
         found = np.array(form.output) @ product
-        np.testing.assert_allclose(found, np.correlate(x, w), rtol=0, atol=1e-15)
+        expected = np.correlate(x, w)[:: form.stride]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
-@FORMS
+@pytest.mark.parametrize(
+    ("taps", "tile", "components"), [(3, 2, 5), (3, 3, 7), (3, 4, 9), (5, 2, 7), (5, 4, 11)]
+)
+def test_components_at_stride_2(taps: int, tile: int, components: int) -> None:
+    """F(m, r) takes m + r - 1 multiplications, and so much F(m, r - 1) beside it."""
+    (form,) = (f for f in FORMS if (f.taps, f.tile, f.stride) == (taps, tile, 2))
+    assert len(form.input) == len(form.filter) == len(form.output[0]) == form.window == components
+
+
+@ALL
 def test_transformed_weights(form: Form) -> None:
     """U is G w G^T for each pair of channels, with the window's axes in front."""
     plain = Weights((3, 2, form.taps, form.taps), Random(1, 2))

@@ -33,18 +33,16 @@ TOLERANCE = 2e-5
 """Of the largest result, against double precision: F(4x4) rounds about ten times as coarsely."""
 
 
-pytestmark = pytest.mark.usefixtures("always_tiled")
-
-
-def convolution(b: Builder, x: Tensor, outputs: int, stream: int) -> Tensor:
-    """3x3 at stride 1 with a bias and a border of zeros."""
+def convolution(b: Builder, x: Tensor, outputs: int, stream: int, stride: int = 1) -> Tensor:
+    """3x3 with a bias and a border of zeros."""
     x = b.pad(x, [0, 1, 1], [0, 1, 1])
-    height, width = x.shape[1] - 2, x.shape[2] - 2
+    height, width = ((n - 3) // stride + 1 for n in x.shape[1:])
     kernel = Weights((outputs, x.shape[0], 3, 3), Random(3, stream, (9 * x.shape[0]) ** -0.5))
     w, held = b.weight(WeightAttr(kernel)), b.weight(WeightAttr(Weights((outputs,), Random(4, 1))))
     bias = b.spread(held, (outputs, height, width), axis=0)
     o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
-    return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m], bias)
+    data = x[i, p * stride + k, q * stride + m]
+    return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 
 
 def block(b: Builder, x: Tensor) -> Tensor:
@@ -58,6 +56,13 @@ def block(b: Builder, x: Tensor) -> Tensor:
     return b.map(loops, maximum(y[loops] + x[loops], 0.0))
 
 
+def halving(b: Builder, x: Tensor) -> Tensor:
+    """Two convolutions of stride 2, with an activation between them."""
+    y = convolution(b, x, x.shape[0] + 16, 1, stride=2)
+    loops = b.loops_of(y.shape)
+    return convolution(b, b.map(loops, maximum(y[loops], 0.0)), x.shape[0], 2, stride=2)
+
+
 def check(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
@@ -65,13 +70,14 @@ def check(
     target: Target,
     *,
     pack: bool = True,
+    write: Callable[[Builder, Tensor], Tensor] = block,
 ) -> list[Kernel]:
     """Run a block of each shape, judge it in double precision; the kernels that ran."""
     draw = np.random.default_rng(2)
     networks: list[tuple[ModuleOp, list[Array]]] = []
     expected: list[Array] = []
     for shape in shapes:
-        module = make_network([shape], block)
+        module = make_network([shape], write)
         arrays = [draw.standard_normal(shape).astype(np.float32)]
         expected += evaluate(network_of(module), arrays, dtype=np.float64)
         ChooseConvolution().apply(Context(), module)
@@ -88,6 +94,7 @@ def transforms(kernels: list[Kernel]) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.matrix is not None]
 
 
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_on_every_target(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
@@ -101,6 +108,17 @@ def test_on_every_target(
         assert schedule.lane is not None and schedule.vector == target.lanes
 
 
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_at_stride_2(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """Whole and partial tiles, of images of odd sizes, in blocks that need not be full."""
+    shapes = [(20, 13, 15)]
+    assert transforms(check(make_network, run_networks, shapes, target, write=halving))
+
+
+@pytest.mark.usefixtures("always_tiled")
 def test_plain_layout(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:
@@ -110,6 +128,7 @@ def test_plain_layout(
     assert all(strategies.choose(kernel, RUNNABLE[0]).lane is None for kernel in kernels)
 
 
+@pytest.mark.usefixtures("always_tiled")
 def test_channels_that_fill_no_block(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:

@@ -10,24 +10,17 @@ tagged    a tag of 4 bytes, then by the tag, with zeros up to a multiple of 4 by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ncc.dialects.ncnn.file_format import TAG_SIZE, TAGS
 from ncc.dialects.sources import Encoding
 
-TAGS: Mapping[int, Encoding] = {
-    0: Encoding.FP32,
-    0x0002C056: Encoding.FP32,
-    0x01306B47: Encoding.FP16,
-    0x000D4B38: Encoding.INT8,
-}
-
-TAG_SIZE = 4
+_ENCODINGS = {0x0002C056: Encoding.FP32} | {tag: encoding for encoding, tag in TAGS.items()}
 
 
 def encoding_of(tag: bytes) -> Encoding:
     """What the four bytes of a tag say."""
-    return TAGS.get(int.from_bytes(tag, "little"), Encoding.CODEBOOK)
+    return _ENCODINGS.get(int.from_bytes(tag, "little"), Encoding.CODEBOOK)
 
 
 @dataclass(frozen=True)

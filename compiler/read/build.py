@@ -22,9 +22,10 @@ from xdsl.ir import Block, Region, SSAValue
 from ncc.compiler.diagnostics import ModelError, Problem, Unsupported, did_you_mean
 from ncc.compiler.read.layer_classes import HOW, problems_of, unknown_types, warning_of
 from ncc.compiler.read.layer_types import LAYER_TYPES
-from ncc.compiler.read.records import MOST_PROBLEMS, SHAPE_HINTS, Graph, LayerRecord, Name
+from ncc.compiler.read.records import MOST_PROBLEMS, Graph, LayerRecord, Name
 from ncc.compiler.read.resolve import check_hints, resolve_params
 from ncc.compiler.read.weights import WeightReader
+from ncc.dialects.ncnn.file_format import SHAPE_HINTS
 from ncc.dialects.ncnn.layer import LAYERS, Layer, LayerError
 from ncc.dialects.ncnn.opaque import OpaqueOp
 

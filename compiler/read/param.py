@@ -21,11 +21,7 @@ from dataclasses import replace
 
 from ncc.compiler.diagnostics import ModelError, Problem
 from ncc.compiler.read.records import (
-    LARGEST_PARAM_ID,
-    LONGEST_NAME,
-    MAGIC,
     MOST_PROBLEMS,
-    SHAPE_HINTS,
     Graph,
     LayerRecord,
     Name,
@@ -34,14 +30,18 @@ from ncc.compiler.read.records import (
     Source,
 )
 from ncc.compiler.read.value import counted_array, integer, scalar_or_array
+from ncc.dialects.ncnn.file_format import (
+    ARRAY,
+    LARGEST_PARAM_ID,
+    LONGEST_NAME,
+    MAGIC,
+    SHAPE_HINTS,
+)
 
 # A quoted string may hold blanks; elsewhere a blank ends the word. Blanks are those of C.
 _WORD = re.compile(r'[+-]?[0-9]+="[^"]*"(?![^ \t\v\f])|[^ \t\v\f]+')
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _KEY = re.compile(r"([+-]?[0-9]+)=")
-
-_ARRAY = -23300
-"""`-23300 - id` is the key of an array that tells its length first."""
 
 
 def read_text(path: str | os.PathLike[str], data: bytes) -> Graph:
@@ -233,13 +233,13 @@ class _Reader:
                     found=_shown(word),
                 )
             key = integer(match.group(1))
-            is_old_array = key is not None and key <= _ARRAY
-            id = _ARRAY - key if key is not None and is_old_array else key
+            is_old_array = key is not None and key <= ARRAY
+            id = ARRAY - key if key is not None and is_old_array else key
             if id is None or not 0 <= id <= LARGEST_PARAM_ID:
                 raise self.source.error(
                     "there is no such parameter id",
                     replace(word.place, width=match.end()),
-                    expected=f"0 to {LARGEST_PARAM_ID}, or {_ARRAY} - id for an array",
+                    expected=f"0 to {LARGEST_PARAM_ID}, or {ARRAY} - id for an array",
                     found=match.group(1),
                 )
             parse = counted_array if is_old_array else scalar_or_array

@@ -20,9 +20,6 @@ import struct
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.layer_types import FIRST_CUSTOM, LAYER_TYPES
 from ncc.compiler.read.records import (
-    LARGEST_PARAM_ID,
-    LONGEST_NAME,
-    MAGIC,
     Graph,
     LayerRecord,
     Name,
@@ -31,11 +28,11 @@ from ncc.compiler.read.records import (
     Source,
     Spelling,
 )
+from ncc.dialects.ncnn.file_format import ARRAY, LARGEST_PARAM_ID, LONGEST_NAME, MAGIC
 
 WORD = 4
 
 _END = -233
-_ARRAY = -23300
 _STRING = -23400
 
 
@@ -119,7 +116,7 @@ class _Reader:
         params: dict[int, RawValue] = {}
         while (key := self._word(f"a parameter of {who}")) != _END:
             place = Place(offset=self.at - WORD)
-            base = _STRING if key <= _STRING else _ARRAY if key <= _ARRAY else 0
+            base = _STRING if key <= _STRING else ARRAY if key <= ARRAY else 0
             id = base - key if base else key
             if not 0 <= id <= LARGEST_PARAM_ID:
                 raise self._error(
@@ -130,7 +127,7 @@ class _Reader:
             what = f"parameter {id} of {who}"
             if base == _STRING:
                 params[id] = RawValue(Spelling.STRING, (self._string(what),), place)
-            elif base == _ARRAY:
+            elif base == ARRAY:
                 words = self._words(self._count(f"the length of {what}"))
                 params[id] = RawValue(Spelling.WORD, words, place, is_array=True)
             else:

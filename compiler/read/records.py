@@ -13,16 +13,6 @@ from typing import TypeAlias
 
 from ncc.compiler.diagnostics import ModelError, Problem
 
-MAGIC = 7767517
-"""The number that starts a .param file, and as a word a .param.bin file."""
-
-LONGEST_NAME = 255
-"""ncnn's limit in bytes for a layer type, a name, a string."""
-
-LARGEST_PARAM_ID = 31
-SHAPE_HINTS = 30
-"""The id under which a layer tells the shapes of its outputs."""
-
 MOST_PROBLEMS = 20
 """Reading stops after so many problems: a file with more is not a model."""
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 import struct
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem
-from ncc.compiler.read.records import SHAPE_HINTS, LayerRecord, RawValue, Source, Spelling
+from ncc.compiler.read.records import LayerRecord, RawValue, Source, Spelling
+from ncc.dialects.ncnn.file_format import SHAPE_HINTS
 from ncc.dialects.ncnn.layer import Declaration, ParamValue
 
 _WANTED = {

@@ -18,13 +18,13 @@ from collections.abc import Sequence
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.records import (
-    LONGEST_NAME,
     Number,
     Place,
     RawValue,
     Source,
     Spelling,
 )
+from ncc.dialects.ncnn.file_format import LONGEST_NAME
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -17,9 +17,10 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, Self, TypeAlias
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.buffers import TAG_SIZE, Buffer, encoding_of
+from ncc.compiler.read.buffers import Buffer, encoding_of
 from ncc.compiler.read.records import LayerRecord, Source
 from ncc.compiler.read.unclaimed import unclaimed
+from ncc.dialects.ncnn.file_format import TAG_SIZE
 from ncc.dialects.ncnn.layer import Layer, Weight
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.shapes import Shape

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterable
 
 from ncc.compiler.diagnostics import Unsupported
-
-LONGEST = 255
-"""ncnn's limit in bytes for a name."""
+from ncc.dialects.ncnn.file_format import LONGEST_NAME
 
 _KEY = re.compile(r"[+-]?[0-9]+=")
 
@@ -53,14 +51,15 @@ class Names:
 
 def _shortened(stem: str, tail: str) -> str:
     """The stem, as much of it as leaves room for the tail, and the tail."""
-    room = LONGEST - len(tail.encode())
+    room = LONGEST_NAME - len(tail.encode())
     return stem.encode()[:room].decode(errors="ignore") + tail
 
 
 def check_name(name: str) -> None:
     """Raise `Unsupported` for what would not be read back as one name."""
-    if not name.isprintable() or " " in name or len(name.encode()) > LONGEST or _KEY.match(name):
+    too_long = len(name.encode()) > LONGEST_NAME
+    if not name.isprintable() or " " in name or too_long or _KEY.match(name):
         raise Unsupported(
             f"{name!r} as a name in a .param file",
-            nearest=f"printable characters without a blank, at most {LONGEST} bytes",
+            nearest=f"printable characters without a blank, at most {LONGEST_NAME} bytes",
         )

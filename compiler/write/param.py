@@ -14,9 +14,7 @@ from collections.abc import Sequence
 
 from ncc.compiler.write.params import shape_hints, type_and_params
 from ncc.compiler.write.wiring import Line
-
-MAGIC = 7767517
-"""The number that starts a .param file."""
+from ncc.dialects.ncnn.file_format import MAGIC
 
 WIDTH = 24
 """Columns for the type and for the name, as ncnn's own tools have them."""

@@ -16,16 +16,12 @@ import numpy as np
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.write.floats import float_text
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
+from ncc.dialects.ncnn.file_format import ARRAY, LONGEST_NAME, SHAPE_HINTS
 from ncc.dialects.ncnn.layer import Layer, Param, ParamValue, Shape, shape_of
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.reduction import ReductionOp, SoftmaxOp
 from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
 
-ARRAY = -23300
-"""`-23300 - id` is the key of an array that tells its length first."""
-
-SHAPE_HINTS = 30
-LONGEST_STRING = 255
 HINTED_AXES = ("w", "h", "d", "c")
 
 
@@ -131,7 +127,7 @@ def _counted(elements: Sequence[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    if '"' in text or not text.isprintable() or len(text.encode()) > LONGEST_STRING:
+    if '"' in text or not text.isprintable() or len(text.encode()) > LONGEST_NAME:
         raise ValueError(f"{text!r} is no string that a .param file can hold")
     return f'"{text}"'
 

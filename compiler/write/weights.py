@@ -16,11 +16,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.dialects.ncnn.file_format import TAG_SIZE, TAGS
 from ncc.dialects.ncnn.layer import Layer, Weight, WeightAttr
-
-FP32_TAG = bytes(4)
-FP16_TAG = (0x01306B47).to_bytes(4, "little")
-INT8_TAG = (0x000D4B38).to_bytes(4, "little")
+from ncc.dialects.sources import Encoding
 
 LARGEST_HALF = float(np.finfo(np.float16).max)
 
@@ -70,12 +68,13 @@ def weights_of(op: Layer) -> Iterator[tuple[str, Weight, WeightAttr]]:
 
 def _write(file: BinaryIO, values: NDArray[np.generic], tagged: bool, narrow: bool) -> None:
     if values.dtype == np.int8:
-        tag, dtype = INT8_TAG, "i1"
+        encoding, dtype = Encoding.INT8, "i1"
     elif narrow:
-        tag, dtype = FP16_TAG, "<f2"
+        encoding, dtype = Encoding.FP16, "<f2"
     else:
-        tag, dtype = FP32_TAG, "<f4"
-    file.write(tag if tagged else b"")
+        encoding, dtype = Encoding.FP32, "<f4"
+    if tagged:
+        file.write(TAGS[encoding].to_bytes(TAG_SIZE, "little"))
     for piece in _pieces(values):
         file.write(np.ascontiguousarray(piece, dtype).data)
     file.write(bytes(-len(values) * np.dtype(dtype).itemsize % 4))

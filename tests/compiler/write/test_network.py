@@ -15,11 +15,9 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read import buffers, records
 from ncc.compiler.read.network import read
-from ncc.compiler.write import param
-from ncc.compiler.write import weights as written_weights
 from ncc.compiler.write.network import network_text, write
+from ncc.compiler.write.weights import weights_of
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
@@ -107,7 +105,7 @@ def test_halves_are_halves(network: Build, tmp_path: Path) -> None:
     halves = Network.of(read(tmp_path / "out.param").module).layers
     singles = Network.of(module).layers
     for half, single in zip(halves, singles, strict=True):
-        for _, weight, held in written_weights.weights_of(single):
+        for _, weight, held in weights_of(single):
             values = held.array()
             expected = values.astype(np.float16).astype(np.float32) if weight.tagged else values
             found = half.properties[weight.name]
@@ -202,14 +200,3 @@ def test_paths_that_cannot_be_written(
     with pytest.raises(InputError, match=re.escape(message)):
         write(network(NETWORK), *(tmp_path / name for name in names))
     assert [path.name for path in tmp_path.iterdir()] == ["given.param"]
-
-
-def test_both_rooms_speak_of_the_same_numbers() -> None:
-    """Magic and tags, which reading and writing say each for itself."""
-    assert param.MAGIC == records.MAGIC
-    tags = {encoding: tag for tag, encoding in buffers.TAGS.items() if tag != 0x0002C056}
-    assert [tag.to_bytes(4, "little") for tag in tags.values()] == [
-        written_weights.FP32_TAG,
-        written_weights.FP16_TAG,
-        written_weights.INT8_TAG,
-    ]

@@ -10,10 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from ncc.compiler.write import weights as room
-from ncc.compiler.write.weights import FP16_TAG, FP32_TAG, INT8_TAG, KeptWide, write_weights
+from ncc.compiler.write.weights import KeptWide, write_weights
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.sources import Encoding, Stored, Weights
 from ncc.dialects.weight import WeightAttr
+
+FP32_TAG, FP16_TAG, INT8_TAG = (
+    number.to_bytes(4, "little") for number in (0, 0x01306B47, 0x000D4B38)
+)
 
 
 def product(weight: WeightAttr, bias: WeightAttr | None = None) -> Layer:

@@ -1,0 +1,30 @@
+"""ncnn's files: the numbers that who reads them and who writes them go by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ncc.dialects.sources import Encoding
+
+MAGIC = 7767517
+"""What a .param file starts with, and as a word a .param.bin file."""
+
+LONGEST_NAME = 255
+"""Bytes of a layer type, a name, a string."""
+
+LARGEST_PARAM_ID = 31
+
+SHAPE_HINTS = 30
+"""The id under which a layer tells the shapes of its outputs."""
+
+ARRAY = -23300
+"""`-23300 - id` is the key of an array that tells its length first."""
+
+TAG_SIZE = 4
+
+TAGS: Mapping[Encoding, int] = {
+    Encoding.FP32: 0,
+    Encoding.FP16: 0x01306B47,
+    Encoding.INT8: 0x000D4B38,
+}
+"""What stands in front of values in a .bin file; in front of a codebook, any other number."""

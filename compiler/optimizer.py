@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
@@ -268,9 +268,7 @@ def _return_collected(module: ModuleOp) -> None:
             if isinstance(maker, Layer) and not isinstance(maker, InputOp):
                 if value not in outputs.values():
                     outputs.setdefault(maker.blob_names[maker.results.index(value)], value)
-    network.terminator.operands = list(outputs.values())
-    network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in outputs])
-    network.function.update_function_type()
+    network.return_only(outputs)
 
 
 def _summary(before: Cost, after: Cost) -> Iterator[str]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -109,9 +109,7 @@ def _return(network: Network, kept: set[Layer]) -> None:
                     named[blob or op.layer_name] = result
     if not named:
         raise InputError("the cut leaves no output: nobody reads what its layers make")
-    network.terminator.operands = list(named.values())
-    network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in named])
-    network.function.update_function_type()
+    network.return_only(named)
 
 
 def _is_read_outside(value: SSAValue, kept: set[Layer]) -> bool:

@@ -14,7 +14,7 @@ Needs: shapes, where a pattern asks for them; without them it does not fire.  Br
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -84,7 +84,7 @@ def optimize_module(
         return check(pattern, layers) if reason is None and check is not None else reason
 
     network = Network.of(module)
-    _return(network, {**network.outputs, **_collected(network)})
+    network.return_only({**network.outputs, **_collected(network)})
     with _kept(network, keep):
         return drive(network, patterns, refuse)
 
@@ -149,7 +149,7 @@ def _kept(network: Network, keep: Collection[str]) -> Iterator[None]:
             raise InputError.unknown_name("blob", name, blobs)
     outputs = dict(network.outputs)
     added = [name for name in dict.fromkeys(keep) if name not in (*outputs, *network.inputs)]
-    _return(network, {**outputs, **{name: blobs[name] for name in added}})
+    network.return_only({**outputs, **{name: blobs[name] for name in added}})
     yield
     values = dict(network.outputs)
     taken = {values[name] for name in outputs} | set(network.inputs.values())
@@ -157,7 +157,7 @@ def _kept(network: Network, keep: Collection[str]) -> Iterator[None]:
         if values[name] not in taken:
             taken.add(values[name])
             _rename(values.pop(name), name)
-    _return(network, values)
+    network.return_only(values)
 
 
 def _blobs(network: Network) -> dict[str, SSAValue]:
@@ -167,12 +167,6 @@ def _blobs(network: Network) -> dict[str, SSAValue]:
         for blob, result in zip(layer.blob_names, layer.results, strict=True)
     }
     return {**named, **network.outputs}
-
-
-def _return(network: Network, values: Mapping[str, SSAValue]) -> None:
-    network.terminator.operands = list(values.values())
-    network.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in values])
-    network.function.update_function_type()
 
 
 def _rename(value: SSAValue, name: str) -> None:

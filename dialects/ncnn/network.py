@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -63,6 +63,12 @@ class Network:
     def outputs(self) -> Mapping[str, SSAValue]:
         """The returned values by name; two names may have one value."""
         return dict(zip(self.output_names, self.terminator.operands, strict=True))
+
+    def return_only(self, values: Mapping[str, SSAValue]) -> None:
+        """Let these values be the outputs, under these names."""
+        self.terminator.operands = list(values.values())
+        self.function.attributes["outputs"] = ArrayAttr([StringAttr(name) for name in values])
+        self.function.update_function_type()
 
     @property
     def needed(self) -> set[Operation]:

@@ -17,12 +17,11 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.canonicalize import (
-    CanonicalizeNcnn,
     canonicalize,
-    explain,
     pattern_names,
 )
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimize import explain
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.dialect import NCNN
@@ -132,8 +131,7 @@ def test_rewrites_are_recorded_with_their_places() -> None:
         : (tensor<*xf32>) -> tensor<*xf32>
     """
     module = parse(ncnn_text(layers, {"y": "y"}))
-    record: list[Rewrite] = []
-    CanonicalizeNcnn(record.append).apply(Context(), module)
+    record = canonicalize(module)
     assert record == [Rewrite("eliminate_dropout", ("drop",), (4,), "in")]
     assert str(record[0]) == "eliminate_dropout drop"
 

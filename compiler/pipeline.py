@@ -2,8 +2,8 @@
 
 read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
      -> compute in strips -> peel borders -> turn factors -> part groups -> select channels
-     -> align channels -> hoist selections -> pack
-     -> fold moves -> scale weights -> split sums -> inline operands -> fuse
+     -> join selections -> align channels -> hoist selections -> pack
+     -> fold moves -> scale weights -> split sums -> inline operands -> read in place -> fuse
      -> plan memory -> loops -> llvm -> object
 """
 
@@ -37,11 +37,13 @@ from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.hoist_selections import HoistSelections
 from ncc.compiler.linalg.inline_operands import InlineOperands
+from ncc.compiler.linalg.join_selections import JoinSelections
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.compiler.linalg.peel_borders import PeelBorders
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.quads import SplitQuads
+from ncc.compiler.linalg.read_in_place import ReadInPlace
 from ncc.compiler.linalg.scale_weights import ScaleWeights
 from ncc.compiler.linalg.select_channels import SelectChannels
 from ncc.compiler.linalg.sink_views import SinkViews
@@ -253,6 +255,7 @@ class Compilation:
                 TurnFactors(),
                 PartGroups(),
                 SelectChannels(),
+                JoinSelections(),
                 AlignChannels(),
                 HoistSelections(),
                 Pack(),
@@ -264,7 +267,7 @@ class Compilation:
         elif self.options.opt_level >= 2:
             passes += [ScaleWeights(), SplitSums(), SumInParts(self.options.target)]
         if self.options.opt_level >= 2:
-            passes.append(InlineOperands())
+            passes += [InlineOperands(), ReadInPlace()]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))
         for one in passes:
             with self.timing(one.name):

@@ -94,6 +94,12 @@ def _align_channels() -> type[ModulePass]:
     return AlignChannels
 
 
+def _join_selections() -> type[ModulePass]:
+    from ncc.compiler.linalg.join_selections import JoinSelections
+
+    return JoinSelections
+
+
 def _hoist_selections() -> type[ModulePass]:
     from ncc.compiler.linalg.hoist_selections import HoistSelections
 
@@ -148,6 +154,12 @@ def _inline_operands() -> type[ModulePass]:
     return InlineOperands
 
 
+def _read_in_place() -> type[ModulePass]:
+    from ncc.compiler.linalg.read_in_place import ReadInPlace
+
+    return ReadInPlace
+
+
 def _fuse_groups() -> type[ModulePass]:
     from ncc.compiler.linalg.fuse import Fuse
 
@@ -168,6 +180,7 @@ UNIVERSE = Universe(
         "turn-factors": _turn_factors,
         "part-groups": _part_groups,
         "select-channels": _select_channels,
+        "join-selections": _join_selections,
         "align-channels": _align_channels,
         "hoist-selections": _hoist_selections,
         "pack-channels": _pack_channels,
@@ -178,6 +191,7 @@ UNIVERSE = Universe(
         "split-quads": _split_quads,
         "split-halves": _split_halves,
         "inline-operands": _inline_operands,
+        "read-in-place": _read_in_place,
         "fuse-groups": _fuse_groups,
     },
 )

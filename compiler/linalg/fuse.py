@@ -33,7 +33,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.view import View
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import string, symbol
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import copy_of, make, operands_of
@@ -58,13 +58,15 @@ class Group:
 
     anchor: Operation
     initial: list[Operation] = field(default_factory=list)
+    selection: GenericOp | None = None
     epilogue: list[GenericOp] = field(default_factory=list)
     halves: GenericOp | None = None
 
     @property
     def operations(self) -> list[Operation]:
+        selection = [] if self.selection is None else [self.selection]
         halves = [] if self.halves is None else [self.halves]
-        return [*self.initial, self.anchor, *self.epilogue, *halves]
+        return [*self.initial, *selection, self.anchor, *self.epilogue, *halves]
 
     @property
     def value(self) -> Operation:
@@ -114,7 +116,7 @@ def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
             continue
         if not isinstance(op, GenericOp | FillOp | CodeOp):
             raise CompilerBug(f"{op.name} has no place in the structured level")
-        if _is_initial(op):
+        if _is_initial(op) or _is_inside(op):
             continue
         if epilogues and isinstance(op, GenericOp) and View(op).halves:
             host = _halved(op, result_of)
@@ -127,7 +129,7 @@ def find_groups(block: Block, epilogues: bool = True) -> list[Group]:
             host.epilogue.append(op)
             result_of[op.results[0]] = host
             continue
-        group = Group(op, _initial_of(op))
+        group = Group(op, _initial_of(op), _selection_of(op))
         groups.append(group)
         if isinstance(op, GenericOp):
             result_of[op.results[0]] = group
@@ -146,6 +148,22 @@ def _is_initial(op: Operation) -> bool:
     if user is None or not _accumulates_whole(user):
         return False
     return isinstance(user, GenericOp) and user.outputs[0] is op.results[0]
+
+
+def _is_inside(op: Operation) -> bool:
+    """Whether op is a selection of elements in a row, which its reader finds where they lie."""
+    if not isinstance(op, GenericOp):
+        return False
+    view = View(op)
+    return view.lanes is not None and len(shape_of(view.captured[0])) == 1
+
+
+def _selection_of(op: Operation) -> GenericOp | None:
+    """The selection whose elements an accumulation reads where they lie."""
+    for operand in operands_of(op):
+        if isinstance(operand.owner, GenericOp) and _is_inside(operand.owner):
+            return operand.owner
+    return None
 
 
 def _accumulates_whole(user: Operation) -> bool:

@@ -47,14 +47,14 @@ class HoistSelections(ModulePass):
             if not isinstance(one, GenericOp) or channels is None:
                 continue
             (source,) = View(one).captured
-            if isinstance(source.owner, GenericOp) and _is_free(source, len(channels)):
+            if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
                 scratch = Block()
                 made = _taken(Builder(scratch), source, channels)
                 put_for(one, scratch, made.value)
         erase_dead(block)
 
 
-def _is_free(value: SSAValue, count: int) -> bool:
+def is_free(value: SSAValue, count: int) -> bool:
     """Whether so many channels of a value can be taken where it is made, at no cost.
 
     A sum over channels would compute more of them than before.
@@ -67,7 +67,7 @@ def _is_free(value: SSAValue, count: int) -> bool:
         case tensor.PadOp() as op:
             low, high = pad_sides(op)
             inside = not low[0] and not high[0]
-            return inside and value.has_one_use() and _is_free(op.source, count)
+            return inside and value.has_one_use() and is_free(op.source, count)
         case GenericOp() as op:
             view = View(op)
             if view.channels is not None:
@@ -90,7 +90,7 @@ def _is_free_of(view: View, count: int) -> bool:
     if view.reduced and not data and _blocks(count) > _blocks(view.extents[loop]):
         return False
     values = [*(access.value for access in by_channel), view.op.outputs[0]]
-    return all(_is_free(value, count) for value in values)
+    return all(is_free(value, count) for value in values)
 
 
 def _is_channel(index: Sequence[Linear], loop: int) -> bool:

@@ -366,4 +366,6 @@ def _cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
         for d, c in enumerate(access.coefficients)
         if c and d not in batch
     ]
-    return min(2 * prod(n for _, n in own), 1 + sum(c * (n - 1) for c, n in own))
+    taken = prod(kernel.extents[d] for d in access.told_by if d not in batch)
+    between = 1 + sum(c * (n - 1) for c, n in own) + access.told
+    return min(2 * prod(n for _, n in own) * taken, between)

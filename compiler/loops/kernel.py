@@ -7,8 +7,8 @@ signature share one function, whatever their layers are called.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.dialects.linalg.ops import IndexOp
@@ -22,19 +22,45 @@ from ncc.compiler.loops.stable_text import stable_text
 
 @dataclass(frozen=True)
 class Access:
-    """`argument[offset + sum(coefficients[d] * loop d)]`, counted in elements."""
+    """`argument[offset + sum(coefficients[d] * loop d) + a number]`, counted in elements.
+
+    The number is what a table holds, if there is one.
+    """
 
     argument: int
     offset: int
     coefficients: tuple[int, ...]
+    table: Table | None = None
 
     @cached_property
     def moves(self) -> tuple[tuple[int, int], ...]:
         """The loops that it moves with, and how far a step."""
         return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
 
-    def with_coefficients(self, coefficients: Sequence[int]) -> Access:
-        return Access(self.argument, self.offset, tuple(coefficients))
+    @property
+    def told(self) -> int:
+        """How far its table moves it at most."""
+        return 0 if self.table is None else self.table.most
+
+    @property
+    def told_by(self) -> list[int]:
+        """The loops that its table moves with."""
+        return [] if self.table is None else [loop for loop, _ in self.table.at.moves]
+
+    def with_loops(self, change: Callable[[Sequence[int]], Sequence[int]]) -> Access:
+        """The same among other loops; `change` makes coefficients for these of those for ours."""
+        table = self.table
+        if table is not None:
+            table = replace(table, at=table.at.with_loops(change))
+        return Access(self.argument, self.offset, tuple(change(self.coefficients)), table)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers from 0 to `most`; the one that counts stands where `at` says."""
+
+    at: Access
+    most: int
 
 
 @dataclass(frozen=True)
@@ -116,9 +142,10 @@ class Kernel:
         return [d for d in range(len(self.extents)) if d not in self.reduced]
 
     def accesses(self) -> list[Access]:
-        """Every access, those that store last."""
+        """Every access, those of tables too; those that store last."""
         reads = [a for stage in self.stages for a in stage.inputs if a is not None]
-        return [*reads, *self.stores()]
+        tables = [access.table.at for access in reads if access.table is not None]
+        return [*tables, *reads, *self.stores()]
 
     def stores(self) -> list[Access]:
         """What is written: of halves, the first."""

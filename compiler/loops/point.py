@@ -39,7 +39,7 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     sizes = [1] * len(kernel.element_types)
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
-        size = 1 + access.offset + sum(c * (n - 1) for c, n in reach if c > 0)
+        size = 1 + access.offset + access.told + sum(c * (n - 1) for c, n in reach if c > 0)
         if kernel.halving is not None and access is kernel.halving.store:
             size += kernel.halving.distance - kernel.halving.back
         sizes[access.argument] = max(sizes[access.argument], size)
@@ -82,6 +82,9 @@ class PointWriter:
                 constant += coefficient * base
             else:
                 terms.append((base, coefficient))
+        if access.table is not None:
+            number = self._read(access.table.at, point, False)
+            terms.append((self.builder.local(number), 1))
         return tuple(terms), constant
 
     def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:

@@ -5,18 +5,19 @@ Loops of extent 1 are dropped, and neighbours that walk every access as one loop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import TensorType
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import Linear, View, constant_number
-from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.plan import Call
 from ncc.dialects.element import number
 
@@ -100,6 +101,12 @@ class _Reader:
         )
 
     @cached_property
+    def selections(self) -> dict[SSAValue, View]:
+        """Selections that the anchor reads: they have no memory."""
+        before = self.views[: self.views.index(self.anchor)]
+        return {view.op.results[0]: view for view in before if view.lanes is not None}
+
+    @cached_property
     def anchor(self) -> View:
         """The reduction of the group, or its first pointwise computation."""
         return next((view for view in self.views if view.reads_outs), self.views[0])
@@ -147,16 +154,43 @@ class _Reader:
         for position, access in enumerate(view.reads):
             if access.value is flight or position not in view.live:
                 inputs.append(None)
+            elif (selection := self.selections.get(access.value)) is not None:
+                inputs.append(self._selected(selection, access.index, loops))
             else:
                 argument = self.argument_of[access.value]
                 inputs.append(self._access(argument, access.index, loops))
         return Stage(view.body, tuple(inputs))
 
+    def _selected(
+        self, selection: View, index: Sequence[Linear], loops: Mapping[int, int]
+    ) -> Access:
+        """A read of elements in a row that a selection takes: loops say where, and a table."""
+        (source,), (table,) = selection.captured, selection.reads
+        axis_of = {_known(form.bare): axis for axis, form in enumerate(selection.write.index)}
+        steps = [0] * len(index)
+        for value, factor in _terms(_place_of(selection.yielded)):
+            if isinstance(value.owner, IndexOp):
+                steps[axis_of[value.owner.dim.value.data]] += factor
+        extents = shape_of(selection.op.results[0])
+        beside = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
+        said = [index[axis_of[_known(form.bare)]] for form in table.index]
+        told = self._access(self.argument_of[table.value], said, loops)
+        still = self._strided(self.argument_of[source], index, steps, loops)
+        return replace(still, table=Table(told, shape_of(source)[0] - 1 - beside))
+
     def _access(self, argument: int, index: Sequence[Linear], loops: Mapping[int, int]) -> Access:
-        place = self.places[argument]
+        return self._strided(argument, index, self.places[argument].strides, loops)
+
+    def _strided(
+        self,
+        argument: int,
+        index: Sequence[Linear],
+        strides: Sequence[int],
+        loops: Mapping[int, int],
+    ) -> Access:
         coefficients: dict[int, int] = {}
         offset = 0
-        for form, stride in zip(index, place.strides, strict=True):
+        for form, stride in zip(index, strides, strict=True):
             offset += form.constant * stride
             for loop, factor in form.terms:
                 d = loops[loop]
@@ -220,6 +254,25 @@ def _fill_value(op: FillOp) -> float:
     return found
 
 
+def _place_of(value: SSAValue) -> SSAValue:
+    """The coordinate that an element of a row is read at."""
+    if not isinstance(value.owner, ExtractOp):
+        raise CompilerBug("a selection that computes")
+    return value.owner.indices[0]
+
+
+def _terms(value: SSAValue, factor: int = 1) -> Iterator[tuple[SSAValue, int]]:
+    """What a sum of indices is of, and how often."""
+    match value.owner:
+        case arith.AddiOp() as op:
+            yield from _terms(op.lhs, factor)
+            yield from _terms(op.rhs, factor)
+        case arith.MuliOp() as op if (number := constant_number(op.rhs)) is not None:
+            yield from _terms(op.lhs, factor * int(number))
+        case _:
+            yield value, factor
+
+
 def _known(loop: int | None) -> int:
     if loop is None:
         raise CompilerBug("a result at strided places cannot be continued at the point")
@@ -255,8 +308,7 @@ def _shared_out(kernel: Kernel) -> Kernel:
     parts = min(even, key=lambda n: (n % 2, abs(n - SHARES)))
 
     def access(a: Access | None) -> Access | None:
-        step = 0 if a is None else a.coefficients[loop] * (extent // parts)
-        return None if a is None else a.with_coefficients([*a.coefficients, step])
+        return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])
 
     extents = [*kernel.extents, parts]
     extents[loop] = extent // parts
@@ -285,7 +337,7 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
     number = {d: i for i, d in enumerate(kept)}
 
     def access(a: Access | None) -> Access | None:
-        return None if a is None else a.with_coefficients([a.coefficients[d] for d in kept])
+        return None if a is None else a.with_loops(lambda c: [c[d] for d in kept])
 
     kernel = _with_accesses(kernel, access)
     held = kernel.halving

@@ -102,11 +102,11 @@ def _cells(kernel: Kernel, argument: int) -> int | None:
     """The cells of an argument that are read, and those that are written; None where all may be."""
     if any(held.argument == argument for held in kernel.captured.values()):
         return None
+    stores = kernel.stores()
     read = [
         _reach(kernel, access)
-        for stage in kernel.stages
-        for access in stage.inputs
-        if access is not None and access.argument == argument
+        for access in kernel.accesses()
+        if access not in stores and access.argument == argument
     ]
     cells = max(read, default=0)
     if kernel.store.argument == argument:
@@ -119,4 +119,5 @@ def _cells(kernel: Kernel, argument: int) -> int | None:
 def _reach(kernel: Kernel, access: Access) -> int:
     """How many cells an access touches: no more than it has points, or than lie in between."""
     walked = [(e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c]
-    return min(prod(e for e, _ in walked), 1 + sum((e - 1) * c for e, c in walked))
+    cells = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.told_by)
+    return min(cells, 1 + sum((e - 1) * c for e, c in walked) + access.told)

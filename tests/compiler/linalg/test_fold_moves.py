@@ -89,6 +89,17 @@ def test_a_shuffle_of_a_joint_is_a_joint(moved: Moved) -> None:
     assert found == [(20, 1, 3, 3), (16, 1, 3, 3), (4, 1, 3, 3)]
 
 
+def test_a_read_that_goes_on_in_the_next_row(moved: Moved) -> None:
+    """As many cells as a row has, but from the second one on: no loop of a reshaped axis."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        flat = b.collapse(turned(b, x), [[0, 1, 2]])
+        (k,) = b.loops_of((x.shape[2],))
+        return b.map((k,), flat[k + 1])
+
+    assert moved([(3, 4, 5)], write) == [(4, 3, 5), (5,)]
+
+
 def test_channels_dealt_out(moved: Moved) -> None:
     """The other way round: even channels first, then odd ones. Loops are split at blocks."""
 

@@ -124,6 +124,18 @@ def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
 Packed: TypeAlias = Callable[..., list[bool]]
 
 
+@pytest.mark.parametrize(("width", "blocks"), [(32, False), (24, True)])
+def test_windows_along_rows(packed: Packed, width: int, blocks: bool) -> None:
+    """Rows of whole vectors stay; the half of one behind a vector takes as long as all of it."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(4):
+            x = depthwise(b, b.pad(x, (0, 1, 1), (0, 1, 1)))
+        return x
+
+    assert packed((16, 8, width), write) == [blocks] * 8
+
+
 def test_convolutions_are_packed(packed: Packed) -> None:
     """And what stands between them: activations, depthwise convolutions, borders."""
 

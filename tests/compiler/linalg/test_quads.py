@@ -18,7 +18,7 @@ from ncc.compiler.linalg.quads import QUAD, SplitQuads
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weight import ConstantOp, WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -92,6 +92,20 @@ def test_what_stays(make_network: MakeNetwork, write: Any, shape: tuple[int, ...
     """Data whose neighbours along a loop lie apart, or do not fall into fours."""
     module = make_network([shape], write)
     Pack().apply(Context(), module)
+    before = str(module)
+    SplitQuads().apply(Context(), module)
+    assert str(module) == before
+
+
+def test_terms_that_do_not_count_stay_out(make_network: MakeNetwork) -> None:
+    """A tail is dropped only where blocking made the weights behind it zeros."""
+    module = make_network([(24, 4, 5)], convolution(3, 24))
+    Pack().apply(Context(), module)
+    [view] = contractions(module)
+    assert view.tails
+    constant = view.reads[1].value.owner
+    assert isinstance(constant, ConstantOp)
+    constant.properties["value"] = WeightAttr.of(constant.value.array())
     before = str(module)
     SplitQuads().apply(Context(), module)
     assert str(module) == before

@@ -176,6 +176,14 @@ def test_more_threads_take_higher_strips(make_network: MakeNetwork) -> None:
     assert chain.strip_rows(int(strips.STRIP * CACHE), most=2) is None
 
 
+@pytest.mark.usefixtures("small")
+def test_strips_have_two_rows_at_least(make_network: MakeNetwork) -> None:
+    """Where only one fits, the chain stays whole."""
+    (chain,) = chains_of(make_network([(16, 12, 16)], bottleneck(3, 1)))
+    rows = [chain.strip_rows(room) for room in range(0, 32 << 10, 64)]
+    assert rows[0] is None and next(filter(None, rows)) == 2
+
+
 def test_a_chain_that_is_too_long_is_cut(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,9 @@ def test_parts_are_counted_against_their_sums() -> None:
     """Many parts write the sums too often for what they save."""
     assert parts_of(data=1000, traffic=20_000, sums=300, room=400, worth=4) == 3
     assert parts_of(data=1000, traffic=20_000, sums=3000, room=400, worth=4) == 1
+    # Sums are written and read again between parts: 2 * (1000 + 2 * 2 * 300) bytes.
+    assert parts_of(data=1000, traffic=4400, sums=300, room=400, worth=2) == 1
+    assert parts_of(data=1000, traffic=4401, sums=300, room=400, worth=2) == 3
     assert parts_of(data=4000, traffic=80_000, sums=3000, room=400, worth=4) == 1
 
 

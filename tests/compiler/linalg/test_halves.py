@@ -84,7 +84,7 @@ def halved(module: ModuleOp) -> list[View]:
         (convolution(40, 3), (48, 5, 7)),
         (planes, (33, 2, 9)),
         (rows(48), (12, 64)),
-        (rows(20), (9, 50)),
+        (rows(20), (8, 50)),
     ],
 )
 def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int, ...]) -> None:

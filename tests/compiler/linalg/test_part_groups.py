@@ -26,7 +26,7 @@ SHAPES = [(32, 5, 6), (16, 2, 3)]
 def sums(b: Builder, x: Tensor, w: Tensor, step: int = 2, groups: int = 16) -> Tensor:
     """One sum a group over its channels and a window of three columns."""
     width = x.shape[2] - 2
-    g, p, q, i, m = b.loops(f"g:{groups} p:{x.shape[1]} q:{width} i:2 m:3")
+    g, p, q, i, m = b.loops(f"g:{groups} p:{x.shape[1]} q:{width} i m:3")
     return b.sum((g, p, q), over=(i, m), of=x[g * step + i, p, q + m] * w[g, i, m])
 
 
@@ -50,12 +50,20 @@ def few(b: Builder, x: Tensor, w: Tensor) -> Tensor:
     return sums(b, x, w, groups=8)
 
 
+def whole(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Groups that are blocks as they are."""
+    y, z, i = b.loops_of((*x.shape[1:], 256))
+    many = b.map((i, y, z), x[0, y, z])
+    g, i, m = b.loops_of((16, 16, 3))
+    return sums(b, many, b.map((g, i, m), w[g, 0, m]), step=16)
+
+
 def generics(module: ModuleOp) -> int:
     return sum(isinstance(op, GenericOp) for op in network_of(module).body.block.ops)
 
 
 @pytest.mark.parametrize(
-    ("write", "moved"), [(sums, 1), (padded, 1), (twice, 1), (overlapping, 0), (few, 0)]
+    ("write", "moved"), [(sums, 1), (padded, 1), (twice, 1), (overlapping, 0), (few, 0), (whole, 0)]
 )
 def test_which_are_parted(make_network: MakeNetwork, write: Any, moved: int) -> None:
     """What is read twice moves once; the numbers stay the same."""

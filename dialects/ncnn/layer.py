@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
@@ -53,6 +53,7 @@ from xdsl.irdl import (
     OpDef,
     OptPropertyDef,
     ParsePropInAttrDict,
+    PropertyDef,
     base,
     traits_def,
     var_operand_def,
@@ -145,6 +146,10 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
     OWN_LAYOUT: ClassVar[tuple[int, ...]] = ()
     """The results that ncnn hands out in a layout of its own kernels: only it can read them."""
 
+    PROPERTIES: ClassVar[Mapping[str, PropertyDef]] = {}
+    """What it holds besides params and weights."""
+
+    name = "ncnn.layer"
     inputs = var_operand_def(base(TensorType) | base(UnrankedTensorType))
     outputs = var_result_def(base(TensorType) | base(UnrankedTensorType))
 
@@ -228,7 +233,12 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         attribute = self.attributes.get("line")
         return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
 
+    @classmethod
+    def get_irdl_definition(cls) -> OpDef:
+        return _definition_of(cls)
+
     def verify_(self) -> None:
+        self.get_irdl_definition().verify(self)
         declared = self.LAYER
         _verify_count(declared.type, "input", len(self.operands), declared.inputs)
         _verify_count(declared.type, "output", len(self.results), declared.outputs)
@@ -315,6 +325,23 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """`expand`, always as a list."""
         expanded = self.expand(b, *tensors)
         return [expanded] if isinstance(expanded, Tensor) else list(expanded)
+
+
+_FORM = OpDef.from_pyrdl(Layer)
+"""What xDSL knows of any layer as an operation; layer types differ by their properties alone."""
+
+_accessors = get_accessors_from_op_def(_FORM, None)
+for _name in ("inputs", "outputs", "traits"):
+    setattr(Layer, _name, _accessors[_name])
+
+
+@cache
+def _definition_of(cls: type[Layer]) -> OpDef:
+    """The same of one layer type; most are never asked for it."""
+    declared = cls.LAYER
+    params = {key: OptPropertyDef(PARAM_TYPES[p.kind]) for key, p in declared.params.items()}
+    weights = dict.fromkeys(declared.weights, OptPropertyDef(base(WeightAttr)))
+    return replace(_FORM, name=cls.name, properties={**cls.PROPERTIES, **params, **weights})
 
 
 class MovingLayer(Layer):
@@ -424,14 +451,6 @@ def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
     params = {key: m for key, m in members.items() if isinstance(m, Param)}
     weights = {key: m for key, m in members.items() if isinstance(m, Weight)}
     cls.name = f"ncnn.{name}"
-    definition = OpDef.from_pyrdl(cls)
-    for key, param in params.items():
-        definition.properties[key] = OptPropertyDef(PARAM_TYPES[param.kind])
-    for key in weights:
-        definition.properties[key] = OptPropertyDef(base(WeightAttr))
-    accessors = get_accessors_from_op_def(definition, cls.verify_)
-    for key, accessor in accessors.items():
-        setattr(cls, key, accessor)
     cls.LAYER = Declaration(name, inputs, outputs, params, weights)
     return cls
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import opt_prop_def, prop_def
+from xdsl.irdl import OptPropertyDef, PropertyDef, base
 
 from ncc.dialects.ncnn.layer import (
     Layer,
@@ -34,9 +34,11 @@ class OpaqueOp(Layer):
 
     READS_COUNTED: ClassVar[bool] = True
 
-    kind = prop_def()
-    words = prop_def(ArrayAttr)
-    hints = opt_prop_def(DenseArrayBase)
+    PROPERTIES = {
+        "kind": PropertyDef(base(StringAttr)),
+        "words": PropertyDef(base(ArrayAttr)),
+        "hints": OptPropertyDef(base(DenseArrayBase)),
+    }
 
     content = Weight(lambda op: op.content_shape)
 
@@ -62,12 +64,13 @@ class OpaqueOp(Layer):
 
     @property
     def type_name(self) -> str:
-        return text_of(self.kind)
+        return text_of(self.properties["kind"])
 
     @property
     def param_words(self) -> list[str]:
         """Its params as they are spelled."""
-        return [text_of(word) for word in self.words]
+        words = self.properties["words"]
+        return [text_of(word) for word in words.data] if isinstance(words, ArrayAttr) else []
 
     @property
     def content_shape(self) -> Extents | None:
@@ -78,7 +81,8 @@ class OpaqueOp(Layer):
     @property
     def hinted_shapes(self) -> list[Shape | None]:
         """The shapes of the results by the hints; None where they do not say it."""
-        numbers = [] if self.hints is None else [int(n) for n in self.hints.get_values()]
+        hints = self.properties.get("hints")
+        numbers = list(map(int, hints.get_values())) if isinstance(hints, DenseArrayBase) else []
         step = len(numbers) // max(1, len(self.results))
         if step not in (4, 5):
             return [None] * len(self.results)

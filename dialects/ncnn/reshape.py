@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.irdl import opt_prop_def
+from xdsl.irdl import OptPropertyDef, base
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axis
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
@@ -196,12 +196,17 @@ class FlattenOp(View):
     one row. With it the result has rank 2 always.
     """
 
-    axis = opt_prop_def(IntegerAttr)
+    PROPERTIES = {"axis": OptPropertyDef(base(IntegerAttr))}
+
+    @property
+    def axis(self) -> int | None:
+        held = self.properties.get("axis")
+        return held.value.data if isinstance(held, IntegerAttr) else None
 
     def infer(self, x: Shape, *others: Shape) -> Shape:
         if self.axis is None:
             return (prod(x),)
-        axis, rank = self.axis.value.data, len(x)
+        axis, rank = self.axis, len(x)
         if not -rank <= axis <= rank:
             raise LayerError(f"axis {axis} is out of range for {x}", "axis")
         split = axis if axis >= 0 else axis + rank

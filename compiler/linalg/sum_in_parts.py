@@ -90,12 +90,14 @@ class _Sum:
         view = View(op)
         if view.product() is None or len(view.reads) != 2 or not view.reduced or op.attributes:
             return None
-        loop = max(view.reduced, key=lambda d: view.extents[d])
-        axes = [axis for access in view.reads if (axis := _axis(access, loop)) is not None]
-        if len(axes) != 2 or {element_of(value) for value in op.operands} != {f32}:
+        axes_of = {d: [_axis(access, d) for access in view.reads] for d in view.reduced}
+        cut = [d for d, axes in axes_of.items() if None not in axes]
+        if not cut or {element_of(value) for value in op.operands} != {f32}:
             return None
-        parts = min(_parts(view, l2_bytes), view.extents[loop])
-        return _Sum(op, tuple(axes), _even(view.extents[loop], parts)) if parts > 1 else None
+        loop = max(cut, key=lambda d: view.extents[d])
+        axes = [axis for axis in axes_of[loop] if axis is not None]
+        parts, extent = _parts(view, l2_bytes), view.extents[loop]
+        return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
 
     def rewrite(self) -> None:
         """Sum part by part, each on top of those before it."""

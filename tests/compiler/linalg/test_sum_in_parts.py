@@ -98,6 +98,21 @@ def test_blocks_of_channels(cut: Cut) -> None:
     assert sum(shapes[0][0] for shapes in found) == 96
 
 
+def test_windows_are_cut_by_channels(cut: Cut) -> None:
+    """Rows of a window, though more, do not move along an axis alone; few channels may not do."""
+
+    def patches(b: Builder, x: Tensor) -> Tensor:
+        weights = b.weight(WeightAttr.of(np.ones((32, x.shape[0], 28, 28, 16), np.int64)))
+        o, y, z, i, k, m, lane = b.loops("o y:4 z:4 i k m l")
+        of = x[i, y * 28 + k, z * 28 + m] * weights[o, i, k, m, lane]
+        return b.sum((o, y, z, lane), over=(i, k, m), of=of)
+
+    for l2_bytes, parts in ((192 << 10, 3), (96 << 10, 1)):
+        target = replace(AVX512, core=replace(TWO_UNITS, l2_bytes=l2_bytes))
+        found = cut(patches, (3, 112, 112), target=target)
+        assert [shapes[0] for shapes in found] == [(3 // parts, 112, 112)] * parts
+
+
 def test_factors_of_a_run_stay_near_themselves(cut: Cut) -> None:
     """Their vectors lie apart: parts of them stay, however few the rows of the data are."""
     found = cut(batch, (1, 200, 512), (1, 512, 64))

@@ -23,7 +23,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.addresses import Linear
-from ncc.compiler.llvm.build import Builder, is_number
+from ncc.compiler.llvm.build import Builder
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.logistic import lower_division, unless_of_logistic
 from ncc.dialects.operation import make, only_result, operands_of
@@ -43,20 +43,20 @@ def smaller(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
 
 def _keeping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The extremum, or NaN if there is one: `choose` keeps that of its second operand."""
-    if is_number(lhs):
+    if builder.is_number(lhs):
         return choose(builder, lhs, rhs)
     chosen = choose(builder, rhs, lhs)
-    if is_number(rhs):
+    if builder.is_number(rhs):
         return chosen
     return builder.select(builder.compare("uno", rhs, rhs), rhs, chosen)
 
 
 def _dropping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The extremum, or the number beside a NaN: `choose` drops that of its first operand."""
-    if is_number(lhs):
+    if builder.is_number(lhs):
         return choose(builder, rhs, lhs)
     chosen = choose(builder, lhs, rhs)
-    if is_number(rhs):
+    if builder.is_number(rhs):
         return chosen
     return builder.select(builder.compare("uno", rhs, rhs), lhs, chosen)
 

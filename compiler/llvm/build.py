@@ -136,6 +136,8 @@ class Builder:
         self._root = self.scope
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
         self._scopes: dict[SSAValue, Scope] = {}
+        self._numbers: set[SSAValue] = set()
+        """Extrema that cannot be NaN."""
 
     # Where things are
 
@@ -285,13 +287,31 @@ class Builder:
         """
         type, count = lhs.type, lanes(lhs.type)
         name = _EXTREMA.get(count) if count <= self.target.lanes and element(type) == f32 else None
+        result: SSAValue | None
         if name is None:
             holds = self.compare("ogt" if kind == "max" else "olt", lhs, rhs)
-            return self.select(holds, lhs, rhs)
-        arguments = [lhs, rhs, self.constant(4, i32)] if count == 16 else [lhs, rhs]
-        result = self.intrinsic(name.format(kind), arguments, type)
-        assert result is not None
+            result = self.select(holds, lhs, rhs)
+        else:
+            arguments = [lhs, rhs, self.constant(4, i32)] if count == 16 else [lhs, rhs]
+            result = self.intrinsic(name.format(kind), arguments, type)
+            assert result is not None
+        if self.is_number(rhs):
+            self._numbers.add(result)
         return result
+
+    def is_number(self, value: SSAValue) -> bool:
+        """Whether this is known to be no NaN: a constant, or the extremum of one and another."""
+        if value in self._numbers:
+            return True
+        owner = value.owner
+        if not isinstance(owner, llvm.ConstantOp):
+            return False
+        attribute = owner.value
+        if isinstance(attribute, FloatAttr):
+            return attribute.value.data == attribute.value.data
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            return all(number == number for number in attribute.get_values())
+        return False
 
     def call(
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
@@ -409,16 +429,3 @@ class Builder:
 @cache
 def _mask(mask: tuple[int, ...]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, mask)
-
-
-def is_number(value: SSAValue) -> bool:
-    """Whether this is a float constant without a NaN."""
-    owner = value.owner
-    if not isinstance(owner, llvm.ConstantOp):
-        return False
-    attribute = owner.value
-    if isinstance(attribute, FloatAttr):
-        return attribute.value.data == attribute.value.data
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return all(number == number for number in attribute.get_values())
-    return False

@@ -37,6 +37,13 @@ def test_the_difference_is_a_part_of_the_largest_value() -> None:
     assert difference(array(0.25), array(0)) == 0.25
 
 
+def test_int8_may_be_one_off() -> None:
+    """And what is more counts, from there on."""
+    wanted = np.array([100, -50], np.int8)
+    off = [difference(wanted + np.int8(n), wanted) for n in (0, 1, -1, 2, 3)]
+    assert off == [0, 0, 0, 0.01, 0.02]
+
+
 def test_the_wheel_takes_all_bits_for_those_of_floats() -> None:
     """It has no integers but those of 8 bits: what is computed tells how to read them."""
     words, bits = np.array([3, -1], np.int32), np.array([16256, 49024], np.uint16)

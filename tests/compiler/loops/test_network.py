@@ -41,10 +41,10 @@ def join(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 @pytest.fixture
 def loops(make_network: MakeNetwork, make_plan: MakePlan) -> Callable[..., Loops]:
-    """loops(write, inputs): the loops of a network of SHAPE."""
+    """loops(write, inputs): the loops of a network of inputs of a shape."""
 
-    def written(write: Any, inputs: int = 1) -> Loops:
-        plan = make_plan(make_network([SHAPE] * inputs, write))
+    def written(write: Any, inputs: int = 1, shape: tuple[int, int] = SHAPE) -> Loops:
+        plan = make_plan(make_network([shape] * inputs, write))
         return build(plan, Target.of("host"), inputs)
 
     return written
@@ -68,6 +68,12 @@ def test_a_chain_meets_between_its_kernels(loops: LoopsOf) -> None:
     """Each reads all of what the one before wrote."""
     found = script(loops(lambda b, x: work(b, work(b, work(b, x)))))
     assert found == ["pointwise", "barrier", "pointwise", "barrier", "pointwise"]
+
+
+def test_the_smallest_values_meet_too(loops: LoopsOf) -> None:
+    """One line of a cache is all that they share."""
+    found = script(loops(lambda b, x: work(b, work(b, x)), shape=(2, 2)))
+    assert found == ["pointwise", "barrier", "pointwise"]
 
 
 def test_branches_run_without_meeting(loops: LoopsOf) -> None:

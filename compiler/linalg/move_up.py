@@ -1,13 +1,17 @@
-"""Values that go on in the memory of the one before them, where a window of it moves up.
+"""Values that go on in the memory of the one before them.
+
+    y = sum + x    each cell of x is read where it is stored (`add_in_place`)
+
+or where a window of it moves up:
 
     strip k        | a b c d e |             strip k + 1    | d e f g h |
                          ^ ^ ^                                ^ ^
     its last cells are the first ones of the next: copied while the one dies and the other is born
 
-Both are one piece of memory then. It stays in a cache from strip to strip, and the border that
+Both are one piece of memory then. It stays in a cache from step to step, and the border that
 frames the one frames the other.
 
-Needs: all steps in order. The cells that are read and those that are written are other ones.
+Needs: all steps in order. The cells that move and those that they are written to are other ones.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
 
+from ncc.compiler.linalg.add_in_place import added_in_place
 from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of, touched
 
 
@@ -43,7 +48,7 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
 
 
 def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
-    """The roots that a call begins with cells of another one, which nobody touches afterwards."""
+    """The roots that a call makes of another one, in its place, which nobody touches afterwards."""
     first: dict[Root, int] = {}
     last: dict[Root, int] = {}
     for time, call in enumerate(calls):
@@ -53,8 +58,8 @@ def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
             last[root] = time
     found: dict[Root, Root] = {}
     for time, call in enumerate(calls):
-        if _may_share(call):
-            old, new = (place.root for place in call.places)
+        for place in call.operands[:1] if _may_share(call) else added_in_place(call):
+            old, new = place.root, call.places[-1].root
             if last[old] == time == first[new]:
                 found[new] = old
     return found

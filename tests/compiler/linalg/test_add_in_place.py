@@ -1,0 +1,133 @@
+"""A value that is added to a sum gives its memory to the result, if nobody reads it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.plan import Call, Frame, Plan
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+
+MakeNetwork = Callable[..., ModuleOp]
+MakePlan = Callable[[ModuleOp], Plan]
+Write = Callable[[Builder, Tensor], Tensor]
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    """What is no copy, and no sum."""
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), maximum(x[c, q, p], 0.0))
+
+
+def mix(b: Builder, x: Tensor) -> Tensor:
+    """Sums over all channels."""
+    w = b.full((x.shape[0], x.shape[0]), 1.0)
+    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
+    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    at = tuple(b.loops_of(x.shape))
+    return b.map(at, maximum(x[at] + y[at], 0.0))
+
+
+def residual(b: Builder, x: Tensor) -> Tensor:
+    x = turned(b, x)
+    return turned(b, add(b, mix(b, turned(b, x)), x))
+
+
+def read_by_the_sum(b: Builder, x: Tensor) -> Tensor:
+    x = turned(b, x)
+    return turned(b, add(b, mix(b, x), x))
+
+
+def read_later(b: Builder, x: Tensor) -> Tensor:
+    x = turned(b, x)
+    y = add(b, mix(b, turned(b, x)), x)
+    return add(b, mix(b, turned(b, y)), turned(b, x))
+
+
+def read_elsewhere(b: Builder, x: Tensor) -> Tensor:
+    x, y = turned(b, x), mix(b, turned(b, turned(b, x)))
+    c, p, q = b.loops_of(x.shape)
+    return turned(b, b.map((c, p, q), y[c, p, q] + x[c, q, p]))
+
+
+def without_a_sum(b: Builder, x: Tensor) -> Tensor:
+    """What no sum hosts may be written in squares that overlap."""
+    x = turned(b, x)
+    y = turned(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return turned(b, b.map((c, p, q), y[c, q, p] + x[c, p, q]))
+
+
+def first_addition(plan: Plan) -> Call:
+    """The call that adds, by itself or behind its sum."""
+    calls = [step for step in plan.steps if isinstance(step, Call)]
+    return next(c for c in calls if any(op.name == "arith.addf" for op in c.function.walk()))
+
+
+@pytest.mark.parametrize(
+    ("write", "in_place"),
+    [
+        (residual, True),
+        (read_by_the_sum, False),
+        (read_later, False),
+        (read_elsewhere, False),
+        (without_a_sum, False),
+    ],
+)
+def test_which(
+    make_network: MakeNetwork, make_plan: MakePlan, write: Write, in_place: bool
+) -> None:
+    """Only what is read at the cell that is stored, for the last time."""
+    call = first_addition(make_plan(make_network([(4, 8, 8)], write)))
+    (result,) = call.results
+    places = [place.root.byte_offset for place in call.operands if place.root is not result.root]
+    assert (result.root.byte_offset in places) == in_place
+
+
+@pytest.mark.parametrize(("sides", "frames"), [((1, 1), 1), ((0, 2), 2)])
+def test_a_border_is_written_once(
+    make_network: MakeNetwork, make_plan: MakePlan, sides: tuple[int, int], frames: int
+) -> None:
+    """The result has that of the value in whose place it is; within another one, it lies apart."""
+
+    def box(b: Builder, x: Tensor, low: int, high: int) -> Tensor:
+        x = b.pad(x, [0, low, low], [0, high, high])
+        c, p, q, k, m = b.loops(f"c p:{x.shape[1] - 2} q:{x.shape[2] - 2} k:3 m:3")
+        return b.sum((c, p, q), (k, m), x[c, p + k, q + m])
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = turned(b, x)
+        return box(b, add(b, mix(b, box(b, x, 1, 1)), x), *sides)
+
+    plan = make_plan(make_network([(4, 8, 8)], write))
+    assert sum(isinstance(step, Frame) for step in plan.steps) == frames
+
+
+def test_numbers(tmp_path: Path) -> None:
+    """Residual units compute what their layers say, on any number of threads."""
+    lines, blobs, last = ["Input data 0 1 x0 0=9 1=9 2=24"], 1, "x0"
+    for n in range(3):
+        lines += [
+            f"Split s{n} 1 2 {last} a{n} b{n}",
+            f"ConvolutionDepthWise d{n} 1 1 a{n} d{n} 0=24 1=3 4=1 5=1 6=216 7=24",
+            f"Convolution c{n} 1 1 d{n} c{n} 0=24 1=1 5=1 6=576",
+            f"BinaryOp y{n} 2 1 c{n} b{n} y{n} 0=0",
+        ]
+        blobs, last = blobs + 5, f"y{n}"
+    path = tmp_path / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines]) + "\n")
+    x = np.random.default_rng(0).standard_normal((24, 9, 9)).astype(np.float32)
+    wanted = ncc.compile(path, random_weights=1, opt_level=0)(x)
+    for threads in (1, 3):
+        model = ncc.compile(path, random_weights=1, num_threads=threads)
+        for _ in range(2):
+            np.testing.assert_allclose(model(x), wanted, rtol=0, atol=1e-5 * abs(wanted).max())

@@ -157,7 +157,7 @@ class Model:
         context = self._take()
         table = context.table
         for slot, array in arrays:
-            table[slot] = array.__array_interface__["data"][0]
+            table[slot] = _address(array)
         if self._counters:
             told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
             table[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
@@ -262,10 +262,18 @@ def _output_buffer(
     if binding.axis >= 0:
         binding = replace(binding, shape=binding.grown(counted), axis=-1)
     raw = np.empty(binding.nbytes + ALIGNMENT, np.uint8)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(raw.data))
+    address = _address(raw)
     start = -address % ALIGNMENT
     array: Array = np.ndarray(binding.shape, dtype, raw, start + DYNAMIC_HEADER * binding.dynamic)
     return array, address + start
+
+
+def _address(array: Array) -> int:
+    """Where a contiguous array begins; by a view, which is made sooner, if it may be written."""
+    if array.flags.writeable and array.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _checked(

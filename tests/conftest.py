@@ -25,13 +25,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, Region
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
+from tests.structured.evaluate import evaluate
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.view import View
+from tests.structured.evaluate import evaluate
 
 
 def after(module: ModuleOp, *passes: ModulePass) -> list[View]:

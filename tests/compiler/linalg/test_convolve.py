@@ -15,7 +15,6 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.convolution import Convolution, match
 from ncc.compiler.linalg.convolve import ChooseConvolution
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.view import View, shape_of
@@ -26,6 +25,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
 

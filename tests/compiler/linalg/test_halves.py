@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import STEP, SplitHalves
 from ncc.compiler.linalg.pack import Pack
@@ -21,6 +20,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import sqrt
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.inline_operands import InlineOperands
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler.linalg import peel_borders
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.peel_borders import PeelBorders
@@ -25,6 +24,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]

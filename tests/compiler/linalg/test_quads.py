@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.quads import QUAD, SplitQuads
@@ -19,6 +18,7 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weight import ConstantOp, WeightAttr
+from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.scale_weights import ScaleWeights
@@ -19,6 +18,7 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 Make: TypeAlias = Callable[..., ModuleOp]
 Write: TypeAlias = Callable[..., Tensor | list[Tensor]]

@@ -13,7 +13,6 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg import strips
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.strips import ROWS, Chain, ComputeInStrips, chains
@@ -25,6 +24,7 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
 

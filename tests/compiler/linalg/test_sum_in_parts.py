@@ -15,13 +15,13 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg import sum_in_parts
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.sum_in_parts import SumInParts, parts_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, TWO_UNITS, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
 
 Cut: TypeAlias = Callable[..., list[list[tuple[int, ...]]]]
 

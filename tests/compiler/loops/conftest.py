@@ -13,7 +13,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.evaluate import evaluate_value
 from ncc.compiler.linalg.fuse import Fuse, network_of
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.view import shape_of
@@ -32,6 +31,7 @@ from ncc.dialects.sources import Array
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.session import Model
+from tests.structured.evaluate import evaluate_value
 
 GUARD = 64
 """Cells around every root that nobody may write."""

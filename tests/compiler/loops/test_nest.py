@@ -18,7 +18,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.loops import strategies
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
@@ -30,6 +29,7 @@ from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.structured.evaluate import evaluate
 
 RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
 """Those that differ in arithmetic of floats; dot products of int8 change none of it."""

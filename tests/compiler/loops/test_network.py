@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.loops.entry import Barrier, Launch
 from ncc.compiler.loops.network import Loops, build
@@ -20,6 +19,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.sources import Array
 from ncc.runtime.session import Model
+from tests.structured.evaluate import evaluate
 
 SHAPE = (24, 40)
 

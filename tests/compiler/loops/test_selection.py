@@ -10,7 +10,6 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.select_channels import SelectChannels
@@ -20,6 +19,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.structured.evaluate import evaluate
 
 RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
 """Those that differ in moves of floats."""

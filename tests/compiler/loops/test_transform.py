@@ -14,7 +14,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.convolve import ChooseConvolution
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.winograd import Form
@@ -26,6 +25,7 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Array, Random, Weights
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.structured.evaluate import evaluate
 
 RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
 """Those that differ in arithmetic of floats; dot products of int8 change none of it."""

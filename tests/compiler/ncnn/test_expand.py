@@ -15,13 +15,13 @@ from xdsl.universe import Universe
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.interpret import interpret
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp
+from tests.structured.evaluate import evaluate
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
 

@@ -10,10 +10,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.compiler.linalg.evaluate import evaluate
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.activation import activate, activate_array, check_activation, hard_limits
 from ncc.dialects.ncnn.layer import Array, LayerError
+from tests.structured.evaluate import evaluate
 
 NAN, INF = float("nan"), float("inf")
 X = np.array([-100, -2, -0.5, 0, 0.5, 2, 30], np.float32)

@@ -19,17 +19,17 @@ from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.compiler.linalg import evaluate as evaluator
-from ncc.compiler.linalg.contraction import Contraction
-from ncc.compiler.linalg.evaluate import evaluate, evaluate_value
-from ncc.compiler.linalg.loop_views import LoopViews, linear
-from ncc.compiler.linalg.scalar_semantics import compute
 from ncc.dialects.code import CodeOp, YieldOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
+from tests.structured import evaluate as evaluator
+from tests.structured.contraction import Contraction
+from tests.structured.evaluate import evaluate, evaluate_value
+from tests.structured.loop_views import LoopViews, linear
+from tests.structured.scalar_semantics import compute
 
 RANDOM = np.random.default_rng(0)
 

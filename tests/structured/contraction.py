@@ -18,9 +18,9 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ncc.compiler.linalg.loop_views import LoopViews, Window
-from ncc.compiler.linalg.scalar_semantics import Float, dtype_of
 from ncc.dialects.sources import Array
+from tests.structured.loop_views import LoopViews, Window
+from tests.structured.scalar_semantics import Float, dtype_of
 
 _WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp)
 _PAIRS = ((arith.AddfOp, arith.MulfOp), (arith.AddiOp, arith.MuliOp))

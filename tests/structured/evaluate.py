@@ -1,9 +1,9 @@
 """Numpy evaluation of the structured level: what a function of `linalg` on tensors computes.
 
-The judge of every pass between `expand` and the loops, and the packer of weights: a value that
-depends on constants only is evaluated at compile time. Operands are strided views over the loops
-(`loop_views`); a contraction is a matrix product, other reductions fold with their ufunc or step
-through the points of the reduced loops. Big computations are cut so that memory stays bounded.
+The judge of what layers expand to, and of every pass between that and the loops. It shares no code
+with those passes. Operands are strided views over the loops (`loop_views`); a contraction is a
+matrix product, other reductions fold with their ufunc or step through the points of the reduced
+loops. Big computations are cut so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.compiler.linalg.contraction import Contraction
-from ncc.compiler.linalg.loop_views import LoopViews, Window
-from ncc.compiler.linalg.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import ConstantOp
+from tests.structured.contraction import Contraction
+from tests.structured.loop_views import LoopViews, Window
+from tests.structured.scalar_semantics import COMBINERS, Float, compute, dtype_of, number
 
 CHUNK = 1 << 23
 """How many elements one step of a computation may make at once."""

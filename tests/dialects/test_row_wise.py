@@ -109,6 +109,11 @@ def test_a_column_of_as_many_elements() -> None:
     assert not follows(plus_column, most=4)
 
 
+def test_rows_of_another_length() -> None:
+    """Three elements of four, and one of the next: no row is made of one row."""
+    assert not follows(lambda b, x, v: b.reshape(x, (8, 3)), most=6)
+
+
 def test_one_row_at_most() -> None:
     """A walk over one row is a walk over all."""
     assert follows(sum_of_each, most=1) and follows(plus_vector, most=1)

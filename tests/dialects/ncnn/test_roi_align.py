@@ -55,6 +55,15 @@ def test_a_small_region_is_a_cell_unless_aligned(pool: Pool) -> None:
     assert pool("ROIAlign", {**params, "aligned": 1}, MAP, [1, 1, 1, 1]).tolist() == [[[0]]]
 
 
+def test_samples_up_to_a_cell_outside_count(pool: Pool) -> None:
+    """From -1 to the extent itself they have the value of the cell at the border."""
+    params = {"pooled_width": 1, "pooled_height": 1, "version": 1, "sampling_ratio": 1}
+    found = [pool("ROIAlign", params, MAP, [x - 1, 1, x + 1, 3])[0, 0, 0] for x in (-1, 5)]
+    assert found == [10, 14]
+    found = [pool("ROIAlign", params, MAP, [x - 1, 1, x + 1, 3])[0, 0, 0] for x in (-1.125, 5.125)]
+    assert found == [0, 0]
+
+
 def test_version_0_goes_on_in_the_next_row(pool: Pool) -> None:
     """A bin of 4 cells, cut to one: the only sample lies 2 cells on, behind the border."""
     params = {"pooled_width": 1, "pooled_height": 1, "sampling_ratio": 0}

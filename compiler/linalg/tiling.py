@@ -6,6 +6,8 @@ F(4) does the least arithmetic; F(2) has less than half the weights, which is wo
 result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
 does for 3x3: it has the same points. F(6) is not among them: what it multiplies less on
 large planes it loses to weights 1.8 times as large, which leave L2, and rounds twice as coarsely.
+At stride 2, phases of the input are summed in the last step: sums over them beside those over
+channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
 Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
 how many they are, so that results do not.
 """

@@ -103,9 +103,10 @@ def _installed(package: str) -> str:
     """
     spec = find_spec(package)
     beside = Path(spec.origin).parent.parent if spec is not None and spec.origin else Path()
-    found = [path.stem for path in beside.glob(f"{package}-*.dist-info")]
+    start, end = f"{package}-", ".dist-info"
+    found = [n for n in os.listdir(beside) if n.startswith(start) and n.endswith(end)]
     if len(found) == 1:
-        return found[0]
+        return found[0].removesuffix(end)
     return f"{package}-{import_module(package).__version__}"
 
 

@@ -7,7 +7,6 @@ is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
 
@@ -37,6 +36,8 @@ class Constants:
 
     def parts(self) -> Iterator[memoryview]:
         """The same from front to back; a thread packs the next part while one is used."""
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and only needed here
+
         blob = memoryview(Memory(self.size).bytes)[: self.size]
         packing, done = self._pack(blob), 0
         with ThreadPoolExecutor(1) as beside:

@@ -1,0 +1,141 @@
+"""The entry point in machine code: its buffers, its launches, and the kernels that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.llvm.emit import emit_llvm
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.target import AVX2, AVX512
+
+
+class Code(Protocol):
+    """What the fixture `compiled` gives."""
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function."""
+
+
+Compile = Callable[..., Code]
+
+ENTRY = """
+func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32, strided<[1], offset: 8>>,
+                         %first: index, %last: index) {
+  %c1 = arith.constant 1 : index
+  %two = arith.constant 2.0 : f32
+  scf.for %i = %first to %last step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %w = arith.mulf %v, %two : f32
+    memref.store %w, %y[%i] : memref<8xf32, strided<[1], offset: 8>>
+  }
+  func.return
+}
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
+  %x = rt.buffer %buffers[3] : memref<8xf32>
+  %t = rt.buffer %buffers[1] offset 64 : memref<8xf32, strided<[1], offset: 8>>
+  %u = rt.buffer %buffers[1] offset 96 : memref<8xf32>
+  %y = rt.buffer %buffers[4] offset 4 : memref<8xf32, strided<[1], offset: 8>>
+  %none = arith.constant 0 : index
+  %begun = rt.launch 3 after 0, %none, %buffers, %tid, %threads, %before
+    stamp [0, 5] : ()
+  %done = rt.launch 8 of @scale(%x, %t) after 3, %begun, %buffers, %tid, %threads, %before
+    : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
+  rt.barrier %done until 11, %buffers, %threads, %before
+  %all = rt.launch 8 of @scale(%u, %y) after 11, %done, %buffers, %tid, %threads, %before
+    stamp [0, 6] : (memref<8xf32>, memref<8xf32, strided<[1], offset: 8>>)
+  rt.end %all until 20, %buffers, %tid, %threads, %before
+  func.return
+}
+"""
+RUNTIME = """
+; The numbers that a barrier and the end of a run are given are left in the state.
+define internal void @ncc_barrier(ptr %state, i64 %did, i64 %until, i64 %threads) {
+  store i64 %did, ptr %state
+  %at = getelementptr i64, ptr %state, i64 1
+  store i64 %until, ptr %at
+  ret void
+}
+
+define internal void @ncc_end(ptr %state, i64 %did, i64 %until, i64 %tid, i64 %threads) {
+  %behind = getelementptr i64, ptr %state, i64 2
+  call void @ncc_barrier(ptr %behind, i64 %did, i64 %until, i64 %threads)
+  ret void
+}
+
+; A fixed share for each thread, once: how far all launches have come is left in the state.
+define internal i64 @ncc_take(ptr %state, i64 %begin, i64 %chunks, i64 %tid, i64 %threads) {
+  %at = getelementptr i64, ptr %state, i64 7
+  %come = load i64, ptr %at
+  %end = add i64 %begin, %chunks
+  store i64 %end, ptr %at
+  %over = icmp eq i64 %come, %end
+  %low = mul i64 %tid, %chunks
+  %next = add i64 %tid, 1
+  %high = mul i64 %next, %chunks
+  %first = udiv i64 %low, %threads
+  %last = udiv i64 %high, %threads
+  %upper = shl i64 %last, 32
+  %both = or i64 %upper, %first
+  %taken = select i1 %over, i64 0, i64 %both
+  ret i64 %taken
+}
+"""
+
+
+def test_entry_point(compiled: Compile) -> None:
+    """Buffers, their offsets in bytes, and launches: chunks until none are left, bare pointers."""
+    code = compiled(ENTRY, RUNTIME)
+    x, arena, y = (
+        np.arange(1, 9, dtype=np.float32),
+        np.zeros(64, np.float32),
+        np.zeros(17, np.float32),
+    )
+    state = np.zeros(16, np.int64)
+    addresses = [buffer.ctypes.data for buffer in (state, arena, state, x, y)]
+    buffers = np.array(addresses, np.uint64)
+    for thread in range(3):
+        code.call("run", buffers, thread, 3, 100)
+        share = 8 * (thread + 1) // 3 - 8 * thread // 3
+        assert state[:4].tolist() == [1 + share, 111, 1 + 2 * share, 120]
+        assert state[7] == 119
+        assert 0 < state[5] <= state[6], "time stamps"
+    np.testing.assert_array_equal(arena[24:32], 2 * x)
+    np.testing.assert_array_equal(y[9:17], 4 * x)
+    assert not y[:9].any()
+
+
+def test_promises_about_arguments_stay(parse: Callable[[str], ModuleOp]) -> None:
+    """`noalias` is said of the arguments whose attributes say so, and of no other."""
+    promised = ENTRY.replace("%x: memref<8xf32>", "%x: memref<8xf32> {llvm.noalias}", 1)
+    assert "@scale(ptr noalias %v0, ptr %v1" in emit_llvm(lower(parse(promised), AVX2), AVX2)
+    assert "noalias" not in emit_llvm(lower(parse(ENTRY), AVX2), AVX2)
+
+
+def test_kernels_of_other_modules_are_declared(parse: Callable[[str], ModuleOp]) -> None:
+    """A function without a body is called, not defined."""
+    text = emit_llvm(
+        lower(
+            parse("""
+    func.func private @other(memref<8xf32>, index)
+    func.func @k(%x: memref<8xf32>, %i: index) {
+      func.call @other(%x, %i) : (memref<8xf32>, index) -> ()
+      func.return
+    }"""),
+            AVX2,
+        ),
+        AVX2,
+    )
+    assert "declare void @other(ptr, i64)" in text
+    assert "call void @other(ptr %v0, i64 %v1)" in text
+
+
+def test_the_given_module_stays(parse: Callable[[str], ModuleOp]) -> None:
+    """Lowering makes a new module that verifies, and leaves the old one as it is."""
+    module = parse(ENTRY)
+    before = str(module)
+    lower(module, AVX512).verify()
+    assert str(module) == before

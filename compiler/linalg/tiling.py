@@ -37,6 +37,9 @@ from memory where they are so many bytes."""
 AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 """The part of L2, and the bytes, that weights may have to come from there for the next chunk."""
 
+ALIKE = 1.005
+"""Costs that are further apart than the count of cycles can tell."""
+
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
 
@@ -80,9 +83,12 @@ class Tiling:
         return shared / threads + chunks * CALLS
 
     def chunk(self, threads: int = 1) -> int:
-        """The cheapest number of rows of tiles in a chunk, all chunks equal."""
-        equal = (n for n in range(1, self.rows + 1) if self.rows % n == 0)
-        return min(equal, key=lambda rows: self.cycles(rows, min(threads, MOST_SHARES)))
+        """The cheapest number of rows of tiles in a chunk, all chunks equal; of those that cost as
+        much, or nearly, the smallest, which takes the least memory.
+        """
+        equal = [n for n in range(1, self.rows + 1) if self.rows % n == 0]
+        costs = [self.cycles(rows, min(threads, MOST_SHARES)) for rows in equal]
+        return next(n for n, cost in zip(equal, costs, strict=True) if cost <= ALIKE * min(costs))
 
 
 def tiling_of(

@@ -91,3 +91,11 @@ def test_threads_share_chunks(target: Target) -> None:
     assert tiling.chunk(threads=1) < tiling.chunk(threads=2)
     large = Tiling(F4, 64, 64, 224, 224, target)
     assert large.chunk(threads=64) < large.rows
+
+
+def test_alike_costs() -> None:
+    """Of chunks that cost the same as far as is known the smallest: it takes less memory."""
+    tiling = Tiling(F2_5, 256, 48, 27, 27, TARGETS[1], groups=2)
+    few, many = tiling.cycles(2, threads=2), tiling.cycles(7, threads=2)
+    assert few == pytest.approx(many, rel=0.002)
+    assert tiling.chunk(threads=2) == 2

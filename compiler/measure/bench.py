@@ -25,7 +25,7 @@ from ncc.compiler.feeds import random_feeds
 from ncc.compiler.late import settled, sharing_weights
 from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
 from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
-from ncc.compiler.measure.timing import Timing, burst
+from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
@@ -34,10 +34,6 @@ from ncc.compiler.read.network import read
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
-
-ROUNDS = 20
-BURST_MILLISECONDS = 50.0
-"""Of the network in each round; a network that takes longer runs once."""
 
 EXPLAINED = 0.1
 """The share of a step's time from which on a bound is said to hold."""

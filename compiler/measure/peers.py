@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.compiler.diagnostics import NccError
-from ncc.compiler.measure.timing import Timing, burst
+from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
 from ncc.compiler.write.weights import write_weights
@@ -34,10 +34,6 @@ from ncc.dialects.ncnn.network import Network
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Feeds: TypeAlias = Mapping[str, NDArray[Any]]
-
-ROUNDS = 20
-BURST_MILLISECONDS = 50.0
-"""Of each system in each round; a network that takes longer runs once."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
+ROUNDS = 20
+"""Turns in which everything that is compared is measured."""
+
+BURST_MILLISECONDS = 50.0
+"""Of a network in each round; one that takes longer runs once."""
+
 
 @dataclass(frozen=True)
 class Timing:

@@ -21,9 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ModuleOp,
-)
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, constants

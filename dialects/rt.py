@@ -47,10 +47,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import (
-    NoMemoryEffect,
-    Pure,
-)
+from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.attributes import integer, integers, symbol

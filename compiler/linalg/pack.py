@@ -19,13 +19,7 @@ from math import prod
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    IntegerAttr,
-    ModuleOp,
-    i64,
-)
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue

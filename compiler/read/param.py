@@ -30,13 +30,7 @@ from ncc.compiler.read.records import (
     Source,
 )
 from ncc.compiler.read.value import counted_array, integer, scalar_or_array
-from ncc.dialects.ncnn.file_format import (
-    ARRAY,
-    LARGEST_PARAM_ID,
-    LONGEST_NAME,
-    MAGIC,
-    SHAPE_HINTS,
-)
+from ncc.dialects.ncnn.file_format import ARRAY, LARGEST_PARAM_ID, LONGEST_NAME, MAGIC, SHAPE_HINTS
 
 # A quoted string may hold blanks; elsewhere a blank ends the word. Blanks are those of C.
 _WORD = re.compile(r'[+-]?[0-9]+="[^"]*"(?![^ \t\v\f])|[^ \t\v\f]+')

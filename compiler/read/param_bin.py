@@ -19,15 +19,7 @@ import struct
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.layer_types import FIRST_CUSTOM, LAYER_TYPES
-from ncc.compiler.read.records import (
-    Graph,
-    LayerRecord,
-    Name,
-    Place,
-    RawValue,
-    Source,
-    Spelling,
-)
+from ncc.compiler.read.records import Graph, LayerRecord, Name, Place, RawValue, Source, Spelling
 from ncc.dialects.ncnn.file_format import ARRAY, LARGEST_PARAM_ID, LONGEST_NAME, MAGIC
 
 WORD = 4

@@ -17,13 +17,7 @@ import struct
 from collections.abc import Sequence
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.records import (
-    Number,
-    Place,
-    RawValue,
-    Source,
-    Spelling,
-)
+from ncc.compiler.read.records import Number, Place, RawValue, Source, Spelling
 from ncc.dialects.ncnn.file_format import LONGEST_NAME
 
 INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -20,11 +20,7 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns_array,
 )
 from ncc.dialects.ncnn.int8 import product, refuse_int8
-from ncc.dialects.ncnn.int8_product import (
-    Factor,
-    FactorArray,
-    dequantized_cell,
-)
+from ncc.dialects.ncnn.int8_product import Factor, FactorArray, dequantized_cell
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

@@ -28,11 +28,7 @@ from ncc.dialects.ncnn.block_quantization import (
 )
 from ncc.dialects.ncnn.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.int8 import refuse_int8
-from ncc.dialects.ncnn.int8_attention import (
-    Int8Affine,
-    attended_int8,
-    attended_int8_array,
-)
+from ncc.dialects.ncnn.int8_attention import Int8Affine, attended_int8, attended_int8_array
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

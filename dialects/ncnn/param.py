@@ -15,10 +15,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    AttrConstraint,
-    base,
-)
+from xdsl.irdl import AttrConstraint, base
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.shapes import Shape

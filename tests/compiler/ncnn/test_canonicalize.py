@@ -16,10 +16,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.interpret import interpret
-from ncc.compiler.ncnn.canonicalize import (
-    canonicalize,
-    pattern_names,
-)
+from ncc.compiler.ncnn.canonicalize import canonicalize, pattern_names
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import explain
 from ncc.compiler.ncnn.rewrite import Rewrite

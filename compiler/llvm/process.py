@@ -61,7 +61,7 @@ class LlvmProcess:
             pickle.dump((text, target, effort), stdin)
             stdin.flush()
             answer: bytes | CompilerBug = pickle.load(stdout)
-        except (BrokenPipeError, EOFError) as end:
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError) as end:
             code = self._process.wait()
             raise CompilerBug(f"LLVM ended with {code}", pass_name=STAGE, dump=text) from end
         if isinstance(answer, CompilerBug):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeGuard
 
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.packing import BLOCK, is_constant
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.linalg.view import Linear, View, constant_number, pad_value, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -30,6 +32,26 @@ class Convolution:
     weights: SSAValue
     init: SSAValue | float
     tiling: Tiling
+
+    def has_tiles_of(self, other: Convolution) -> bool:
+        """Whether tiles of what both read are the same, channel by channel."""
+        alike = replace(self.tiling, outputs=other.tiling.outputs) == other.tiling
+        return alike and self.tiling.groups == 1
+
+    def beside(self) -> list[GenericOp]:
+        """What else computes with its image, in the same border, in no order."""
+        pad, images = self.x.owner, [self.x]
+        if isinstance(pad, tensor.PadOp):
+            pads = [use.operation for use in pad.source.uses]
+            images = [one.result for one in pads if _same_border(one, pad)]
+        found = (use.operation for image in images for use in image.uses)
+        return [one for one in found if isinstance(one, GenericOp) and one is not self.op]
+
+
+def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
+    if not isinstance(one, tensor.PadOp) or pad_value(one) != pad_value(pad):
+        return False
+    return one.static_low == pad.static_low and one.static_high == pad.static_high
 
 
 def match(op: GenericOp, target: Target) -> Convolution | str:

@@ -15,14 +15,17 @@ chunk as well, while a chunk's result is still near:
     max2x2 (slice (collapse (concat %t0, %t1, ..)))
                                         ->      concat (max2x2 (collapse %t0)), ..
 
+Convolutions of one image with the same tiles, as detectors have for boxes and classes, are computed
+side by side, chunk by chunk: its input is transformed once.
+
 Needs: the structured level before layouts and groups.
 Breaks: the order and rounding of floating-point sums, about 1e-5 of the largest result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func, tensor
@@ -36,17 +39,18 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolution import Convolution, match
 from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
-from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, padded, tensor_of
 from ncc.compiler.linalg.packing import weights_of
 from ncc.compiler.linalg.parts import is_image, part, span
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
-from ncc.compiler.linalg.view import Access, Linear, View, expression, pad_value, shape_of
-from ncc.compiler.linalg.winograd import Constants, tiled
+from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.compiler.linalg.winograd import Constants, tiled, transformed
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.operation import copied, make
+from ncc.dialects.weight import ConstantOp
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,29 @@ class ChooseConvolution(ModulePass):
     halves: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(network_of(op).body.block.ops):
-            if isinstance(inner, GenericOp):
-                found = match(inner, self.target)
-                if isinstance(found, Convolution) and not (self.halves and _wide(found)):
-                    _Rewrite(found, self.threads).run()
+        block = network_of(op).body.block
+        done: set[Operation] = set()
+        for inner in list(block.ops):
+            found = None if inner in done else self._match(inner)
+            if found is not None:
+                first, alike = _Rewrite(found, self.threads), map(self._match, found.beside())
+                others = [
+                    _Rewrite(one, self.threads)
+                    for one in alike
+                    if one is not None and one.has_tiles_of(found)
+                ]
+                others = [one for one in others if one.can_join(first)]
+                first.run(others)
+                done.update(one.convolution.op for one in others)
+        if done:
+            erase_dead(block)
+
+    def _match(self, op: Operation) -> Convolution | None:
+        """The convolution that op is, if it is to be computed in tiles."""
+        found = match(op, self.target) if isinstance(op, GenericOp) else None
+        if not isinstance(found, Convolution) or (self.halves and _wide(found)):
+            return None
+        return found
 
 
 def _wide(convolution: Convolution) -> bool:
@@ -95,17 +117,68 @@ class _Rewrite:
         doc = convolution.op.doc
         self.builder = Builder(self.block, doc.data if doc is not None else "")
 
-    def run(self) -> None:
-        rows = self.tiling.chunk(self.threads)
+    def can_join(self, first: _Rewrite) -> bool:
+        """Whether it can be computed beside another one, further up: it reads vectors of constants.
+
+        Not beside one with a pool, which is done chunk by chunk.
+        """
+        end = _reader(first.last.results[0])
+        if end is not None and View(end).reduced and View(end).product() is None:
+            return False
+        return first.last.is_before_in_block(self.last) and all(
+            isinstance(value.owner, ConstantOp) and len(shape_of(value)) == 1
+            for value in self._operands()
+        )
+
+    def _operands(self) -> list[SSAValue]:
+        """What it reads besides its image and its weights."""
+        init = self.convolution.init
+        made = [op.results[0] for op in (self.convolution.op, *self.followers)]
+        reads = [access.value for op in self.followers for access in View(op).reads]
+        start = [] if isinstance(init, float) else [init]
+        return [*start, *(value for value in reads if value not in made)]
+
+    def _join(self, first: _Rewrite) -> None:
+        """Be written where another one is, and have all constants there."""
+        self.block, self.builder = first.block, Builder(first.block, self.builder.doc)
+        for value in self._operands():
+            constant = value.owner
+            if isinstance(constant, Operation) and not constant.is_before_in_block(first.last):
+                constant.detach()
+                self.block.add_op(constant)
+
+    def run(self, others: Sequence[_Rewrite] = ()) -> None:
+        """others: of the same image and tiles, computed beside it, chunk by chunk, from one V."""
+        for other in others:
+            other._join(self)
+        outputs = sum(one.tiling.outputs for one in (self, *others))
+        rows = replace(self.tiling, outputs=outputs).chunk(self.threads)
         reach = [n * self.tiling.form.stride + self.beside for n in self.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
-        constants = Constants.of(
-            self.builder, self.tiling.form, weights_of(self.convolution.weights)
-        )
-        firsts = range(0, self.tiling.rows, rows)
-        chunks = (self._chunk(x, constants, first, rows) for first in firsts)
+        together = [(one, one._constants()) for one in (self, *others)]
+        beside: list[list[Tensor]] = [[] for _ in others]
+
+        def chunks() -> Iterator[Tensor]:
+            """Those of this one, while the others' are made beside them."""
+            for first in range(0, self.tiling.rows, rows):
+                v = self._transformed(x, together[0][1], first, rows)
+                mine, *rest = (one._chunk(v, own, first) for one, own in together)
+                for made, chunk in zip(beside, rest, strict=True):
+                    made.append(chunk)
+                yield mine
+
+        self._replace(chunks(), rows)
+        for other, made in zip(others, beside, strict=True):
+            other._replace(made, rows)
+
+    def _constants(self) -> Constants:
+        weights = weights_of(self.convolution.weights)
+        return Constants.of(self.builder, self.tiling.form, weights)
+
+    def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:
+        """Put chunks of so many rows of tiles, and what pools make of them, in place of all."""
         b, dead = self.builder, [*reversed(self.followers), self.convolution.op]
-        pool = _pool(self.last.results[0], self.tile * rows, len(firsts))
+        pool = _pool(self.last.results[0], self.tile * rows, -(-self.tiling.rows // rows))
         if pool is None:
             result = self._image(b.concat(list(chunks), axis=ROWS), self.tiling.height)
         else:
@@ -145,18 +218,22 @@ class _Rewrite:
             image = part(self.builder, op, shape, operand)
         return image
 
-    def _chunk(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
-        """Rows of tiles from `first`, with everything that follows the convolution."""
-        columns = self.tiling.columns
+    def _transformed(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
+        """V of rows of tiles from `first`."""
         step = self.tiling.form.step
         size = [x.shape[0], step * rows + self.beside, x.shape[2]]
         x = self.builder.slice(x, [0, step * first, 0], size)
+        return transformed(self.builder, x, constants, (rows, self.tiling.columns))
+
+    def _chunk(self, v: Tensor, constants: Constants, first: int) -> Tensor:
+        """The rows of tiles of V, from `first`, with everything that follows the convolution."""
+        *_, rows, columns = v.shape
         keep = (min(self.tiling.height - self.tile * first, self.tile * rows), self.tiling.width)
         if self.covered == (self.tiling.height, self.tiling.width):
             keep = (self.tile * rows, self.tile * columns)
         init = self.convolution.init
         start = init if isinstance(init, float) else self._by_channel(init)
-        y = tiled(self.builder, x, constants, start, (rows, columns), keep)
+        y = tiled(self.builder, v, constants, start, keep)
         value: SSAValue = self.convolution.op.results[0]
         for op in self.followers:
             y = self._on_tiles(op, value, y, first)
@@ -347,43 +424,3 @@ def _joint(value: SSAValue) -> tensor.CollapseShapeOp | None:
     op = next(iter(value.uses)).operation if value.has_one_use() else None
     joins = isinstance(op, tensor.CollapseShapeOp) and groups_of(op) == [[0, 1], [2], [3]]
     return op if joins else None
-
-
-def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
-    """`value` (channels, height, width), made at least rows x columns by cells behind it.
-
-    Where the value is padded already that pad grows, and others who read it read a slice.
-    """
-    shape = shape_of(value)
-    more = [0, max(0, rows - shape[1]), max(0, columns - shape[2])]
-    if not any(more):
-        return value
-    pad = value.owner
-    scratch = Block()
-    b = Builder(scratch)
-    if not isinstance(pad, tensor.PadOp):
-        result = b.pad(tensor_of(value), [0, 0, 0], more)
-        after = value.owner
-        if isinstance(after, Block):
-            move_before(scratch, _first(after))
-        else:
-            move_behind(scratch, after)
-        return result.value
-    low = [int(n) for n in pad.static_low.get_values()]
-    high = [int(n) + k for n, k in zip(pad.static_high.get_values(), more, strict=True)]
-    readers = list(value.uses)
-    result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
-    old = b.slice(result, [0, 0, 0], shape)
-    move_before(scratch, pad)
-    for use in readers:
-        use.operation.operands[use.index] = old.value
-    pad.detach()
-    pad.erase()
-    return result.value
-
-
-def _first(block: Block) -> Operation:
-    op = block.first_op
-    if op is None:
-        raise CompilerBug("an empty network has no convolution")
-    return op

@@ -216,26 +216,32 @@ class Constants:
         )
 
 
-def tiled(
-    b: Builder,
-    x: Tensor,
-    constants: Constants,
-    init: Tensor | float,
-    grid: tuple[int, int],
-    keep: tuple[int, int],
-) -> Tensor:
-    """The convolution of x (inputs, height, width), which tiles need not cover, in m x m tiles.
-
-    grid: rows and columns of tiles. keep: rows and columns of the result that somebody reads.
-    The result is (outputs, rows, m, columns, m), where outputs are those of all groups.
-    """
+def transformed(b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int]) -> Tensor:
+    """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover."""
     rows, columns = grid
-    form, tile, step = constants.form, constants.form.tile, constants.form.step
+    form, step = constants.form, constants.form.step
     i, p, q, t, u, k, m = b.loops(f"i p q t:{rows} u:{columns} k m")
     data = x[i, t * step + k, u * step + m]
     first, second = constants.input[p, k], constants.input[q, m]
     v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
     _mark(v, form.input)
+    return v
+
+
+def tiled(
+    b: Builder,
+    v: Tensor,
+    constants: Constants,
+    init: Tensor | float,
+    keep: tuple[int, int],
+) -> Tensor:
+    """The convolution in m x m tiles of what V was made of.
+
+    keep: rows and columns of the result that somebody reads.
+    The result is (outputs, rows, m, columns, m), where outputs are those of all groups.
+    """
+    *_, rows, columns = v.shape
+    form, tile = constants.form, constants.form.tile
     inputs = constants.weights.shape[-1]
     grouped = constants.weights.rank > 4
     *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")

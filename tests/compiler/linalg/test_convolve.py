@@ -177,6 +177,52 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
     assert "copy" not in names
 
 
+def heads(b: Builder, x: Tensor, follow: Callable[[Tensor], Tensor], *, pad: int = 1) -> Tensor:
+    """Two convolutions of one image; that of the first is read before there is the second."""
+    first = relu(b, convolution(b, x, 16, pad=pad))
+    o, p, q = b.loops_of(first.shape)
+    halved = b.map((o, p, q), first[o, p, q] * 0.5)
+    again = b.map((o, p, q), halved[o, p, q] + first[o, p, q])
+    return b.concat([again, follow(convolution(b, x, 24, pad=pad))], axis=0)
+
+
+def image_transforms(module: ModuleOp, form: Form) -> int:
+    """How often rows of tiles of an image are transformed."""
+    matrices = [View(op).separable for op in generics(module)]
+    return sum(matrix == form.input for matrix in matrices)
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad: int) -> None:
+    """Convolutions of one image read one transform of it, whatever stands between them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: relu(b, y), pad=pad)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    rows = -(-(shape[1] + 2 * pad - 2) // always_tiled.tile)
+    assert image_transforms(module, always_tiled) == rows
+
+
+def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """What goes on with values of this run, or through a pool, stays where it is."""
+    shape = (24, 12, 12)
+
+    def with_image(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: add(b, y, x))
+
+    def with_pool(b: Builder, x: Tensor) -> Tensor:
+        first = pool(b, relu(b, convolution(b, x, 16)))
+        return b.concat([first, pool(b, relu(b, convolution(b, x, 24)))], axis=0)
+
+    for write in (with_image, with_pool):
+        module = make_network([shape], write)
+        check_numbers(module, [shape])
+        assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
+
+
 @pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("pad", [0, 2])
 def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:

@@ -256,7 +256,8 @@ class _Rewrite:
         if first < new:
             seen = self.builder.cut(before.rows, ROWS, first - before.first, new - before.first)
             parts = [seen]
-        parts.append(self._compute(owner, new, last))
+        if new < last:  # a strip of the last row may need none but those of the strip before
+            parts.append(self._compute(owner, new, last))
         rows = self.builder.concat(parts, axis=ROWS)
         self.held[value] = _Held(first, last, rows)
         return rows

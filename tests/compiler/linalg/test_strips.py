@@ -121,6 +121,19 @@ def test_numbers(
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("height", "window"), [(25, 3), (26, 5)])
+def test_last_strip_has_all_it_reads(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, height: int, window: int
+) -> None:
+    """It may read none but rows of the strip before: what else its window covers is border."""
+    monkeypatch.setattr(Chain, "strip_rows", lambda *_: 8)
+    shape = (16, height, 12)
+    module = make_network([shape], bottleneck(window, 1))
+    check(module, shape)
+    assert all(0 not in shape_of(op.results[0]) for op in generics(module))
+
+
+@pytest.mark.usefixtures("small")
 def test_numbers_of_a_long_chain(make_network: MakeNetwork) -> None:
     """Windows behind windows: each has rows of its own to hand on."""
 

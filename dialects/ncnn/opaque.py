@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import OptPropertyDef, PropertyDef, base
+from xdsl.irdl import AnyAttr, OptPropertyDef, PropertyDef, base
 
 from ncc.dialects.ncnn.layer import (
     Layer,
@@ -35,7 +35,7 @@ class OpaqueOp(Layer):
     READS_COUNTED: ClassVar[bool] = True
 
     PROPERTIES = {
-        "kind": PropertyDef(base(StringAttr)),
+        "kind": PropertyDef(AnyAttr()),
         "words": PropertyDef(base(ArrayAttr)),
         "hints": OptPropertyDef(base(DenseArrayBase)),
     }

@@ -44,7 +44,7 @@ from ncc.compiler.linalg.packing import weights_of
 from ncc.compiler.linalg.parts import is_image, part, span
 from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
-from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.compiler.linalg.view import Access, Linear, View, expression, pad_sides, shape_of
 from ncc.compiler.linalg.winograd import Constants, tiled, transformed
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import segments
@@ -292,7 +292,7 @@ class _Rewrite:
         for use in value.uses:
             pad = use.operation
             if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
-                low = [int(n) for n in pad.static_low.get_values()]
+                low, _ = pad_sides(pad)
                 room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
                 if room[1] >= self.covered[0] and room[2] >= self.covered[1]:
                     return pad.result, low

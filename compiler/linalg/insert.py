@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import pad_value, shape_of
+from ncc.compiler.linalg.view import pad_sides, pad_value, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 
 
@@ -80,8 +80,8 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
         else:
             move_behind(scratch, after)
         return result.value
-    low = [int(n) for n in pad.static_low.get_values()]
-    high = [int(n) + k for n, k in zip(pad.static_high.get_values(), more, strict=True)]
+    low, high = pad_sides(pad)
+    high = [n + k for n, k in zip(high, more, strict=True)]
     readers = list(value.uses)
     result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
     old = b.slice(result, [0, 0, 0], shape)

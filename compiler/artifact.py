@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.constants import Constants
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Plan, Root
 from ncc.dialects.element import dtype_of, element_of

@@ -31,11 +31,12 @@ from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.align_channels import AlignChannels
 from ncc.compiler.linalg.convolve import ChooseConvolution
 from ncc.compiler.linalg.fold_moves import FoldMoves
-from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.halves import SplitHalves
 from ncc.compiler.linalg.hoist_selections import HoistSelections
 from ncc.compiler.linalg.inline_operands import InlineOperands
 from ncc.compiler.linalg.join_selections import JoinSelections
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.compiler.linalg.peel_borders import PeelBorders

@@ -22,21 +22,20 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, move_behind, reread
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.packing import (
     BLOCK,
     has_gaps,
-    is_constant,
     is_selected,
     joins_channels,
     joins_ragged,
     packed_axis,
     packing_of,
 )
-from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.select_channels import select
-from ncc.compiler.linalg.view import View, expression, pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.view import View, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 

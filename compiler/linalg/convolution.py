@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.packing import BLOCK, is_constant
+from ncc.compiler.linalg.packing import BLOCK
+from ncc.compiler.linalg.tensors import is_constant, pad_value
 from ncc.compiler.linalg.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.view import Linear, View, constant_number, pad_value, shape_of
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 

@@ -37,14 +37,13 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolution import Convolution, match
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.insert import erase_dead, move_before, padded, tensor_of
-from ncc.compiler.linalg.packing import weights_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.parts import is_image, part, span
-from ncc.compiler.linalg.place import groups_of
 from ncc.compiler.linalg.strips import ROWS, moves_by_rows, view_moves
-from ncc.compiler.linalg.view import Access, Linear, View, expression, pad_sides, shape_of
+from ncc.compiler.linalg.tensors import groups_of, pad_sides, weights_of
+from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
 from ncc.compiler.linalg.winograd import Constants, tiled, transformed
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import segments

@@ -23,9 +23,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Linear, View, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 

@@ -33,21 +33,13 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import PRIVATE, network_of
+from ncc.compiler.linalg.tensors import VIEWS
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import string, symbol
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import copy_of, make, operands_of
 from ncc.dialects.weight import ConstantOp
-
-VIEWS = (
-    tensor.PadOp,
-    tensor.ConcatOp,
-    tensor.CollapseShapeOp,
-    tensor.ExpandShapeOp,
-    tensor.ExtractSliceOp,
-)
-PRIVATE = StringAttr("private")
-"""How functions are seen that the network calls."""
 
 _MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
 
@@ -97,14 +89,6 @@ class Fuse(ModulePass):
         for number, group in enumerate(find_groups(network.body.block, self.epilogues)):
             _outline(op, group, f"k{number}")
         erase_dead(network.body.block)
-
-
-def network_of(module: ModuleOp) -> func.FuncOp:
-    """The function that is the network: the one that nobody calls."""
-    for op in module.body.block.ops:
-        if isinstance(op, func.FuncOp) and op.sym_visibility is None:
-            return op
-    raise CompilerBug("a module without a public function")
 
 
 def find_groups(block: Block, epilogues: bool = True) -> list[Group]:

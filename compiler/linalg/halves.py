@@ -36,7 +36,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import (
     doc_of,
     erase_dead,
@@ -45,9 +44,11 @@ from ncc.compiler.linalg.insert import (
     put_for,
     tensor_of,
 )
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.sum_in_parts import parts_of
-from ncc.compiler.linalg.view import Linear, View, expression, pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import Linear, View, expression, shape_of
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of

@@ -23,11 +23,12 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.packing import BLOCK, is_constant, weights_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.select_channels import select
-from ncc.compiler.linalg.view import Linear, View, constant_number, pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied

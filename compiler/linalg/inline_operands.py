@@ -22,9 +22,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.packing import follows, is_constant
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.packing import follows
+from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import generic
 from ncc.dialects.operation import copied

@@ -12,7 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 
 

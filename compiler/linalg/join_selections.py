@@ -21,7 +21,6 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.hoist_selections import is_free
 from ncc.compiler.linalg.insert import (
     doc_of,
@@ -31,8 +30,10 @@ from ncc.compiler.linalg.insert import (
     put_for,
     tensor_of,
 )
-from ncc.compiler.linalg.packing import is_constant, is_selected, joins_channels
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.packing import is_selected, joins_channels
 from ncc.compiler.linalg.select_channels import select
+from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
 

@@ -17,18 +17,17 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.linalg.fuse import VIEWS
 from ncc.compiler.linalg.packing import (
     BLOCK,
     Packing,
     Read,
     follows,
     has_gaps,
-    is_constant,
     packing_of,
     takes_all,
     view_can_pack,
 )
+from ncc.compiler.linalg.tensors import VIEWS, is_constant
 from ncc.compiler.linalg.view import Role, View, shape_of
 
 BYTES_PER_MULTIPLY_ADD = 0.6

@@ -28,28 +28,12 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg import layout
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.packing import (
-    BLOCK,
-    Packing,
-    Read,
-    is_constant,
-    packed_axis,
-    takes_all,
-    weights_of,
-)
-from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.packing import BLOCK, Packing, Read, packed_axis, takes_all
 from ncc.compiler.linalg.select_channels import lanes_of, select_lanes
-from ncc.compiler.linalg.view import (
-    Access,
-    View,
-    constant_number,
-    expression,
-    pad_sides,
-    pad_value,
-    shape_of,
-)
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.view import Access, View, constant_number, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied

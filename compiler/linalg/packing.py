@@ -17,12 +17,9 @@ from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.place import groups_of
-from ncc.compiler.linalg.view import Access, Role, View, pad_sides, shape_of
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides
+from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.dialects.element import BLOB_ELEMENTS
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import ConstantOp
 
 BLOCK = 16
 """Elements of a block on every target: narrower vectors make several passes over it."""
@@ -50,26 +47,6 @@ class Packing:
     lane: int
     sums: frozenset[int]
     reads: dict[SSAValue, Read]
-
-
-def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a weight, or a weight under another shape."""
-    owner = value.owner
-    if isinstance(owner, GenericOp):
-        return False
-    if isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
-        return is_constant(owner.operands[0])
-    return isinstance(owner, ConstantOp)
-
-
-def weights_of(value: SSAValue) -> Weights:
-    """A constant's source under the shape it has there."""
-    owner = value.owner
-    while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
-        owner = owner.operands[0].owner
-    if not isinstance(owner, ConstantOp):
-        raise CompilerBug("no constant")
-    return Weights(shape_of(value), owner.value.data.source)
 
 
 def packed_axis(value: SSAValue) -> int | None:

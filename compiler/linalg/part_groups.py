@@ -20,10 +20,11 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, move_before, reread, tensor_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.packing import BLOCK
-from ncc.compiler.linalg.view import View, pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 

@@ -9,7 +9,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.view import Access, View, constant_number, pad_sides, shape_of
+from ncc.compiler.linalg.tensors import pad_sides
+from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied

@@ -26,13 +26,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.copying import copying
-from ncc.compiler.linalg.view import pad_sides, shape_of
+from ncc.compiler.linalg.network import callee_of
+from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
+from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
 
-RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
 _COUNT = TensorType(i64, [1])
 
@@ -323,14 +324,3 @@ def _count_of(value: SSAValue) -> SSAValue | None:
         return None
     behind = value.op.results[value.index + 1]
     return behind if behind.type == _COUNT else None
-
-
-def callee_of(call: func.CallOp) -> str:
-    """The name of the function that is called."""
-    name: str = call.callee.root_reference.data
-    return name
-
-
-def groups_of(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> list[list[int]]:
-    """The reassociation of a reshape as lists of axes."""
-    return [[axis.value.data for axis in group.data] for group in op.reassociation.data]

@@ -24,11 +24,12 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.move_up import move_up
-from ncc.compiler.linalg.place import Placement, callee_of, contiguous, element_bytes
+from ncc.compiler.linalg.network import callee_of, network_of
+from ncc.compiler.linalg.place import Placement, contiguous, element_bytes
 from ncc.compiler.linalg.standing_frames import BordersOf, borders_of, without_standing_frames
-from ncc.compiler.linalg.view import pad_sides, pad_value, shape_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, Step, frames_of, touched
 from ncc.dialects.code import CodeOp
 from ncc.runtime.artifact import ALIGNMENT

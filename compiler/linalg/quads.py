@@ -22,8 +22,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
 from ncc.dialects.sources import Blocked

@@ -22,10 +22,10 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.packing import is_constant
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.parts import positions_with
+from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 

@@ -26,10 +26,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fold_moves import Move
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.packing import BLOCK, follows
-from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import integers
 from ncc.dialects.comprehension import Builder, Tensor

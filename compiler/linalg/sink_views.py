@@ -25,9 +25,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.place import groups_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
 from ncc.dialects.element import element_of

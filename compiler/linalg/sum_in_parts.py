@@ -25,8 +25,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.packing import BLOCK
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target

@@ -20,9 +20,10 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.insert import move_before, reread, tensor_of
-from ncc.compiler.linalg.packing import BLOCK, is_constant
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.packing import BLOCK
+from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of

@@ -195,20 +195,6 @@ def constant_number(value: SSAValue) -> float | None:
     return None
 
 
-def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
-    """How many cells a pad puts in front of each axis, and behind it."""
-    return list(op.static_low.get_values()), list(op.static_high.get_values())
-
-
-def pad_value(op: tensor.PadOp) -> float:
-    """The constant that a pad fills its border with."""
-    last = op.region.block.last_op
-    number = constant_number(last.operands[0]) if last is not None else None
-    if number is None:
-        raise CompilerBug("a pad whose value is no constant")
-    return number
-
-
 def uncast(value: SSAValue) -> SSAValue:
     """What an exact conversion to a wider type was made of: itself, if it is none."""
     while isinstance(value.owner, arith.ExtSIOp | arith.ExtFOp):

@@ -15,7 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.convolution import Convolution, match
 from ncc.compiler.linalg.convolve import ChooseConvolution
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.linalg.winograd import Form

@@ -15,7 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg.fold_moves import FoldMoves
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import pack, unpack
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor

@@ -13,8 +13,9 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fuse import Fuse, find_groups, network_of
+from ncc.compiler.linalg.fuse import Fuse, find_groups
 from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.sources import Array

@@ -11,8 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.halves import STEP, SplitHalves
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16

@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
-from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.fuse import Fuse
 from ncc.compiler.linalg.inline_operands import InlineOperands
+from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr

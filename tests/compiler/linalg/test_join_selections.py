@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.hoist_selections import HoistSelections
 from ncc.compiler.linalg.join_selections import JoinSelections
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.select_channels import select
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor

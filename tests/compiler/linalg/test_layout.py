@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation
 
-from ncc.compiler.linalg.fuse import network_of
 from ncc.compiler.linalg.layout import _Cut, choose
+from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr

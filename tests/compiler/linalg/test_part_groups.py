@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.part_groups import PartGroups
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.structured.evaluate import evaluate

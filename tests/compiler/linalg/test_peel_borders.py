@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler.linalg import peel_borders
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.peel_borders import PeelBorders
 from ncc.compiler.linalg.view import shape_of

@@ -12,7 +12,7 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.pipeline import stages
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.dialects import rt

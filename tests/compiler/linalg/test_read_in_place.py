@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.fuse import find_groups, network_of
+from ncc.compiler.linalg.fuse import find_groups
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.read_in_place import MOST_BLOCKS, ReadInPlace
 from ncc.compiler.linalg.select_channels import select

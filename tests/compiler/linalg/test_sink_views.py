@@ -12,7 +12,8 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.fuse import find_groups, network_of
+from ncc.compiler.linalg.fuse import find_groups
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sink_views import SinkViews
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum

@@ -13,7 +13,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg import strips
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.strips import ROWS, Chain, ComputeInStrips, chains
 from ncc.compiler.linalg.view import View, shape_of

@@ -15,7 +15,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg import sum_in_parts
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sum_in_parts import SumInParts, parts_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, TWO_UNITS, Target

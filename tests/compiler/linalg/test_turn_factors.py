@@ -11,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.turn_factors import FEWEST_USES, TurnFactors
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor

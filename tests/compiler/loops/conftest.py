@@ -13,7 +13,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.fuse import Fuse, network_of
+from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.entry import Barrier, Launch
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.plan import Plan

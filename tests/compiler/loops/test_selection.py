@@ -10,7 +10,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.select_channels import SelectChannels
 from ncc.compiler.loops import strategies

@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.convolve import ChooseConvolution
-from ncc.compiler.linalg.fuse import network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.pack import Pack
 from ncc.compiler.linalg.winograd import Form
 from ncc.compiler.loops import strategies

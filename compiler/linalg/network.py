@@ -1,0 +1,25 @@
+"""The function that is the network, and those of the kernels that it calls."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from ncc.compiler.diagnostics import CompilerBug
+
+PRIVATE = StringAttr("private")
+"""How functions are seen that the network calls."""
+
+
+def network_of(module: ModuleOp) -> func.FuncOp:
+    """The function that is the network: the one that nobody calls."""
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_visibility is None:
+            return op
+    raise CompilerBug("a module without a public function")
+
+
+def callee_of(call: func.CallOp) -> str:
+    """The name of the function that is called."""
+    name: str = call.callee.root_reference.data
+    return name

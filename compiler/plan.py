@@ -1,6 +1,6 @@
 """The memory plan: what one inference does, step by step, and where its values are.
 
-The structured level makes it (`linalg/plan_memory`), the loops level reads it.
+The structured level makes it (`linalg/memory/plan_memory`), the loops level reads it.
 """
 
 from __future__ import annotations

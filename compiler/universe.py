@@ -59,109 +59,109 @@ def _expand_layers() -> type[ModulePass]:
 
 
 def _choose_convolution() -> type[ModulePass]:
-    from ncc.compiler.linalg.convolve import ChooseConvolution
+    from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 
     return ChooseConvolution
 
 
 def _sink_views() -> type[ModulePass]:
-    from ncc.compiler.linalg.sink_views import SinkViews
+    from ncc.compiler.linalg.moves.sink_views import SinkViews
 
     return SinkViews
 
 
 def _turn_factors() -> type[ModulePass]:
-    from ncc.compiler.linalg.turn_factors import TurnFactors
+    from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 
     return TurnFactors
 
 
 def _part_groups() -> type[ModulePass]:
-    from ncc.compiler.linalg.part_groups import PartGroups
+    from ncc.compiler.linalg.channels.part_groups import PartGroups
 
     return PartGroups
 
 
 def _select_channels() -> type[ModulePass]:
-    from ncc.compiler.linalg.select_channels import SelectChannels
+    from ncc.compiler.linalg.channels.select_channels import SelectChannels
 
     return SelectChannels
 
 
 def _align_channels() -> type[ModulePass]:
-    from ncc.compiler.linalg.align_channels import AlignChannels
+    from ncc.compiler.linalg.channels.align_channels import AlignChannels
 
     return AlignChannels
 
 
 def _join_selections() -> type[ModulePass]:
-    from ncc.compiler.linalg.join_selections import JoinSelections
+    from ncc.compiler.linalg.channels.join_selections import JoinSelections
 
     return JoinSelections
 
 
 def _hoist_selections() -> type[ModulePass]:
-    from ncc.compiler.linalg.hoist_selections import HoistSelections
+    from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
 
     return HoistSelections
 
 
 def _pack_channels() -> type[ModulePass]:
-    from ncc.compiler.linalg.pack import Pack
+    from ncc.compiler.linalg.channels.pack import Pack
 
     return Pack
 
 
 def _fold_moves() -> type[ModulePass]:
-    from ncc.compiler.linalg.fold_moves import FoldMoves
+    from ncc.compiler.linalg.moves.fold_moves import FoldMoves
 
     return FoldMoves
 
 
 def _scale_weights() -> type[ModulePass]:
-    from ncc.compiler.linalg.scale_weights import ScaleWeights
+    from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
 
     return ScaleWeights
 
 
 def _split_sums() -> type[ModulePass]:
-    from ncc.compiler.linalg.split_sums import SplitSums
+    from ncc.compiler.linalg.sums.split_sums import SplitSums
 
     return SplitSums
 
 
 def _sum_in_parts() -> type[ModulePass]:
-    from ncc.compiler.linalg.sum_in_parts import SumInParts
+    from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
 
     return SumInParts
 
 
 def _split_quads() -> type[ModulePass]:
-    from ncc.compiler.linalg.quads import SplitQuads
+    from ncc.compiler.linalg.sums.quads import SplitQuads
 
     return SplitQuads
 
 
 def _split_halves() -> type[ModulePass]:
-    from ncc.compiler.linalg.halves import SplitHalves
+    from ncc.compiler.linalg.sums.halves import SplitHalves
 
     return SplitHalves
 
 
 def _inline_operands() -> type[ModulePass]:
-    from ncc.compiler.linalg.inline_operands import InlineOperands
+    from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 
     return InlineOperands
 
 
 def _read_in_place() -> type[ModulePass]:
-    from ncc.compiler.linalg.read_in_place import ReadInPlace
+    from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 
     return ReadInPlace
 
 
 def _fuse_groups() -> type[ModulePass]:
-    from ncc.compiler.linalg.fuse import Fuse
+    from ncc.compiler.linalg.fusion.fuse import Fuse
 
     return Fuse
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.view import View
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.expand import ExpandLayers

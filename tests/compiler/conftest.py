@@ -11,11 +11,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.compiler.linalg import convolution
-from ncc.compiler.linalg.fuse import Fuse
-from ncc.compiler.linalg.plan_memory import plan
-from ncc.compiler.linalg.tiling import Tiling
-from ncc.compiler.linalg.winograd import F2, F4, FORMS, S2, S3, S4, Form
+from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.winograd import F2, F4, FORMS, S2, S3, S4, Form
+from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.shapes import Shape

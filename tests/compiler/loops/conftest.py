@@ -13,9 +13,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.fuse import Fuse
+from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.plan_memory import plan
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower

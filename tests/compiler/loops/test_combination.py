@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncc.compiler.linalg.winograd import F2, F4
+from ncc.compiler.linalg.convolutions.winograd import F2, F4
 from ncc.compiler.loops.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp, i32
 
 import ncc
 from ncc.compiler.interpret import interpret
-from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.quads import SplitQuads
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies import choose, rivals
 from ncc.compiler.read.network import read

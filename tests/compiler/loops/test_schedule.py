@@ -14,7 +14,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.loops import contraction, strategies
 from ncc.compiler.loops.contraction import LINE
 from ncc.compiler.loops.kernel import Access, Kernel

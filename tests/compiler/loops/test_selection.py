@@ -10,9 +10,9 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.select_channels import SelectChannels
 from ncc.compiler.loops import strategies
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor

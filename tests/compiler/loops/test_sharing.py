@@ -11,7 +11,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.sharing import Sharing, handed_out_along

@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 import ncc
 from ncc.compiler import objects, pipeline
 from ncc.compiler.interpret import interpret
-from ncc.compiler.linalg import fuse, halves
-from ncc.compiler.linalg.halves import SplitHalves
-from ncc.compiler.linalg.pack import Pack
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.fusion import fuse
+from ncc.compiler.linalg.sums import halves
+from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly

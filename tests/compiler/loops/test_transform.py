@@ -13,10 +13,10 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.convolve import ChooseConvolution
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.winograd import Form
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.pack import Pack
-from ncc.compiler.linalg.winograd import Form
 from ncc.compiler.loops import strategies
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.target import AVX512, TARGETS, Target

@@ -1,0 +1,144 @@
+"""Selections of channels in front of what works channel by channel, as far as another one.
+
+    s = x[t],  d[c, p, q] += s[c, p + k, q + l] * w[c, k, l],  y = d[u]
+        ->  s = x[t[u]],  y[c, p, q] += s[c, p + k, q + l] * w[u][c, k, l]
+
+What a selection takes of constants are other numbers in the blob, so that it costs nothing behind
+the outputs of a convolution.
+
+Needs: `select_channels` and `align_channels`, before layouts are chosen.  Breaks: nothing; results
+are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied
+from ncc.dialects.weight import WeightAttr
+
+
+@dataclass(frozen=True)
+class HoistSelections(ModulePass):
+    """Select where that is part of another selection, or of constants."""
+
+    name = "hoist-selections"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for one in list(block.ops):
+            channels = View(one).channels if isinstance(one, GenericOp) else None
+            if not isinstance(one, GenericOp) or channels is None:
+                continue
+            (source,) = View(one).captured
+            if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
+                scratch = Block()
+                made = _taken(Builder(scratch), source, channels)
+                put_for(one, scratch, made.value)
+        erase_dead(block)
+
+
+def is_free(value: SSAValue, count: int) -> bool:
+    """Whether so many channels of a value can be taken where it is made, at no cost.
+
+    A sum over channels would compute more of them than before.
+    """
+    if is_constant(value):
+        return True
+    match value.owner:
+        case tensor.EmptyOp() | FillOp():
+            return True
+        case tensor.PadOp() as op:
+            low, high = pad_sides(op)
+            inside = not low[0] and not high[0]
+            return inside and value.has_one_use() and is_free(op.source, count)
+        case GenericOp() as op:
+            view = View(op)
+            if view.channels is not None:
+                return True
+            return value.has_one_use() and _is_free_of(view, count)
+    return False
+
+
+def _is_free_of(view: View, count: int) -> bool:
+    """The same for what a computation makes: its channels are a loop, all operands allow it."""
+    loop = view.write.index[0].bare if view.write.index else None
+    if loop is None or view.captured or loop in view.indexed or view.op.attributes:
+        return False
+    if any(form.coefficient(loop) for form in view.write.index[1:]):
+        return False
+    by_channel = [access for access in view.reads if access.uses(loop)]
+    if not all(_is_channel(access.index, loop) for access in by_channel):
+        return False
+    data = [access for access in by_channel if not is_constant(access.value)]
+    if view.reduced and not data and _blocks(count) > _blocks(view.extents[loop]):
+        return False
+    values = [*(access.value for access in by_channel), view.op.outputs[0]]
+    return all(is_free(value, count) for value in values)
+
+
+def _is_channel(index: Sequence[Linear], loop: int) -> bool:
+    """Whether the loop is the first axis, and no part of others."""
+    first, *rest = index
+    return first.bare == loop and not any(form.coefficient(loop) for form in rest)
+
+
+def _blocks(count: int) -> int:
+    return -(-count // BLOCK)
+
+
+def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """Channels of a value of which they can be taken for nothing."""
+    shape = (len(channels), *shape_of(value)[1:])
+    if is_constant(value):
+        return b.weight(WeightAttr(weights_of(value).taken(tuple(channels))))
+    match value.owner:
+        case tensor.EmptyOp():
+            return b.empty(shape, element_of(value))
+        case FillOp() as op:
+            number = constant_number(op.inputs[0])
+            if number is None:
+                raise CompilerBug("a fill whose value is no constant")
+            return b.full(shape, number, element_of(value))
+        case tensor.PadOp() as op:
+            return b.pad(_taken(b, op.source, channels), *pad_sides(op), pad_value(op))
+        case GenericOp() as op:
+            return _computed(b, op, channels)
+    raise CompilerBug(f"channels cannot be taken of what {value.owner} makes")
+
+
+def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
+    """The computation of some channels; of a selection, some of what it selects."""
+    view = View(op)
+    if view.channels is not None:
+        (source,) = view.captured
+        chosen = [view.channels[channel] for channel in channels]
+        return select(Builder(b.block, doc_of(op)), source, chosen)
+    loop = view.write.index[0].bare
+    operands = [
+        access.value
+        if loop is None or not access.uses(loop)
+        else _taken(b, access.value, channels).value
+        for access in view.reads
+    ]
+    outs = _taken(b, op.outputs[0], channels).value
+    made = generic(operands, outs, op.indexing_maps, op.iterator_types, copied(op.body), op.doc)
+    b.block.add_op(made)
+    return tensor_of(made.results[0])

@@ -1,0 +1,197 @@
+"""Joints of selections as joints of what these take, of which selections take it at once.
+
+    s = x[t];  z = concat(s, b);  y = z[u]      ->      z' = concat(x, b);  y = z'[u']
+
+What passes a unit of shuffled channels is not moved from unit to unit then: each part of it stays
+where it was made until somebody computes with it, in the order in which it is taken.
+
+Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.channels.hoist_selections import is_free
+from ncc.compiler.linalg.channels.packing import is_selected, joins_channels
+from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.insert import (
+    doc_of,
+    erase_dead,
+    move_before,
+    move_behind,
+    put_for,
+    tensor_of,
+)
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import is_constant
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder
+
+MOST_PARTS = 16
+"""Parts of a joint: what selections that are stored put together is of many of them."""
+
+
+@dataclass(frozen=True)
+class JoinSelections(ModulePass):
+    """Write every such joint anew; see the head of this file."""
+
+    name = "join-selections"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        joined = False
+        for one in list(block.ops):
+            if isinstance(one, tensor.ConcatOp) and _is_joint_of_selections(one):
+                _join(one)
+                joined = True
+        if joined:
+            erase_dead(block)
+            _sort_parts(block)
+            erase_dead(block)
+
+
+def _selection(value: SSAValue) -> View | None:
+    """The selection that a value is."""
+    owner = value.owner
+    view = View(owner) if isinstance(owner, GenericOp) else None
+    return view if view is not None and view.channels is not None else None
+
+
+def _is_joint_of_selections(op: tensor.ConcatOp) -> bool:
+    """Whether selections alone read a joint of channels, and some of what they alone read."""
+    if not joins_channels(op) or any(_reader(use.operation) is None for use in op.result.uses):
+        return False
+    parts = [_selection(value) for value in op.inputs if value.has_one_use()]
+    return any(parts) and is_selected(op.result) and _parts(op) <= MOST_PARTS
+
+
+def _reader(extract: object) -> GenericOp | None:
+    """The computation that an element is read in."""
+    op = extract.parent_op() if isinstance(extract, tensor.ExtractOp) else None
+    return op if isinstance(op, GenericOp) else None
+
+
+def _parts(op: tensor.ConcatOp) -> int:
+    """How many values a joint would be put together of."""
+    sources = [_selection(value) for value in op.inputs]
+    values = [
+        value if source is None else source.captured[0]
+        for value, source in zip(op.inputs, sources, strict=True)
+    ]
+    owners = [value.owner for value in values]
+    return sum(_parts(owner) if isinstance(owner, tensor.ConcatOp) else 1 for owner in owners)
+
+
+def _join(op: tensor.ConcatOp) -> None:
+    """Join what is selected, and let its readers select of that."""
+    values: list[SSAValue] = []
+    places: list[int] = []
+    first = 0
+    for value in op.inputs:
+        source = _selection(value) if value.has_one_use() else None
+        if source is None or source.channels is None:
+            channels, made = tuple(range(shape_of(value)[0])), value
+        else:
+            channels, (made,) = source.channels, source.captured
+        values.append(made)
+        places += [first + channel for channel in channels]
+        first += shape_of(made)[0]
+    scratch = Block()
+    joint = Builder(scratch).concat([tensor_of(value) for value in values], 0).value
+    joint.name_hint = op.result.name_hint
+    move_behind(scratch, op)
+    for reader in _selections(op.result):
+        _select_anew(reader, joint, [places[channel] for channel in _channels(reader)])
+
+
+def _selections(value: SSAValue) -> list[GenericOp]:
+    """What reads a value at computed coordinates."""
+    found = dict.fromkeys(_reader(use.operation) for use in value.uses)
+    return [reader for reader in found if reader is not None]
+
+
+def _channels(op: GenericOp) -> tuple[int, ...]:
+    """What a selection takes."""
+    channels = View(op).channels
+    if channels is None:
+        raise CompilerBug("no selection of channels")
+    return channels
+
+
+def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
+    """Let other channels of a value stand for what a selection takes."""
+    scratch = Block()
+    made = select(Builder(scratch, doc_of(op)), value, channels)
+    put_for(op, scratch, made.value)
+
+
+# --- the order of channels --------------------------------------------------------------------
+
+
+def _sort_parts(block: Block) -> None:
+    """Make the channels of parts in the order in which they are taken.
+
+    What one selection takes lies side by side then. It costs nothing where it is the order of a
+    sum's weights.
+    """
+    taken: dict[GenericOp, list[int]] = {}
+    for op in list(block.ops):
+        if isinstance(op, tensor.ConcatOp) and joins_channels(op) and is_selected(op.result):
+            first = 0
+            for position, value in enumerate(op.inputs):
+                count = shape_of(value)[0]
+                _sort_part(op, position, list(_reads(op.result, first)), taken)
+                first += count
+    for reader, channels in taken.items():
+        (source,) = View(reader).captured
+        _select_anew(reader, source, channels)
+
+
+def _reads(joint: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
+    """The selections of a joint, and of joints that it is part of: where a channel is for them."""
+    for reader in _selections(joint):
+        yield reader, first
+    for use in joint.uses:
+        if isinstance(use.operation, tensor.ConcatOp):
+            before = use.operation.inputs[: use.index]
+            yield from _reads(use.operation.result, first + sum(shape_of(v)[0] for v in before))
+
+
+def _sort_part(
+    op: tensor.ConcatOp,
+    position: int,
+    reads: Sequence[tuple[GenericOp, int]],
+    taken: dict[GenericOp, list[int]],
+) -> None:
+    """Sort the channels of one part by who takes them first, and note what is taken instead."""
+    value = op.inputs[position]
+    count = shape_of(value)[0]
+    if not is_free(value, count) or is_constant(value):
+        return
+    first_taken: dict[int, int] = {}
+    for reader, first in reads:
+        for channel in taken.get(reader, _channels(reader)):
+            if first <= channel < first + count:
+                first_taken.setdefault(channel - first, len(first_taken))
+    order = sorted(range(count), key=lambda channel: first_taken.get(channel, count))
+    if order == list(range(count)):
+        return
+    place = {channel: new for new, channel in enumerate(order)}
+    for reader, first in reads:
+        channels = taken.get(reader, _channels(reader))
+        inside = range(first, first + count)
+        taken[reader] = [first + place[c - first] if c in inside else c for c in channels]
+    scratch = Block()
+    made = select(Builder(scratch), value, order)
+    move_before(scratch, op)
+    op.operands[position] = made.value

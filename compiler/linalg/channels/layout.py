@@ -1,0 +1,285 @@
+"""Which values are packed: two labels for every operation, chosen by a minimum cut.
+
+Each operation has a cost in bytes moved for either label, and a value that is read in the other
+layout costs writing and reading it once more. The sum is least where a minimum cut separates the
+packed from the plain operations (exact for two labels, a few milliseconds for a network).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.linalg.channels.packing import (
+    BLOCK,
+    Packing,
+    Read,
+    follows,
+    has_gaps,
+    packing_of,
+    takes_all,
+    view_can_pack,
+)
+from ncc.compiler.linalg.tensors import VIEWS, is_constant
+from ncc.compiler.linalg.view import Role, View, shape_of
+
+BYTES_PER_MULTIPLY_ADD = 0.6
+"""Bytes that can be moved in the time of one vectorised multiply-add."""
+
+BYTES_PER_LONE_READ = 32.0
+"""Bytes that can be moved in the time of reading one element, or block, at a computed place."""
+
+STEPS_APART = 20
+"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
+
+NEVER = 1e15
+
+PACKED, PLAIN = 0, 1
+"""The nodes of the cut that stand for the labels."""
+
+
+def choose(block: Block) -> dict[Operation, Packing | None]:
+    """The operations whose result is packed; None stands for a view of packed values."""
+    problem = _Cut()
+    packings: dict[Operation, Packing | None] = {}
+    views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
+    for op in block.ops:
+        if isinstance(op, GenericOp):
+            packing = packing_of(views[op])
+            if packing is not None:
+                packings[op] = packing
+                problem.prefer(op, *_costs(views[op], packing))
+        elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
+            packings[op] = None
+            problem.prefer(op, 0.0, 0.0)
+    for op in block.ops:
+        _add_edges(problem, op, packings, views)
+    packed = problem.solve()
+    return {op: packing for op, packing in packings.items() if op in packed}
+
+
+def _costs(view: View, packing: Packing) -> tuple[float, float]:
+    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
+    extent = view.extents[packing.lane]
+    waste = -(-extent // BLOCK) * BLOCK / extent - 1
+    work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
+    if view.channels is not None:
+        moved = _one_pass(view.op.results[0])
+        return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
+    reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
+    if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
+        lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)
+        return lone * (1 + waste) / BLOCK, lone
+    if follows(view) is not None:
+        return 0.0, 0.0
+    if not view.reduced:
+        return 4 * prod(shape_of(view.op.results[0])) * waste, 0.0
+    last = view.write.index[-1].bare
+    roles = view.roles()
+    if view.product() is not None and Role.IMAGE not in roles.values():
+        return work * waste, work * 10
+    data = view.reads[view.live[0]]
+    contiguous = last is not None and data.index[-1].coefficient(last) == 1
+    if Role.OUT in roles.values():
+        return work * waste, work * (0.5 if contiguous else 7)
+    along = _along_a_row(view.extents[last]) if last is not None and contiguous else STEPS_APART
+    return work * waste, work * along
+
+
+def _along_a_row(extent: int) -> float:
+    """Multiply-adds that a window costs more along a plain row than in blocks.
+
+    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
+    """
+    vectors = extent // BLOCK + (extent % BLOCK).bit_count()
+    return 2.5 * vectors * BLOCK / extent - 2.0
+
+
+def _add_edges(
+    problem: _Cut,
+    op: Operation,
+    packings: Mapping[Operation, Packing | None],
+    views: Mapping[GenericOp, View],
+) -> None:
+    """What it costs when op and the producers of its operands have different labels.
+
+    A computation that could be stored with what it reads takes a pass of its own then.
+    """
+    packing = packings.get(op)
+    sources = set(op.operands)
+    if isinstance(op, GenericOp):
+        sources |= set(views[op].captured)
+    for value in sources:
+        source = value.owner
+        if not isinstance(source, Operation) or source not in packings:
+            if op in packings and _goes_on_from(op, value):
+                problem.pay_if_packed(op, NEVER)
+            elif op in packings and _wants_packed(op, packing, value):
+                problem.read_packed(value, None, op, _conversion(value))
+                problem.pay_if_packed(op, _apart(op, value, views))
+            continue
+        if op not in packings:
+            if not isinstance(op, FillOp):
+                problem.read_plain(value, source, None, _conversion(value))
+        elif isinstance(op, GenericOp) and value is op.outputs[0]:
+            problem.connect(source, op, NEVER, NEVER)
+        elif packing is None or packing.reads.get(value) is Read.PACKED:
+            problem.read_plain(value, source, op, _conversion(value))
+            problem.read_packed(value, source, op, _conversion(value))
+            apart = NEVER if has_gaps(source) else _apart(op, value, views)
+            problem.connect(source, op, apart, apart)
+        elif packing.reads.get(value) is Read.EITHER:
+            problem.read_plain(value, source, op, _conversion(value))
+            problem.connect(source, op, 0.0, _conversion(value) / 4)
+        else:
+            problem.read_plain(value, source, None, _conversion(value))
+
+
+def _goes_on_from(op: Operation, value: SSAValue) -> bool:
+    """Whether op accumulates into what another computation left in a plain value."""
+    if not isinstance(op, GenericOp) or value is not op.outputs[0]:
+        return False
+    return not isinstance(value.owner, FillOp | tensor.EmptyOp)
+
+
+def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bool:
+    """Whether a packed op needs this value, which cannot be packed at its source, in blocks."""
+    if is_constant(value) or isinstance(value.owner, FillOp):
+        return False
+    if isinstance(op, GenericOp) and value is op.outputs[0]:
+        return False
+    return packing is None or packing.reads.get(value) is Read.PACKED
+
+
+def _conversion(value: SSAValue) -> float:
+    """Bytes of one more write and read; where the last axis is packed, it is only a view."""
+    return 64.0 if len(shape_of(value)) <= 2 else _one_pass(value)
+
+
+def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> float:
+    """Bytes of the pass that op takes for itself where it could be stored with what it reads."""
+    together = isinstance(op, GenericOp) and follows(views[op]) is value
+    return _one_pass(value) if together else 0.0
+
+
+def _one_pass(value: SSAValue) -> float:
+    """Bytes of writing a value and of reading it."""
+    return 8.0 * prod(shape_of(value))
+
+
+class _Cut:
+    """A minimum cut between packed (the source's side) and plain."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Operation, int] = {}
+        self.conversions: dict[tuple[int, SSAValue], int] = {}
+        self.capacity: list[dict[int, float]] = [{}, {}]
+        """What can still flow from each node to each of its neighbours."""
+
+    def _node(self, op: Operation) -> int:
+        node = self.nodes.get(op)
+        if node is None:
+            node = self.nodes[op] = len(self.capacity)
+            self.capacity.append({})
+        return node
+
+    def _edge(self, source: int, target: int, cost: float) -> None:
+        self.capacity[source][target] = self.capacity[source].get(target, 0.0) + cost
+        self.capacity[target].setdefault(source, 0.0)
+
+    def prefer(self, op: Operation, packed: float, plain: float) -> None:
+        """The cost of each label of op by itself; packed wins a tie."""
+        self._edge(self._node(op), PLAIN, packed)
+        self._edge(PACKED, self._node(op), plain + 1.0)
+
+    def pay_if_packed(self, op: Operation, cost: float) -> None:
+        self._edge(self._node(op), PLAIN, cost)
+
+    def read_plain(
+        self, value: SSAValue, source: Operation, reader: Operation | None, cost: float
+    ) -> None:
+        """Costs, once for all such readers, when a packed source has a plain one.
+
+        None stands for a reader that is always plain.
+        """
+        target = PLAIN if reader is None else self._node(reader)
+        self._convert(PLAIN, value, self._node(source), target, cost)
+
+    def read_packed(
+        self, value: SSAValue, source: Operation | None, reader: Operation, cost: float
+    ) -> None:
+        """Costs, once for all such readers, when a plain source has a packed one.
+
+        None stands for a source that is always plain.
+        """
+        target = PLAIN if source is None else self._node(source)
+        self._convert(PACKED, value, self._node(reader), target, cost)
+
+    def _convert(self, label: int, value: SSAValue, begin: int, end: int, cost: float) -> None:
+        """An edge; where there may be several of the kind, through a node that is paid for once.
+
+        Every reader has an edge of its own to the node, or from it, that nothing cuts.
+        """
+        if value.has_one_use():
+            self._edge(begin, end, cost)
+            return
+        paid = 0.0 if (label, value) in self.conversions else cost
+        node = self._conversion(label, value)
+        self._edge(begin, node, paid if label == PLAIN else NEVER)
+        self._edge(node, end, NEVER if label == PLAIN else paid)
+
+    def _conversion(self, label: int, value: SSAValue) -> int:
+        """The node of a value's conversion to a label."""
+        if (label, value) not in self.conversions:
+            self.conversions[label, value] = len(self.capacity)
+            self.capacity.append({})
+        return self.conversions[label, value]
+
+    def connect(
+        self, source: Operation, reader: Operation, to_plain: float, to_packed: float
+    ) -> None:
+        """Costs when a packed source has a plain reader, and the other way round."""
+        self._edge(self._node(source), self._node(reader), to_plain)
+        self._edge(self._node(reader), self._node(source), to_packed)
+
+    def solve(self) -> set[Operation]:
+        """Push flow along shortest paths until none is left; the nodes still reached are packed."""
+        for node in self.nodes.values():
+            self._push([PLAIN, node, PACKED])
+        while True:
+            before = self._search()
+            if PLAIN not in before:
+                return {op for op, node in self.nodes.items() if node in before}
+            path = [PLAIN]
+            while path[-1] != PACKED:
+                path.append(before[path[-1]])
+            self._push(path)
+
+    def _push(self, path: list[int]) -> None:
+        """Let flow what can flow along a path, which is told from its end."""
+        steps = [(b, a) for a, b in pairwise(path)]
+        flow = min(self.capacity[a][b] for a, b in steps)
+        for a, b in steps:
+            self.capacity[a][b] -= flow
+            self.capacity[b][a] += flow
+
+    def _search(self) -> dict[int, int]:
+        """Nodes reachable from the source, each with the node before it."""
+        before = {PACKED: PACKED}
+        queue = deque([PACKED])
+        while queue:
+            node = queue.popleft()
+            for following, left in self.capacity[node].items():
+                if left > 1e-9 and following not in before:
+                    before[following] = node
+                    if following == PLAIN:
+                        return before
+                    queue.append(following)
+        return before

@@ -1,0 +1,165 @@
+"""Shuffles of a joint's channels as selections, which blocks of channels can take part in.
+
+    z = concat(a, b);  s[n, g] = z[g * 24 + n];  x, y = halves of collapse(s)
+        ->  x[c, p, q] = z[t[c], p, q],   y[c, p, q] = z[u[c], p, q]
+
+t and u are tables; what a selection takes also stands in its attribute `channels`. In blocks
+(`select_lanes`, where `pack` chooses them) it takes lanes, and its joint may have gaps: each part
+begins with a block of its own, whatever the parts' extents are.
+
+Needs: the structured level before layouts are chosen.  Breaks: nothing; results are equal bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.packing import BLOCK, follows
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.moves.fold_moves import Move
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.attributes import integers
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+
+
+@dataclass(frozen=True)
+class SelectChannels(ModulePass):
+    """Write every shuffle of a joint's channels, and the slices of it, as selections."""
+
+    name = "select-channels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        found: dict[SSAValue, _Selection] = {}
+        for one in block.ops:
+            selection = _shuffled(one) or _sliced(one, found)
+            if selection is not None:
+                found[one.results[0]] = selection
+        for value, selection in found.items():
+            uses = [use for use in value.uses if _result(use.operation) not in found]
+            if not uses or not isinstance(value.owner, Operation):
+                continue
+            scratch = Block()
+            made = select(Builder(scratch, selection.doc), selection.source, selection.channels)
+            move_before(scratch, value.owner)
+            made.value.name_hint = value.name_hint
+            for use in uses:
+                use.operation.operands[use.index] = made.value
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Channels of a joint, in the order of the result."""
+
+    source: SSAValue
+    channels: tuple[int, ...]
+    doc: str
+
+
+def _result(op: Operation) -> SSAValue | None:
+    return op.results[0] if op.results else None
+
+
+def _shuffled(op: Operation) -> _Selection | None:
+    """The channels that a collapsed move takes, if it leaves images as they are."""
+    if not isinstance(op, tensor.CollapseShapeOp) or not isinstance(op.src.owner, GenericOp):
+        return None
+    move, groups = Move.of(op.src.owner), groups_of(op)
+    if move is None or len(groups) != 3 or any(len(group) != 1 for group in groups[1:]):
+        return None
+    source, (first, *rest) = move.source, move.index
+    if not _is_joint(source):
+        return None
+    image = shape_of(op.result)[1:]
+    is_whole = shape_of(source)[1:] == image and element_of(source) == f32
+    axes = range(len(groups[0]), len(move.shape))
+    same = [
+        not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
+        for form, axis in zip(rest, axes, strict=True)
+    ]
+    outer = set(range(len(groups[0])))
+    if not is_whole or not all(same) or not first.loops() <= outer:
+        return None
+    places = product(*(range(move.shape[axis]) for axis in groups[0]))
+    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
+    return _Selection(source, tuple(channels), doc_of(op.src.owner))
+
+
+def _is_joint(value: SSAValue) -> bool:
+    """Whether a value is put together of channels: of several values, of computed groups, or of
+    sums for this reader, whose weights can be in any order.
+    """
+    match value.owner:
+        case tensor.ConcatOp() as op:
+            return not op.dim.value.data
+        case tensor.CollapseShapeOp() as op:
+            return isinstance(op.src.owner, GenericOp) and len(groups_of(op)[0]) > 1
+        case GenericOp() as op:
+            view = View(op)
+            is_sum = view.product() is not None or follows(view) is not None
+            return is_sum and value.has_one_use()
+    return False
+
+
+def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
+    """Some of the channels of a selection."""
+    if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
+        return None
+    whole, shape = found[op.source], shape_of(op.result)
+    begin, *rest = op.static_offsets.get_values()
+    if any(rest) or shape[1:] != shape_of(op.source)[1:]:
+        return None
+    return _Selection(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)
+
+
+def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """Some channels of a value, in this order."""
+    source = tensor_of(value)
+    channel = b.table(np.array(channels))
+    c, y, z = b.loops_of((len(channels), *source.shape[1:]))
+    made = b.map((c, y, z), source.at(channel[c], b.index(y), b.index(z)))
+    return _marked(made, "channels", channels)
+
+
+def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
+    """Blocks of channels out of blocks: lane n of the result is lane `lanes[n]` of the source."""
+    blocks = np.array(lanes).reshape(-1, BLOCK)
+    block, lane = b.table(blocks // BLOCK), b.table(blocks % BLOCK)
+    j, y, z, n = b.loops_of((len(blocks), *source.shape[1:]))
+    at = source.at(block[j, n], b.index(y), b.index(z), lane[j, n])
+    return _marked(b.map((j, y, z, n), at), "lanes", lanes)
+
+
+def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
+    if isinstance(made.value.owner, Operation):
+        made.value.owner.attributes[name] = integers(numbers)
+    return made
+
+
+def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
+    """Where channels of parts in blocks are, one behind the other; the last fills its block up.
+
+    extents: how many channels each part has.
+    """
+    place: list[int] = []
+    first = 0
+    for extent in extents:
+        place += range(first, first + extent)
+        first += -(-extent // BLOCK) * BLOCK
+    lanes = [place[channel] for channel in channels]
+    return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

@@ -1,0 +1,108 @@
+"""What a convolution is that tiles can compute: a square window, in groups or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeGuard
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.tensors import is_constant, pad_value
+from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.target import Target
+from ncc.dialects.element import element_of
+
+FEWEST_CHANNELS = 16
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """y[o, p, q] = init[o] + the sum of x[i, s*p+k, s*q+l] * w[o, i, k, l] over i and a window.
+
+    In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
+    """
+
+    op: GenericOp
+    x: SSAValue
+    weights: SSAValue
+    init: SSAValue | float
+    tiling: Tiling
+
+    def has_tiles_of(self, other: Convolution) -> bool:
+        """Whether tiles of what both read are the same, channel by channel."""
+        alike = replace(self.tiling, outputs=other.tiling.outputs) == other.tiling
+        return alike and self.tiling.groups == 1
+
+    def beside(self) -> list[GenericOp]:
+        """What else computes with its image, in the same border, in no order."""
+        pad, images = self.x.owner, [self.x]
+        if isinstance(pad, tensor.PadOp):
+            pads = [use.operation for use in pad.source.uses]
+            images = [one.result for one in pads if _same_border(one, pad)]
+        found = (use.operation for image in images for use in image.uses)
+        return [one for one in found if isinstance(one, GenericOp) and one is not self.op]
+
+
+def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
+    if not isinstance(one, tensor.PadOp) or pad_value(one) != pad_value(pad):
+        return False
+    return one.static_low == pad.static_low and one.static_high == pad.static_high
+
+
+def match(op: GenericOp, target: Target) -> Convolution | str:
+    """The convolution that op is, or why it stays as it is."""
+    view = View(op)
+    pair = view.product()
+    if pair is None or len(view.parallel) not in (3, 4) or len(view.reduced) != 3:
+        return "it is no convolution over two axes"
+    x, w = (view.reads[i] for i in pair)
+    if {element_of(x.value), element_of(w.value)} != {f32}:
+        return "it is not of float32"
+    axes = [form.bare for form in view.write.index if form.bare is not None]
+    loops = [form.bare for form in w.index if form.bare is not None]
+    if not is_constant(w.value) or len(axes) != len(view.parallel):
+        return "its weights are computed, or its result is strided"
+    if len(loops) != len(w.index) or len(loops) != len(axes) + 1:
+        return "its weights have other axes than channels and a window"
+    *channels, p, q = axes
+    *kept, i, k, m = loops
+    *groups, outputs, inputs, height, width = shape_of(w.value)
+    if kept != channels or {i, k, m} != set(view.reduced) or height != width:
+        return "its window is no square"
+    read = Linear.of({i: 1, **dict.fromkeys(channels[:-1], inputs)})
+    stride = x.index[1].coefficient(p)
+    if x.index != (read, Linear.of({p: stride, k: 1}), Linear.of({q: stride, m: 1})):
+        return "it has a dilation, or another stride along either axis"
+    if min(outputs, inputs) < FEWEST_CHANNELS:
+        return f"it has fewer than {FEWEST_CHANNELS} channels"
+    if groups and (outputs % BLOCK or inputs % BLOCK):
+        return "its groups are no whole blocks of channels"
+    init = _start(op)
+    if init is None:
+        return "it goes on from other values than a bias"
+    *lead, rows, columns = shape_of(op.results[0])
+    tiling = tiling_of(
+        prod(lead), inputs, rows, columns, target, prod(groups), taps=height, stride=stride
+    )
+    if tiling is None:
+        return "tiles are not worth it"
+    return Convolution(op, x.value, w.value, init, tiling)
+
+
+def _start(op: GenericOp) -> SSAValue | float | None:
+    """The vector along channels, or the number, that the sums start from."""
+    source = op.outputs[0].owner
+    if isinstance(source, FillOp):
+        return constant_number(source.inputs[0])
+    if isinstance(source, GenericOp):
+        view = View(source)
+        spread = view.is_pointwise and view.yielded is view.body.args[0]
+        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:-2]:
+            return view.reads[0].value
+    return None

@@ -1,0 +1,237 @@
+"""Convolutions of a network's input without a padded copy of it: all but the border reads it there.
+
+    %p = pad %x                    %i = relu(conv(%x))                       the inside
+    %c = conv(%p)          ->      %l = relu(conv(pad (first columns of %x)))
+    %y = relu(%c)                  %t = relu(conv(pad (first rows of %x)))
+                                   %y = concat rows (%t, concat columns (%l, %i))
+
+What a kernel makes is written into the frame that its reader wants. But an input lies where the
+caller has it: to pad it is to copy it, and only the few cells beside the border need that.
+
+Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums
+where a part gets another layout or schedule than the whole would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
+from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.comprehension import Builder, Tensor
+
+ROWS, COLUMNS = 1, 2
+"""The axes of an image in (channels, height, width)."""
+
+MOST_WORK = 256
+"""Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
+
+Span: TypeAlias = tuple[int, int]
+"""Cells [first, last) along an axis."""
+
+
+@dataclass(frozen=True)
+class PeelBorders(ModulePass):
+    """Compute the borders of convolutions of inputs apart; see the head of this file.
+
+    Inputs that fit the target's first-level cache are copied.
+    """
+
+    name = "peel-borders"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for inner in list(block.ops):
+            if isinstance(inner, GenericOp):
+                found = match(inner, self.target.core.l1_bytes)
+                if found is not None:
+                    found.rewrite()
+        erase_dead(block)
+
+
+@dataclass
+class Peeling:
+    """A convolution of a padded input and what follows it in place.
+
+    inside: the rows and the columns of the result that read no border.
+    """
+
+    operations: list[GenericOp]
+    pad: tensor.PadOp
+    inside: tuple[Span, Span]
+
+    def rewrite(self) -> None:
+        """Put the parts and their joint in place of the last operation."""
+        last = self.operations[-1]
+        _, height, width = shape_of(last.results[0])
+        block = Block()
+        b = Builder(block)
+        whole = self._around(b, ROWS, (0, height), (0, width))
+        put_for(last, block, whole.value)
+
+    def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
+        """A box of the result, cut where the inside begins and ends along an axis and behind."""
+        if axis > COLUMNS:
+            return self._part(b, rows, columns)
+        whole, inside = (rows, columns)[axis - ROWS], self.inside[axis - ROWS]
+
+        def box(cut: Span, axis_behind: int) -> Tensor:
+            return self._around(b, axis_behind, *((cut, columns) if axis == ROWS else (rows, cut)))
+
+        middle = box(inside, axis + 1)
+        before = [box((whole[0], inside[0]), COLUMNS + 1)] if whole[0] < inside[0] else []
+        behind = [box((inside[1], whole[1]), COLUMNS + 1)] if inside[1] < whole[1] else []
+        return b.concat([*before, middle, *behind], axis)
+
+    def _part(self, b: Builder, rows: Span, columns: Span) -> Tensor:
+        """A box of the last result, by itself."""
+        made: dict[SSAValue, Tensor] = {}
+
+        def operand(access: Access, view: View) -> SSAValue:
+            if access.value in made:
+                return made[access.value].value
+            if not any(map(access.uses, _image_loops(view))):
+                return access.value
+            spans = [
+                span(access, view, axis, *cells)
+                for axis, cells in ((ROWS, rows), (COLUMNS, columns))
+            ]
+            if access.value is self.pad.result:
+                return _window_of_pad(b, self.pad, spans).value
+            return _window(b, tensor_of(access.value), spans).value
+
+        for op in self.operations:
+            channels = shape_of(op.results[0])[0]
+            shape = (channels, rows[1] - rows[0], columns[1] - columns[0])
+            made[op.results[0]] = part(b, op, shape, operand)
+        return made[self.operations[-1].results[0]]
+
+
+def _window(b: Builder, x: Tensor, spans: list[Span]) -> Tensor:
+    size = [last - first for first, last in spans]
+    return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
+
+
+def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
+    """A window of a padded value, which is padded where it reaches beyond the value."""
+    source = tensor_of(pad.source)
+    kept: list[Span] = []
+    low, high = [0], [0]
+    fronts = pad_sides(pad)[0][1:]
+    for (first, last), before, extent in zip(spans, fronts, source.shape[1:], strict=True):
+        begin, end, in_front, behind = inside_pad(first, last, before, extent)
+        low.append(in_front)
+        high.append(behind)
+        kept.append((begin, end))
+    return b.pad(_window(b, source, kept), low, high, pad_value(pad))
+
+
+def match(op: GenericOp, copied: int) -> Peeling | None:
+    """The convolution of a padded input that op is.
+
+    copied: the most bytes of an input that are copied rather.
+    """
+    view = View(op)
+    product = view.product()
+    if product is None or not view.reduced or not is_image(view, _stands_or_moves):
+        return None
+    data = view.reads[product[0]]
+    pad = data.value.owner
+    if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
+        return None
+    cells = prod(shape_of(pad.source))
+    if not _is_input(pad.source) or 4 * cells <= copied or prod(view.extents) > MOST_WORK * cells:
+        return None
+    if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+        return None
+    # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
+    channels = view.write.index[0].bare
+    if channels is None or view.roles()[channels] is not Role.OUT or view.extents[channels] < BLOCK:
+        return None
+    if not _moves_with_image(data, view):
+        return None
+    if not all(no_window_is_border(data, view, axis) for axis in (ROWS, COLUMNS)):
+        return None
+    inside = tuple(_inside(data, view, pad, axis) for axis in (ROWS, COLUMNS))
+    whole = shape_of(op.results[0])[1:]
+    if any(2 * (last - first) < n for (first, last), n in zip(inside, whole, strict=True)):
+        return None
+    if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
+        return None
+    return Peeling([op, *_following(op)], pad, (inside[0], inside[1]))
+
+
+def _is_input(value: SSAValue) -> bool:
+    """Whether a value lies where the caller has it."""
+    owner = value.owner
+    if isinstance(owner, tensor.ExtractSliceOp):
+        return _is_input(owner.source)
+    return isinstance(value, BlockArgument)
+
+
+def _image_loops(view: View) -> list[int]:
+    return [form.bare for form in view.write.index[ROWS:] if form.bare is not None]
+
+
+def _stands_or_moves(access: Access, view: View) -> bool:
+    """Whether an operand is read whole for every part of the image, or moves with it."""
+    return not any(map(access.uses, _image_loops(view))) or _moves_with_image(access, view)
+
+
+def _moves_with_image(access: Access, view: View) -> bool:
+    """Whether rows and columns of an operand move with those of the result, and forwards."""
+    loops = _image_loops(view)
+    if len(access.index) != 3 or is_constant(access.value):
+        return False
+    if access.index[0].loops() & set(loops):
+        return False
+    return all(
+        form.loops() & set(loops) == {loop}
+        and not form.constant
+        and all(factor > 0 for _, factor in form.terms)
+        for form, loop in zip(access.index[ROWS:], loops, strict=True)
+    )
+
+
+def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:
+    """The cells of the result along an axis that read none of the border."""
+    extent = shape_of(view.op.results[0])[axis]
+    low, own = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
+    step = span(data, view, axis, 1, 2)[0]
+    reach = span(data, view, axis, 0, 1)[1]
+    first = -(-low // step)
+    last = (low + own - reach) // step + 1
+    return min(first, extent), max(0, min(last, extent))
+
+
+def _following(op: GenericOp) -> Iterator[GenericOp]:
+    """The pointwise computations behind op, each of which alone reads the one before, in place."""
+    while op.results[0].has_one_use():
+        use = next(iter(op.results[0].uses))
+        user = use.operation
+        if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
+            return
+        view = View(user)
+        if not view.is_pointwise or not is_image(view, _stands_or_moves):
+            return
+        if view.reads[use.index].index != view.write.index:
+            return
+        yield user
+        op = user

@@ -1,0 +1,135 @@
+"""Which tiles a convolution is cut into, in how many chunks, and whether they pay.
+
+A count of cycles of one core. Arithmetic and the stream of weights go on side by side: of times a
+and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
+F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
+result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
+does for 3x3: it has the same points. F(6) is not among them: what it multiplies less on
+large planes it loses to weights 1.8 times as large, which leave L2, and rounds twice as coarsely.
+At stride 2, phases of the input are summed in the last step: sums over them beside those over
+channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
+Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
+how many they are, so that results do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot
+
+from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
+from ncc.compiler.linalg.convolutions.winograd import FORMS, Form
+from ncc.compiler.target import Core, Target
+
+LINE = 64
+"""Bytes."""
+
+FULL = 0.85
+"""The part of a core's multiply-adds that contractions reach while nothing else holds them up."""
+
+NEAR, FAR = 1.2, 1.45
+"""What a line of V or M costs to be written and read, in lines from L2 and from L3."""
+
+HELD_NEAR, HELD_FAR = 2.0, 16 << 20
+"""V and M of a chunk come the more from L3 the larger they are, all of them at so many times L2;
+from memory where they are so many bytes."""
+
+AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
+"""The part of L2, and the bytes, that weights may have to come from there for the next chunk."""
+
+ALIKE = 1.005
+"""Costs that are further apart than the count of cycles can tell."""
+
+CALLS = 19_000
+"""The three calls of a chunk, their barriers, and the time to compile them."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result.
+
+    Of several groups, `outputs` are those of all, and `inputs` those of one.
+    """
+
+    form: Form
+    outputs: int
+    inputs: int
+    height: int
+    width: int
+    target: Target
+    groups: int = 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles."""
+        return -(-self.height // self.form.tile)
+
+    @property
+    def columns(self) -> int:
+        """Tiles of a row."""
+        return -(-self.width // self.form.tile)
+
+    def cycles(self, rows: int, threads: int = 1) -> float:
+        """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
+        core, chunks = self.target.core, -(-self.rows // rows)
+        points = self.form.window**2 * self.rows * self.columns
+        weights = 4 * self.form.window**2 * self.outputs * self.inputs
+        stream = core.memory_line + (chunks - 1) * _again(weights, core)
+        between = 4 * points * (self.groups * self.inputs + self.outputs)
+        shared = hypot(
+            points * self.outputs * self.inputs / _multiply_adds(self.target),
+            weights / LINE * stream,
+        ) + between / LINE * _held(between / chunks / threads, core)
+        return shared / threads + chunks * CALLS
+
+    def chunk(self, threads: int = 1) -> int:
+        """The cheapest number of rows of tiles in a chunk, all chunks equal; of those that cost as
+        much, or nearly, the smallest, which takes the least memory.
+        """
+        equal = [n for n in range(1, self.rows + 1) if self.rows % n == 0]
+        costs = [self.cycles(rows, min(threads, MOST_SHARES)) for rows in equal]
+        return next(n for n, cost in zip(equal, costs, strict=True) if cost <= ALIKE * min(costs))
+
+
+def tiling_of(
+    outputs: int,
+    inputs: int,
+    height: int,
+    width: int,
+    target: Target,
+    groups: int = 1,
+    taps: int = 3,
+    stride: int = 1,
+) -> Tiling | None:
+    """The cheapest tiles of a convolution with windows of taps x taps; None where it is cheaper as
+    it is.
+    """
+    forms = [form for form in FORMS if (form.taps, form.stride) == (taps, stride)]
+    if not forms:
+        return None
+    tilings = [Tiling(form, outputs, inputs, height, width, target, groups) for form in forms]
+    best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
+    weights = taps**2 * outputs * inputs
+    direct = hypot(
+        weights * height * width / _multiply_adds(target),
+        4 * weights / LINE * target.core.memory_line,
+    )
+    return best if best.cycles(best.chunk()) < direct else None
+
+
+def _multiply_adds(target: Target) -> float:
+    return FULL * target.core.multiply_adds * target.lanes
+
+
+def _again(weights: int, core: Core) -> float:
+    """Cycles of a line of so many bytes of weights that are read once more."""
+    if weights <= AGAIN_NEAR * core.l2_bytes:
+        return 0.0
+    return core.l3_line if weights <= AGAIN_FAR else core.memory_line
+
+
+def _held(bytes: float, core: Core) -> float:
+    """Cycles of a line of what lies between the steps, if it is so many bytes."""
+    far = min(1.0, bytes / (HELD_NEAR * core.l2_bytes))
+    behind = core.l3_line if bytes <= HELD_FAR else core.memory_line
+    return (1 - far) * NEAR * core.l2_line + far * FAR * behind

@@ -1,0 +1,124 @@
+"""Pointwise operands of what follows a sum, computed where they are read.
+
+    t[c, p, q] = select(m[c] > 0, x[c, p, q], 0)
+    z[c, p, q] = y[c, p, q] + t[c, p, q]      ->      z = y[..] + select(m[c] > 0, x[..], 0)
+
+z is stored with the sum y; t, which would be a pass of its own, has no memory then. Only what reads
+its operands at the same point, or constants, is inlined: elsewhere they lie apart.
+
+Needs: the structured level before groups.  Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.channels.packing import follows
+from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import is_constant
+from ncc.compiler.linalg.view import Access, View
+from ncc.dialects.comprehension import generic
+from ncc.dialects.operation import copied
+
+
+@dataclass(frozen=True)
+class InlineOperands(ModulePass):
+    """Inline every such operand; see the head of this file."""
+
+    name = "inline-operands"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for one in list(block.ops):
+            reader = _reader(one)
+            if reader is not None and isinstance(one, GenericOp):
+                _inline(View(one), reader)
+        erase_dead(block)
+
+
+def _reader(op: Operation) -> GenericOp | None:
+    """What reads op's result at the same point, and is stored with something else."""
+    if not isinstance(op, GenericOp) or op.attributes or op.parent is None:
+        return None
+    user = op.results[0].get_user_of_unique_use()
+    if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
+        return None
+    view = View(user)
+    if not view.is_pointwise or view.captured or view.indexed:
+        return None
+    mine = [k for k in view.live if view.reads[k].value is op.results[0]]
+    hosts = [k for k in view.live if k not in mine and _is_stored(view.reads[k], view)]
+    here = all(view.reads[k].index == view.write.index for k in mine)
+    return user if mine and hosts and here else None
+
+
+def _is_stored(access: Access, view: View) -> bool:
+    """Whether a sum makes the value for this computation alone, which can be stored with it."""
+    owner = access.value.owner
+    if not isinstance(owner, GenericOp) or not access.value.has_one_use():
+        return False
+    made = View(owner)
+    is_sum = bool(made.reduced) or follows(made) is not None
+    return is_sum and access.index == view.write.index
+
+
+def _is_by_points(op: GenericOp) -> bool:
+    """Whether op is pointwise, reads what it writes at the same place, and is a pass of its own."""
+    view = View(op)
+    if not view.is_pointwise or view.captured or view.indexed or follows(view) is not None:
+        return False
+    loops = [form.bare for form in view.write.index]
+    if None in loops or len(set(loops)) != len(view.extents):
+        return False
+    reads = [view.reads[k] for k in view.live]
+    return len(reads) == len(view.reads) and all(
+        read.index == view.write.index or is_constant(read.value) for read in reads
+    )
+
+
+def _inline(view: View, reader: GenericOp) -> None:
+    """Write the reader anew, with the operands of what it read in place of that."""
+    old = View(reader)
+    pairs = zip(view.write.index, old.write.index, strict=True)
+    loop_of = {mine.bare: theirs.bare or 0 for mine, theirs in pairs}
+    loops = [AffineDimExpr(loop_of[d]) for d in range(len(view.extents))]
+    position = next(k for k, a in enumerate(old.reads) if a.value is view.op.results[0])
+    maps = list(reader.indexing_maps.data)
+    added = [
+        AffineMapAttr(map.data.replace_dims_and_symbols(loops, [], len(old.extents), 0))
+        for map in view.op.indexing_maps.data[: len(view.reads)]
+    ]
+    operands = [*reader.inputs[:position], *view.op.inputs, *reader.inputs[position + 1 :]]
+    body = copied(reader.body)
+    _merge(body.block, position, copied(view.op.body).block)
+    read = ArrayAttr([*maps[:position], *added, *maps[position + 1 :]])
+    outs = reader.outputs[0]
+    new = generic(operands, outs, read, reader.iterator_types, body, reader.doc)
+    new.results[0].name_hint = reader.results[0].name_hint
+    Rewriter.replace_op(reader, new)
+
+
+def _merge(body: Block, position: int, inner: Block) -> None:
+    """Put the operations of `inner` in front of those of a body, for one of its arguments."""
+    first, last = body.first_op, inner.last_op
+    if first is None or last is None:
+        raise CompilerBug("a body without a yield")
+    for k, argument in enumerate(inner.args[:-1]):
+        argument.replace_all_uses_with(body.insert_arg(argument.type, position + 1 + k))
+    for op in list(inner.ops):
+        inner.detach_op(op)
+        if op is not last:
+            body.insert_op_before(op, first)
+    body.args[position].replace_all_uses_with(last.operands[0])
+    body.erase_arg(body.args[position])
+    last.erase()

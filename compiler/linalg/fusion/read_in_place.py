@@ -1,0 +1,101 @@
+"""Lanes of blocks read where they lie, instead of as a selection that is stored first.
+
+    s[j, p, q, n] = z[t[j, n], p, q, u[j, n]]
+        ->  s[j, p, q, n] = f[a[j, n] + 16 * (extent * p + q)],   f = z as one row of elements
+    y[o, p, q, o'] += s[j, p, q, n] * w[o, j, n, o']
+
+A step of the sum multiplies one lane with many numbers and finds it by one table, a, wherever it
+lies; so s is no kernel of its own, and no memory: `fuse` puts it into that of the sum.
+
+Needs: the structured level in blocks, before groups.  Breaks: nothing; results are equal bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder
+
+MOST_BLOCKS = 8
+"""Blocks of results for which every lane is read: with more of them, tables are read more often
+than a selection would be."""
+
+
+@dataclass(frozen=True)
+class ReadInPlace(ModulePass):
+    """Let sums read lanes where they lie; see the head of this file."""
+
+    name = "read-in-place"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for one in list(block.ops):
+            if isinstance(one, GenericOp) and _is_read_in_place(one):
+                _flatten(one)
+        erase_dead(block)
+
+
+def _is_read_in_place(op: GenericOp) -> bool:
+    """Whether op is a selection of which a sum alone reads one lane at a step."""
+    view, user = View(op), op.results[0].get_user_of_unique_use()
+    if view.lanes is None or not isinstance(user, GenericOp) or user.attributes.keys() - {"tails"}:
+        return False
+    reader = View(user)
+    pair = reader.product() if reader.reduced else None
+    if pair is None or reader.reads[pair[0]].value is not op.results[0]:
+        return False
+    if reader.reads[pair[0]].index[-1].bare not in reader.reduced:
+        return False
+    is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
+    few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS
+    (source,) = view.captured
+    return few and _is_selected(source)
+
+
+def _is_selected(value: SSAValue) -> bool:
+    """Whether only selections read a value, or a joint of blocks of which that is so.
+
+    So it is as dense in memory as it is here.
+    """
+    for use in value.uses:
+        reader = use.operation
+        if isinstance(reader, tensor.ConcatOp | tensor.CollapseShapeOp):
+            outermost = not isinstance(reader, tensor.ConcatOp) or not reader.dim.value.data
+            if not outermost or not _is_selected(reader.results[0]):
+                return False
+            continue
+        if not isinstance(reader, tensor.ExtractOp):
+            return False
+    return True
+
+
+def _flatten(op: GenericOp) -> None:
+    """Write a selection as one of elements in a row."""
+    view = View(op)
+    (source,) = view.captured
+    lanes = np.array(view.lanes).reshape(-1, BLOCK)
+    block, rows, columns, lane = shape_of(source)
+    scratch = Block()
+    b = Builder(scratch, doc_of(op))
+    flat = b.collapse(tensor_of(source), [[0, 1, 2, 3]])
+    place = b.table(lanes // lane * prod((rows, columns, lane)) + lanes % lane)
+    j, y, x, n = b.loops_of(shape_of(op.results[0]))
+    at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
+    made = b.map((j, y, x, n), flat.at(at))
+    if isinstance(made.value.owner, Operation):
+        made.value.owner.attributes["lanes"] = op.attributes["lanes"]
+    put_for(op, scratch, made.value)

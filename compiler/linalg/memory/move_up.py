@@ -1,0 +1,92 @@
+"""Values that go on in the memory of the one before them.
+
+    y = sum + x    each cell of x is read where it is stored (`add_in_place`)
+
+or where a window of it moves up:
+
+    strip k        | a b c d e |             strip k + 1    | d e f g h |
+                         ^ ^ ^                                ^ ^
+    its last cells are the first ones of the next: copied while the one dies and the other is born
+
+Both are one piece of memory then. It stays in a cache from step to step, and the border that
+frames the one frames the other.
+
+Needs: all steps in order. The cells that move and those that they are written to are other ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+
+from ncc.compiler.linalg.memory.add_in_place import added_in_place
+from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of, touched
+
+
+def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
+    """The steps without frames that are there already, and whose memory such roots go on in.
+
+    What is left of their frames is written behind the step that moves.
+    """
+    before = _moves([step for step in steps if isinstance(step, Call)])
+    frames = frames_of(steps)
+    left: list[Step] = []
+    memory: dict[Root, Root] = {}
+    for step in steps:
+        if isinstance(step, Call):
+            left.append(step)
+            new = step.places[-1].root
+            if new in before and new not in memory:
+                old = before[new]
+                memory[new] = memory.get(old, old)
+                there = [frame.border for frame in frames.get(old, [])]
+                left += [frame for frame in frames.get(new, []) if frame.border not in there]
+        elif step.place.root not in before:
+            left.append(step)
+    return left, memory
+
+
+def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
+    """The roots that a call makes of another one, in its place, which nobody touches afterwards."""
+    first: dict[Root, int] = {}
+    last: dict[Root, int] = {}
+    for time, call in enumerate(calls):
+        reads, writes = touched(call)
+        for root in (*reads, *writes):
+            first.setdefault(root, time)
+            last[root] = time
+    found: dict[Root, Root] = {}
+    for time, call in enumerate(calls):
+        for place in call.operands[:1] if _may_share(call) else added_in_place(call):
+            old, new = place.root, call.places[-1].root
+            if last[old] == time == first[new]:
+                found[new] = old
+    return found
+
+
+def _may_share(call: Call) -> bool:
+    """Whether the one operand and the result of a call may be windows of the same memory."""
+    if len(call.operands) != 1 or len(call.places) != 2:
+        return False
+    old, new = call.places
+    one, other = old.root, new.root
+    if one is other or one.kind is not Kind.ARENA or other.kind is not Kind.ARENA:
+        return False
+    if (one.elements, old.strides) != (other.elements, new.strides):
+        return False
+    given, made = *call.function.function_type.inputs, *call.function.function_type.outputs
+    if not isinstance(given, TensorType) or given != made:
+        return False
+    return _are_apart(old, new, given.get_shape())
+
+
+def _are_apart(one: Place, other: Place, shape: Sequence[int]) -> bool:
+    """Whether two boxes of that shape have no cell in common: one lies further along an axis."""
+    distance, outer = abs(one.offset - other.offset), None
+    for extent, stride in zip(shape, one.strides, strict=True):
+        cells, rest = divmod(distance, stride)
+        if not rest and cells >= extent and (outer is None or (cells + extent) * stride <= outer):
+            return True
+        outer = stride
+    return False

@@ -1,0 +1,326 @@
+"""Where values live: every tensor of the network as a strided window of some root.
+
+    pad      %p = pad %v        v lives inside p's memory: the producer of v writes it there
+    concat   %c = concat %a %b  a and b live inside c's memory
+    reshape  collapse, expand   the same memory under other strides
+    slice    extract_slice      a window of the source's memory
+    chain    call(.. %v ..)     a kernel that goes on writing into v: the result is v's memory
+    clip     extract_slice of a tiled transform: its kernels write the kept box only, in the memory
+             of the slice
+
+The first pad, concat or return that wants to own a value gets it, and a root of their own is left
+for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
+a padded value) a copy is inserted and said: no value is ever in two places.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, i64
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.memory.copying import copying
+from ncc.compiler.linalg.network import callee_of
+from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
+from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.plan import Kind, Place, Root, elements_of
+from ncc.dialects.element import dtype_of, element_of
+from ncc.dialects.weight import ConstantOp
+from ncc.runtime.artifact import DYNAMIC_HEADER
+
+_OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+_COUNT = TensorType(i64, [1])
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def element_bytes(type: Attribute) -> int:
+    """Bytes of one element in memory."""
+    return dtype_of(type).itemsize
+
+
+def chained(module: ModuleOp) -> dict[str, int]:
+    """Kernels that go on writing into an operand: function name -> position of the operand."""
+    found: dict[str, int] = {}
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp) or function.sym_visibility is None:
+            continue
+        for op in function.body.block.ops:
+            if isinstance(op, GenericOp) and isinstance(op.outputs[0], BlockArgument):
+                found[function.sym_name.data] = op.outputs[0].index
+    return found
+
+
+def clipping(module: ModuleOp) -> set[str]:
+    """Kernels that do not write the points of their result beyond its tails."""
+    return {
+        function.sym_name.data
+        for function in module.body.block.ops
+        if isinstance(function, func.FuncOp)
+        for op in function.body.block.ops
+        if isinstance(op, GenericOp) and "separable" in op.attributes and "tails" in op.attributes
+    }
+
+
+class Placement:
+    """Places of all values of the network's function, and the copies that this took."""
+
+    def __init__(self, module: ModuleOp, network: func.FuncOp) -> None:
+        self.module = module
+        self.network = network
+        self.block: Block = network.body.block
+        self.places: dict[SSAValue, Place] = {}
+        self.roots: list[Root] = []
+        self._copies = 0
+        while not self._attempt():
+            pass
+
+    def _attempt(self) -> bool:
+        """Place everything; False when a copy had to be inserted first."""
+        self.chained = chained(self.module)
+        self.clipping = clipping(self.module)
+        self.owner: dict[SSAValue, tuple[Operation, int]] = {}
+        self.places, self.roots = {}, []
+        self.count: Counter[Kind] = Counter()
+        before = self._copies
+        for op in list(self.block.ops):
+            if isinstance(op, _OWNERS) or self._is_clip(op):
+                self._claim_operands(op)
+            elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:
+                self._protect_chained(op, self.chained[callee_of(op)])
+        if self._copies != before:
+            return False
+        for value in self.block.args:
+            self._place(value)
+        for op in list(self.block.ops):
+            if isinstance(op, RESHAPES) and self._forward(op) is None:
+                self._copy(op, 0)
+                return False
+            for result in op.results:
+                self._place(result)
+        return True
+
+    # --- ownership --------------------------------------------------------------------------
+
+    def _claim_operands(self, op: Operation) -> None:
+        for position, operand in enumerate(op.operands):
+            base = self._base(operand, any_reshape=isinstance(op, func.ReturnOp))
+            if base is None or base in self.owner:
+                self._copy(op, position)
+            else:
+                self.owner[base] = (op, position)
+
+    def _base(self, value: SSAValue, any_reshape: bool) -> SSAValue | None:
+        """The value whose producer would write into the owner, or None where that cannot be."""
+        while isinstance(value, OpResult):
+            source = value.op
+            if isinstance(source, tensor.CollapseShapeOp) or (
+                any_reshape and isinstance(source, tensor.ExpandShapeOp)
+            ):
+                value = source.operands[0]
+            elif isinstance(source, func.CallOp):
+                position = self.chained.get(callee_of(source))
+                if position is None:
+                    return value
+                value = source.operands[position]
+            elif isinstance(source, tensor.PadOp | tensor.ConcatOp) or self._is_clip(source):
+                return value
+            else:
+                return None
+        return None
+
+    def _is_clip(self, op: Operation) -> bool:
+        """Whether op keeps just the box that the kernels behind it write."""
+        if not isinstance(op, tensor.ExtractSliceOp) or any(op.static_offsets.get_values()):
+            return False
+        return self._is_clipped(op.source)
+
+    def _is_clipped(self, value: SSAValue) -> bool:
+        if not value.has_one_use():
+            return False
+        match value.owner:
+            case tensor.CollapseShapeOp() | tensor.ConcatOp() as view:
+                return all(self._is_clipped(operand) for operand in view.operands)
+            case func.CallOp() as call:
+                return callee_of(call) in self.clipping
+        return False
+
+    def _protect_chained(self, call: func.CallOp, position: int) -> None:
+        """Copy an operand that a kernel overwrites while somebody else still reads it."""
+        value = call.operands[position]
+        constant = not isinstance(value, OpResult) or isinstance(value.op, ConstantOp)
+        if constant or not value.has_one_use():
+            self._copy(call, position)
+
+    def _copy(self, op: Operation, position: int) -> None:
+        """Put a copy of one operand in front of op, and of what else is made for it."""
+        value = op.operands[position]
+        count = _count_of(value)
+        given = [value] if count is None else [value, count]
+        function = copying(f"copy{self._copies}", given)
+        self._copies += 1
+        self.module.body.block.add_op(function)
+        call = func.CallOp(function.sym_name.data, given, [copied.type for copied in given])
+        call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
+        self.block.insert_op_before(call, self._begun(op, value))
+        op.operands[position] = call.results[0]
+
+    def _begun(self, op: Operation, value: SSAValue) -> Operation:
+        """The first operation behind the value that makes some of what op puts together."""
+        if not isinstance(op, tensor.ConcatOp):
+            return op
+        makers: set[Operation] = set()
+        views: list[Operation] = [op]
+        while views:
+            for owner in (operand.owner for operand in views.pop().operands):
+                if isinstance(owner, func.CallOp):
+                    makers.add(owner)
+                elif isinstance(owner, (*_OWNERS, *RESHAPES)):
+                    views.append(owner)
+        source = value.owner
+        at = source.next_op if isinstance(source, Operation) else self.block.first_op
+        while at is not None and at is not op and at not in makers:
+            at = at.next_op
+        return at or op
+
+    # --- places -----------------------------------------------------------------------------
+
+    def _place(self, value: SSAValue) -> Place:
+        if value not in self.places:
+            self.places[value] = self._find(value)
+        return self.places[value]
+
+    def _find(self, value: SSAValue) -> Place:
+        if isinstance(value, BlockArgument):
+            return self._root(value, Kind.INPUT)
+        op = value.owner
+        if isinstance(op, ConstantOp | arith.ConstantOp):
+            return self._root(value, Kind.CONSTANT)
+        if isinstance(op, tensor.ExtractSliceOp) and not self._is_clip(op):
+            begin = [int(n) for n in op.static_offsets.get_values()]
+            return self._place(op.source).moved(begin)
+        if isinstance(op, RESHAPES):
+            place = self._forward(op)
+            if place is None:
+                raise CompilerBug("a reshape that needs a copy was placed before it had one")
+            return place
+        if isinstance(op, func.CallOp) and callee_of(op) in self.chained:
+            return self._place(op.operands[self.chained[callee_of(op)]])
+        if (rows := _rows_of(value)) is not None:
+            return self._header(rows, value)
+        owned = self._owned(value)
+        if owned is not None and self._is_output(owned) and _count_of(value) is not None:
+            owned.root.byte_offset = DYNAMIC_HEADER
+        return owned or self._root(value, Kind.ARENA)
+
+    def _header(self, rows: SSAValue, count: SSAValue) -> Place:
+        """How many rows count goes into the header of an output, and nowhere else."""
+        owned = self._owned(rows)
+        if owned is None or not self._is_output(owned):
+            return self._root(count, Kind.ARENA)
+        return self._root(count, Kind.OUTPUT, self._place(rows).root.number)
+
+    def _is_output(self, place: Place) -> bool:
+        return place.root.kind is Kind.OUTPUT
+
+    def _owned(self, value: SSAValue) -> Place | None:
+        """Where the owner wants the value: through the reshapes between them, backwards."""
+        if value not in self.owner:
+            return None
+        op, position = self.owner[value]
+        wanted = op.operands[position]
+        place = self._inside(op, position, wanted)
+        path: list[Operation] = []
+        while wanted is not value:
+            source = wanted.owner
+            if not isinstance(source, Operation):
+                raise CompilerBug("an owned value without a producer")
+            path.append(source)
+            chain = source.name == "func.call"
+            callee = callee_of(source) if isinstance(source, func.CallOp) else ""
+            wanted = source.operands[self.chained[callee] if chain else 0]
+        for source in path:
+            place = self._backward(source, place)
+        return place
+
+    def _inside(self, op: Operation, position: int, value: SSAValue) -> Place:
+        if isinstance(op, func.ReturnOp):
+            return self._root(value, Kind.OUTPUT, position)
+        whole = self._place(op.results[0])
+        if isinstance(op, tensor.ExtractSliceOp):
+            return whole
+        if isinstance(op, tensor.PadOp):
+            return whole.moved(pad_sides(op)[0])
+        if not isinstance(op, tensor.ConcatOp):
+            raise CompilerBug(f"{op.name} owns nothing")
+        axis = op.dim.value.data
+        begin = [0] * len(whole.strides)
+        begin[axis] = sum(shape_of(x)[axis] for x in op.inputs[:position])
+        return whole.moved(begin)
+
+    def _backward(self, op: Operation, place: Place) -> Place:
+        """The place of a reshape's source when its result has to be at `place`."""
+        if isinstance(op, func.CallOp):
+            return place
+        if isinstance(op, tensor.CollapseShapeOp):
+            strides: list[int] = []
+            shape = shape_of(op.src)
+            for group, stride in zip(groups_of(op), place.strides, strict=True):
+                inner = contiguous([shape[axis] for axis in group])
+                strides += [stride * step for step in inner]
+            return Place(place.root, place.offset, tuple(strides))
+        return Place(place.root, place.offset, contiguous(shape_of(op.operands[0])))
+
+    def _forward(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> Place | None:
+        """The place of a reshape's result, or None where the source's strides do not allow it."""
+        source = self._place(op.src)
+        strides: list[int] = []
+        if isinstance(op, tensor.ExpandShapeOp):
+            shape = shape_of(op.result)
+            for group, stride in zip(groups_of(op), source.strides, strict=True):
+                strides += [stride * n for n in contiguous([shape[axis] for axis in group])]
+            return Place(source.root, source.offset, tuple(strides))
+        shape = shape_of(op.src)
+        for group in groups_of(op):
+            kept = [axis for axis in group if shape[axis] != 1] or [group[-1]]
+            for outer, inner in zip(kept, kept[1:], strict=False):
+                if source.strides[outer] != source.strides[inner] * shape[inner]:
+                    return None
+            strides.append(source.strides[kept[-1]])
+        return Place(source.root, source.offset, tuple(strides))
+
+    def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Place:
+        shape = shape_of(value)
+        if kind is not Kind.OUTPUT:
+            number = self.count[kind]
+        if isinstance(value, BlockArgument):
+            number = value.index
+        size = element_bytes(element_of(value))
+        root = Root(kind, elements_of(shape), size, number, value)
+        self.roots.append(root)
+        self.count[kind] += 1
+        return Place(root, 0, contiguous(shape))
+
+
+def _rows_of(value: SSAValue) -> SSAValue | None:
+    """The rows that a value counts: a call makes them just before it."""
+    if value.type != _COUNT or not isinstance(value, OpResult) or not value.index:
+        return None
+    return value.op.results[value.index - 1]
+
+
+def _count_of(value: SSAValue) -> SSAValue | None:
+    """How many rows of a value count, where only the run knows."""
+    if not isinstance(value, OpResult) or value.index + 1 >= len(value.op.results):
+        return None
+    behind = value.op.results[value.index + 1]
+    return behind if behind.type == _COUNT else None

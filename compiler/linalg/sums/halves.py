@@ -1,0 +1,413 @@
+"""Contractions of float32 by products of bfloat16: the shape that matrix tiles have.
+
+    y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']                             i', o' < 16
+        ->  s[j, p, 0, c] = the bfloat16 nearest to x[c], s[j, p, 1, c] to what that leaves
+            y[o, p, o'] += s[j, p, 0, c] * v[o, j, 0, c, o']                  c = 2 k + q < 32
+                         + s[j, p, 0, c] * v[o, j, 1, c, o']
+                         + s[j, p, 1, c] * v[o, j, 0, c, o']
+
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. A product
+of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
+left out is as small: the error is about 2**-16 of the sum of |x * w|.
+
+Values in pairs of blocks are halved where they are made, in front of the pads, joints and slices of
+their images, so that `Fuse` lets the kernel that makes them store the halves.
+
+What is not finite has no second half: an infinity in x or w, or a number that rounds to one, makes
+sums that depend on it infinite or NaN. A NaN stays one.
+
+Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, bf16, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.insert import (
+    doc_of,
+    erase_dead,
+    move_before,
+    move_behind,
+    put_for,
+    tensor_of,
+)
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.sum_in_parts import parts_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import Linear, View, expression, shape_of
+from ncc.compiler.target import TWO_UNITS
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
+from ncc.dialects.sources import Blocked, Weights
+from ncc.dialects.weight import ConstantOp, WeightAttr
+
+STEP = 32
+"""Numbers of a row of a tile: what one instruction sums over."""
+
+FEWEST_ROWS = 8
+"""Points that are worth it: a tile of fewer rows takes no less time."""
+
+WORTH = 2
+"""How many times the traffic of sums in parts the traffic of whole sums is."""
+
+_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
+
+LARGEST = 3.3895313892515355e38
+"""The largest bfloat16."""
+
+
+@dataclass(frozen=True)
+class SplitHalves(ModulePass):
+    """Rewrite every contraction with enough channels and points."""
+
+    name = "split-halves"
+
+    l2_bytes: int = TWO_UNITS.l2_bytes
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        rewrite = _Rewrite(block, self.l2_bytes)
+        for generic in list(block.ops):
+            if isinstance(generic, GenericOp):
+                found = match(generic)
+                if isinstance(found, Halved):
+                    rewrite.run(generic, found)
+        erase_dead(block)
+
+
+class Channels(Enum):
+    """How the channels lie that are summed."""
+
+    BLOCKS = auto()  # (blocks, points .., 16)
+    ROWS = auto()  # (points .., channels)
+    PLANES = auto()  # (channels, points ..)
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A contraction that can be rewritten.
+
+    data, weights    which operands they are
+    plain            the weights before they were put in blocks
+    outputs, inputs  its axes of the result's channels, and of those that are summed
+    lane             the loop over 16 outputs that lie side by side
+    sums             the loops over the summed channels: blocks and inside of them, or one loop
+    """
+
+    data: int
+    weights: int
+    plain: Weights
+    outputs: int
+    inputs: int
+    lane: int
+    channels: Channels
+    sums: tuple[int, ...]
+
+
+def match(op: GenericOp) -> Halved | str:
+    """How the contraction that op is reads its operands, or why it stays as it is."""
+    view = View(op)
+    pair = view.product()
+    if pair is None or not view.reduced or sorted(pair) != view.live:
+        return "it is no contraction"
+    if view.indexed or view.captured:
+        return "it computes coordinates"
+    data, weights = (view.reads[k] for k in pair)
+    constant = weights.value.owner
+    if not isinstance(constant, ConstantOp):
+        return "its weights are computed"
+    if {element_of(data.value), element_of(weights.value)} != {f32}:
+        return "it is not of float32"
+    source = constant.value.data.source
+    if not isinstance(source, Blocked) or source.block != BLOCK:
+        return "its results are not in blocks"
+    axes = [form.bare for form in weights.index]
+    lane, plain = axes[-1], source.of
+    if lane is None or None in axes or len(set(axes)) < len(axes) or data.uses(lane):
+        return "its weights are not read one by one"
+    if any(data.uses(d) for d in view.parallel if d in axes):
+        return "its weights differ from point to point"
+    if any(d not in axes or not data.uses(d) for d in view.reduced):
+        return "it sums one operand alone"
+    if None in [form.bare for form in view.write.index] or view.write.index[-1].bare != lane:
+        return "its result is strided"
+    found = _channels(view, axes, source, data.index)
+    if found is None:
+        return "what it sums is neither in blocks nor in rows nor in planes"
+    channels, sums, inputs = found
+    tails = {d for outer, within, _ in view.tails for d in (outer, within)}
+    if not tails <= set(sums):
+        return "it clips a loop"
+    if plain.shape[inputs] < STEP:
+        return f"it sums fewer than {STEP} channels"
+    points = prod(view.extents[d] for d in view.parallel if data.uses(d))
+    if points < FEWEST_ROWS:
+        return f"it has fewer than {FEWEST_ROWS} points"
+    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums)
+
+
+def _channels(
+    view: View, axes: list[int | None], source: Blocked, index: tuple[Linear, ...]
+) -> tuple[Channels, tuple[int, ...], int] | None:
+    """How the summed channels lie, their loops, and their axis in the plain weights."""
+    rank = len(source.of.shape)
+    first, last = index[0].bare, index[-1].bare
+
+    def alone(loop: int) -> bool:
+        return loop in view.reduced and sum(form.coefficient(loop) != 0 for form in index) == 1
+
+    if len(source.axes) == 2:
+        if first is None or last is None or not (alone(first) and alone(last)):
+            return None
+        whole = view.extents[last] == BLOCK and axes[rank] == last
+        if axes[source.axes[0]] != first or not whole or len(index) < 2:
+            return None
+        return Channels.BLOCKS, (first, last), source.axes[0]
+    for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
+        if loop is not None and alone(loop) and loop in axes[:rank]:
+            return channels, (loop,), axes.index(loop)
+    return None
+
+
+class _Rewrite:
+    """The rewriting of one network; halves are made once for all who read them."""
+
+    def __init__(self, block: Block, l2_bytes: int) -> None:
+        self.block = block
+        self.l2_bytes = l2_bytes
+        self.halves: dict[tuple[SSAValue, Channels, int], Tensor] = {}
+        self.weights: dict[tuple[SSAValue, int], Tensor] = {}
+
+    def run(self, op: GenericOp, found: Halved) -> None:
+        view = View(op)
+        data, weights = view.reads[found.data], view.reads[found.weights]
+        scratch = Block()
+        b = Builder(scratch, doc_of(op))
+        x = self._data(data.value, found.channels, found.plain.shape[found.inputs])
+        w = self._weights(weights.value, found)
+        result = tensor_of(op.outputs[0])
+        parts = self._parts(x, w, result, blocks=w.shape[found.outputs])
+        for begin, end in pairwise(round(x.shape[0] * k / parts) for k in range(parts + 1)):
+            result = self._sum(
+                b,
+                view,
+                found,
+                b.cut(x, 0, begin, end),
+                b.cut(w, found.inputs, begin, end),
+                result,
+            )
+        put_for(op, scratch, result.value)
+        self.block.erase_op(op)
+
+    def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int) -> int:
+        """In how many parts to sum, one behind the other.
+
+        Where neither the weights nor the data stay in L2, all data come from behind it for every
+        two blocks of outputs. A part of them stays there, and sums are written and read for that.
+        """
+        room = self.l2_bytes // 2
+        data, weights = 2 * prod(x.shape), 2 * prod(w.shape)
+        if min(data, weights) <= room:
+            return 1
+        traffic, sums = -(-blocks // 2) * data, 4 * prod(y.shape)
+        return min(x.shape[0], parts_of(data, traffic, sums, room, WORTH))
+
+    def _sum(
+        self, b: Builder, view: View, found: Halved, x: Tensor, w: Tensor, init: Tensor
+    ) -> Tensor:
+        """The sums over some steps, added to what there is."""
+        data, weights = view.reads[found.data], view.reads[found.weights]
+        extents = [*view.extents, BLOCK, 2]
+        extents[found.sums[0]] = x.shape[0]
+        loops = b.loops_of(extents)
+        step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
+        rest = {
+            Channels.BLOCKS: data.index[1:-1],
+            Channels.ROWS: data.index[:-1],
+            Channels.PLANES: data.index[1:],
+        }[found.channels]
+        points = [expression(dict(form.terms), form.constant) for form in rest]
+        plain = weights.index[: len(found.plain.shape)]
+        ends = [expression(dict(form.terms), form.constant) for form in plain]
+        ends[found.inputs] = step
+        lane = loops[found.lane]
+
+        def half(of: int) -> tuple[Scalar, Scalar]:
+            first = x[[step, *points, of, pair * 2 + place]]
+            second = w[[*ends, of, pair, lane, place]]
+            return convert(first, f32), convert(second, f32)
+
+        (high, weight), (low, rounded) = half(0), half(1)
+        total = high * weight + high * rounded + low * weight
+        to = [expression(dict(form.terms), form.constant) for form in view.write.index]
+        over = [*(loops[d] for d in view.reduced if d not in found.sums[1:]), pair, place]
+        return b.sum(to, over=over, of=total, init=init)
+
+    def _weights(self, value: SSAValue, found: Halved) -> Tensor:
+        """The plain weights by blocks of both kinds of channels, pairs innermost, in halves."""
+        key = (value, found.inputs)
+        if key not in self.weights:
+            rank = len(found.plain.shape)
+            steps = found.plain.blocked((found.inputs,), STEP).blocked((found.outputs,), BLOCK)
+            held = ConstantOp.of(WeightAttr(steps.blocked((rank,), 2).halves()))
+            owner = value.owner
+            assert isinstance(owner, ConstantOp)
+            self.block.insert_op_before(held, owner)
+            self.weights[key] = tensor_of(held.result)
+        return self.weights[key]
+
+    def _data(self, value: SSAValue, channels: Channels, count: int) -> Tensor:
+        """The halves of a value, (steps, points .., 2, 32)."""
+        key = (value, channels, count)
+        if key not in self.halves:
+            scratch = Block()
+            b = Builder(scratch, "halves")
+            x = tensor_of(value)
+            if channels is Channels.BLOCKS:
+                sources = self._sources(value) if count == x.shape[0] * BLOCK else None
+                made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
+            else:
+                made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
+            if isinstance(value.owner, Block):
+                first = value.owner.first_op
+                assert first is not None
+                move_before(scratch, first)
+            else:
+                move_behind(scratch, value.owner)
+            self.halves[key] = made
+        return self.halves[key]
+
+    def _sources(self, value: SSAValue) -> list[Tensor] | None:
+        """The halves of what a view shows, where those who compute it can make them.
+
+        None for what is no view, or one that has only a part of a pair of blocks.
+        """
+        view = value.owner
+        if not isinstance(view, _VIEWS):
+            return None
+        if not all(map(_is_computed, _shown(value))):
+            return None
+        return [
+            self._data(source, Channels.BLOCKS, shape_of(source)[0] * BLOCK)
+            for source in _behind(view)
+        ]
+
+
+def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
+    """The halves of (blocks, points .., 16); beyond the channels are zeros."""
+    points = len(x.shape) - 2
+    x = b.pad(x, [0] * x.rank, [x.shape[0] % 2, *[0] * (x.rank - 1)])
+    steps = x.shape[0] // 2
+    inside: Tensor | None = None
+    if channels % BLOCK:
+        inside = b.table((np.arange(steps * STEP) < channels).astype(np.float32))
+        inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
+    extents = (steps, *x.shape[1:-1], 2, 2, BLOCK)
+    step, *image, which, side, c = b.loops_of(extents)
+    value: Scalar = x[[step * 2 + side, *image, c]]
+    if inside is not None:
+        value = select(inside[[step, side, c]] > 0.0, value, 0.0)
+    of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
+    if inside is None and isinstance(of.value.owner, GenericOp):
+        of.value.owner.attributes["halves"] = UnitAttr()
+    groups = [[k] for k in range(points + 2)]
+    return b.collapse(of, [*groups, [points + 2, points + 3]])
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a computation of its own makes the value, in whole pairs of blocks."""
+    return isinstance(value.owner, GenericOp) and shape_of(value)[0] % 2 == 0
+
+
+def _shown(value: SSAValue) -> Iterator[SSAValue]:
+    """What is behind views."""
+    view = value.owner
+    if isinstance(view, _VIEWS) and _keeps_pairs(view):
+        for source in _behind(view):
+            yield from _shown(source)
+    else:
+        yield value
+
+
+def _behind(view: Operation) -> Sequence[SSAValue]:
+    """What a view shows."""
+    return view.operands if isinstance(view, tensor.ConcatOp) else view.operands[:1]
+
+
+def _keeps_pairs(view: Operation) -> bool:
+    """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
+    if isinstance(view, tensor.ExtractSliceOp):
+        begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
+        return (begin[0], size[0]) == (0, shape_of(view.source)[0])
+    if isinstance(view, tensor.PadOp):
+        return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
+    return True
+
+
+def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
+    """The halves that a view of values shows, of which there are halves; the image stays in place.
+
+    (blocks, points .., 16) -> (steps, points .., 2, 32)
+    """
+    view = value.owner
+    if isinstance(view, tensor.ConcatOp):
+        return b.concat(sources, view.dim.value.data)
+    [source] = sources
+    if isinstance(view, tensor.PadOp):
+        low, high = map(_image, pad_sides(view))
+        return b.pad(source, low, high)
+    if not isinstance(view, tensor.ExtractSliceOp):
+        raise CompilerBug("halves of what is no view")
+    points = list(shape_of(value)[1:-1])
+    return b.slice(
+        source, _image(view.static_offsets.get_values()), [source.shape[0], *points, 2, STEP]
+    )
+
+
+def _image(axes: Sequence[int | float]) -> list[int]:
+    """What is said of the axes of the image, and zeros for the others of halves."""
+    return [0, *map(int, axes[1:-1]), 0, 0]
+
+
+def _of_rows(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (points .., channels)."""
+    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
+    steps, rank = x.shape[-1] // STEP, x.rank
+    groups = [[k] for k in range(rank - 1)]
+    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], steps, STEP))
+    step, *image, which, c = b.loops_of((steps, *x.shape[:-2], 2, STEP))
+    value = x[[*image, step, c]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _of_planes(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (channels, points ..)."""
+    x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
+    groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
+    x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
+    step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
+    value = x[[step, c, *image]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _half(x: Scalar, which: Scalar) -> Scalar:
+    """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x."""
+    high = convert(x, bf16)
+    nearest = convert(high, f32)
+    rest = select(absolute(nearest) <= LARGEST, x - nearest, 0.0)
+    return select(equal(which, 0), high, convert(rest, bf16))

@@ -1,0 +1,165 @@
+"""Sums over more than a cache holds, in parts that stay there, one behind the other.
+
+    y[m, n] += sum over k of x[m, k] * w[k, n]
+        ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[k, n]
+            y[m, n] = t[m, n] + sum over the rest ..
+
+Where neither x nor w stays in a second-level cache, every few vectors of results bring all of x
+from behind it again, or every few points all of w. So do they where w, which a run makes, is too
+large by itself: the vectors of one n lie apart for each k, and drive one another out. Parts stay
+there; what comes again is the sums so far, once for every part.
+
+Needs: the structured level before groups, constants in blocks.  Breaks: nothing where one loop is
+summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.comprehension import Builder
+from ncc.dialects.element import element_of
+
+STAYS = 1 / 2
+"""The share of the cache that an operand takes at most which is there when it is read again."""
+
+PART = 1 / 3
+"""The share that a part takes at most: the results pass by, and what comes of the other operand."""
+
+POINTS, CHANNELS = 12, 2 * BLOCK
+"""The results of a register tile: for so many, an element of an operand is read once."""
+
+WORTH = 2
+"""How many times the traffic of sums in parts the traffic of whole sums is."""
+
+FORESEEN = 4
+"""So many times faster comes what lies side by side than what lies apart."""
+
+
+@dataclass(frozen=True)
+class SumInParts(ModulePass):
+    """Cut the sums of the network that are too large; see the head of this file."""
+
+    name = "sum-in-parts"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+            found = _Sum.of(generic, self.target.core.l2_bytes)
+            if found is not None:
+                found.rewrite()
+        erase_dead(block)
+
+
+def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
+    """In how many parts to sum, so that one of the data takes no more than the room.
+
+    All in bytes. traffic: what is read of the data as long as the sums are whole, which is `worth`
+    times what it is in parts, or the sums stay whole.
+    """
+    parts = -(-data // room)
+    return parts if traffic > worth * (data + 2 * (parts - 1) * sums) else 1
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A contraction, the axis of each operand along which it is cut, and the number of parts."""
+
+    op: GenericOp
+    axes: tuple[int, ...]
+    parts: int
+
+    @staticmethod
+    def of(op: GenericOp, l2_bytes: int) -> _Sum | None:
+        """The contraction, if it is worth cutting."""
+        view = View(op)
+        if view.product() is None or len(view.reads) != 2 or not view.reduced or op.attributes:
+            return None
+        axes_of = {d: [_axis(access, d) for access in view.reads] for d in view.reduced}
+        cut = [d for d, axes in axes_of.items() if None not in axes]
+        if not cut or {element_of(value) for value in op.operands} != {f32}:
+            return None
+        loop = max(cut, key=lambda d: view.extents[d])
+        axes = [axis for axis in axes_of[loop] if axis is not None]
+        parts, extent = _parts(view, l2_bytes), view.extents[loop]
+        return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
+
+    def rewrite(self) -> None:
+        """Sum part by part, each on top of those before it."""
+        scratch = Block()
+        b = Builder(scratch)
+        operands = [tensor_of(value) for value in self.op.inputs]
+        extent, total = operands[0].shape[self.axes[0]], self.op.outputs[0]
+        for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
+            cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
+            new = self.op.clone()
+            new.operands = [*(x.value for x in cut), total]
+            scratch.add_op(new)
+            total = new.results[0]
+        put_for(self.op, scratch, total)
+
+
+def _axis(access: Access, loop: int) -> int | None:
+    """The axis that the loop alone moves along, if it moves along no other."""
+    axes = [axis for axis, form in enumerate(access.index) if form.coefficient(loop)]
+    return axes[0] if len(axes) == 1 and access.index[axes[0]].bare == loop else None
+
+
+def _parts(view: View, l2_bytes: int) -> int:
+    """In how many parts to sum; 1 where what is read again stays near by itself."""
+    lane = view.write.index[-1].bare
+    vectors = [access for access in view.reads if lane is not None and access.uses(lane)]
+    if len(vectors) != 1:
+        return 1
+    [stream] = vectors
+    [still] = [access for access in view.reads if access is not stream]
+    alone = [_alone(view, still, stream), _alone(view, stream, still)]
+    batch = prod(view.extents[d] for d in view.parallel) // prod(alone)
+    x, w, y = (4 * _cells(view, access) // batch for access in (still, stream, view.write))
+    by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
+    room = int(PART * l2_bytes)
+    if _lies_apart(view, stream):
+        return 1 if w <= STAYS * l2_bytes else parts_of(w, by_points, y, room, WORTH)
+    if min(x, w) <= STAYS * l2_bytes:
+        return 1
+    return parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
+
+
+def _alone(view: View, access: Access, other: Access) -> int:
+    """At how many places of the result an operand differs that the other one is the same for."""
+    loops = [d for d in view.parallel if access.uses(d) and not other.uses(d)]
+    return prod(view.extents[d] for d in loops)
+
+
+def _cells(view: View, access: Access) -> int:
+    """How many elements are accessed: windows share some, strides leave some out."""
+    loops = [d for d in range(len(view.extents)) if access.uses(d)]
+    return min(prod(shape_of(access.value)), prod(view.extents[d] for d in loops))
+
+
+def _lies_apart(view: View, stream: Access) -> bool:
+    """Whether more lies between two steps of the sum than the vectors of a tile."""
+    shape = shape_of(stream.value)
+    axes = [k for k, form in enumerate(stream.index) if form.loops() & set(view.reduced)]
+    return prod(shape[axes[-1] + 1 :]) > CHANNELS
+
+
+def _even(extent: int, parts: int) -> int:
+    """A few more parts if they are equal: they share a kernel."""
+    more = range(parts, parts * 4 // 3 + 1)
+    return next((n for n in more if extent % n == 0), parts)

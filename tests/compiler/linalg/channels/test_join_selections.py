@@ -1,0 +1,149 @@
+"""What passes units of shuffled channels stays where it was made, in the order of its readers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+import ncc
+from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
+from ncc.compiler.linalg.channels.join_selections import JoinSelections
+from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.same_numbers import after
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+
+def dense(b: Builder, x: Tensor, outputs: int) -> Tensor:
+    """A pointwise convolution."""
+    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
+    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
+    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+def unit(b: Builder, passed: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Even channels of both go on as they are, the odd ones are for the next unit."""
+    joint = b.concat([passed, dense(b, x, x.shape[0])], 0).value
+    channels = range(2 * x.shape[0])
+    return select(b, joint, channels[::2]), select(b, joint, channels[1::2])
+
+
+def units(b: Builder, x: Tensor) -> Tensor:
+    passed, x = unit(b, dense(b, x, 16), dense(b, x, 16))
+    for _ in range(2):
+        passed, x = unit(b, passed, x)
+    return dense(b, b.concat([passed, x], 0), 8)
+
+
+def joints(module: ModuleOp) -> list[tuple[bool, ...]]:
+    """Which parts of each joint are selections."""
+    return [
+        tuple(isinstance(v.owner, GenericOp) and bool(View(v.owner).channels) for v in op.inputs)
+        for op in network_of(module).body.block.ops
+        if isinstance(op, tensor.ConcatOp)
+    ]
+
+
+def test_units(make_network: MakeNetwork) -> None:
+    """Only what is computed with is selected, and joints hold what was made."""
+    module = make_network([(16, 3, 2)], units)
+    assert joints(module) == [(False, False), (True, False), (True, False), (True, True)]
+    found = after(module, JoinSelections(), HoistSelections())
+    assert joints(module) == [(False, False), (False, False), (False, False), (True, True)]
+    taken = [view for view in found if view.channels is not None]
+    assert [shape_of(view.captured[0])[0] for view in taken] == [32, 48, 64, 64]
+
+
+def test_parts_are_made_in_order(make_network: MakeNetwork) -> None:
+    """Each selection takes neighbours of each part."""
+    module = make_network([(16, 3, 2)], units)
+    found = after(module, JoinSelections(), HoistSelections())
+    first, second = [v.channels for v in found if v.channels is not None][:2]
+    assert first is not None and set(first) == {*range(8), *range(16, 24)}
+    assert second is not None and set(second) == {*range(8, 12), *range(24, 28), *range(32, 40)}
+
+
+@pytest.mark.parametrize("other", ["joint", "part"])
+def test_what_somebody_else_reads(make_network: MakeNetwork, other: str) -> None:
+    """A joint that is needed whole, or a selection that is, stays."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        passed = select(b, b.concat([x, y], 0).value, range(0, 32, 2))
+        joint = b.concat([passed, dense(b, y, 16)], 0)
+        kept = joint if other == "joint" else passed
+        return [dense(b, kept, 8), dense(b, select(b, joint.value, range(31, -1, -1)), 8)]
+
+    module = make_network([(16, 3, 2), (16, 3, 2)], write)
+    after(module, JoinSelections())
+    assert joints(module) == [(False, False), (True, False)]
+
+
+class Units:
+    """Units of shuffled channels of random width and number, as a .param."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.half = self.draw.choice([8, 12, 24, 29, 48])
+        self.lines: list[str] = []
+        self.add("Input", "data", (), 1, f"0=7 1=6 2={2 * self.half}")
+        self.passed, self.left = self.halves("data")
+
+    def add(
+        self, kind: str, name: str, bottoms: tuple[str, ...], tops: int, text: str
+    ) -> list[str]:
+        name = f"{name}{len(self.lines)}"
+        blobs = [f"{name}_{n}" for n in range(tops)]
+        words = [kind, name, str(len(bottoms)), str(tops), *bottoms, *blobs, text]
+        self.lines.append(" ".join(words))
+        return blobs
+
+    def halves(self, blob: str) -> list[str]:
+        blob = blob if self.lines[1:] else "data0_0"
+        return self.add("Slice", "slice", (blob,), 2, "-23300=2,-233,-233")
+
+    def unit(self) -> None:
+        n = self.half
+        (x,) = self.add("Convolution", "a", (self.left,), 1, f"0={n} 1=1 6={n * n} 9=1")
+        if self.draw.random() < 0.6:
+            text = f"0={n} 1=3 4=1 5=1 6={9 * n} 7={n}"
+            (x,) = self.add("ConvolutionDepthWise", "b", (x,), 1, text)
+        kernel = self.draw.choice([1, 1, 3])
+        text = f"0={n} 1={kernel} 4={kernel // 2} 5=1 6={n * n * kernel**2}"
+        (x,) = self.add("Convolution", "c", (x,), 1, f"{text} 9={self.draw.choice([0, 1])}")
+        (x,) = self.add("Concat", "joint", (self.passed, x), 1, "0=0")
+        (x,) = self.add("ShuffleChannel", "shuffle", (x,), 1, f"0=2 1={self.draw.choice([0, 1])}")
+        self.passed, self.left = self.halves(x)
+
+    def text(self) -> str:
+        for _ in range(self.draw.choice([1, 2, 4])):
+            self.unit()
+        (x,) = self.add("Concat", "last", (self.passed, self.left), 1, "0=0")
+        self.add("Convolution", "out", (x,), 1, f"0=20 1=1 6={40 * self.half}")
+        blobs = sum(int(line.split()[3]) for line in self.lines)
+        return "\n".join(["7767517", f"{len(self.lines)} {blobs}", *self.lines]) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_units(tmp_path: Path, seed: int) -> None:
+    """They compute what their layers say, the same bits on any number of threads."""
+    path = tmp_path / "net.param"
+    path.write_text(Units(seed).text())
+    plain, fast = (ncc.compile(path, random_weights=seed, opt_level=n) for n in (0, 2))
+    three = ncc.compile(path, random_weights=seed, num_threads=3)
+    x = np.random.default_rng(seed).standard_normal(plain.inputs[0].shape).astype(np.float32)
+    wanted, got = plain(x), fast(x)
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-4 * abs(wanted).max())
+    np.testing.assert_array_equal(three(x), got)

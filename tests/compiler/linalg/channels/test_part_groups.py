@@ -1,0 +1,98 @@
+"""Channels of groups are parted where each group makes one channel, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+import ncc
+from ncc.compiler.linalg.channels.part_groups import PartGroups
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+SHAPES = [(32, 5, 6), (16, 2, 3)]
+
+
+def sums(b: Builder, x: Tensor, w: Tensor, step: int = 2, groups: int = 16) -> Tensor:
+    """One sum a group over its channels and a window of three columns."""
+    width = x.shape[2] - 2
+    g, p, q, i, m = b.loops(f"g:{groups} p:{x.shape[1]} q:{width} i m:3")
+    return b.sum((g, p, q), over=(i, m), of=x[g * step + i, p, q + m] * w[g, i, m])
+
+
+def padded(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    return sums(b, b.pad(x, [0, 0, 1], [0, 0, 1], 0.5), w)
+
+
+def twice(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    x = b.pad(x, [0, 1, 0], [0, 1, 0])
+    return b.concat([sums(b, x, w), sums(b, x, w)], axis=0)
+
+
+def overlapping(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Groups that share channels are no groups."""
+    return sums(b, b.slice(x, (0, 0, 0), (17, 5, 6)), w, step=1)
+
+
+def few(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Fewer groups than a block has lanes."""
+    x, w = b.slice(x, (0, 0, 0), (16, 5, 6)), b.slice(w, (0, 0, 0), (8, 2, 3))
+    return sums(b, x, w, groups=8)
+
+
+def whole(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Groups that are blocks as they are."""
+    y, z, i = b.loops_of((*x.shape[1:], 256))
+    many = b.map((i, y, z), x[0, y, z])
+    g, i, m = b.loops_of((16, 16, 3))
+    return sums(b, many, b.map((g, i, m), w[g, 0, m]), step=16)
+
+
+def generics(module: ModuleOp) -> int:
+    return sum(isinstance(op, GenericOp) for op in network_of(module).body.block.ops)
+
+
+@pytest.mark.parametrize(
+    ("write", "moved"), [(sums, 1), (padded, 1), (twice, 1), (overlapping, 0), (few, 0), (whole, 0)]
+)
+def test_which_are_parted(make_network: MakeNetwork, write: Any, moved: int) -> None:
+    """What is read twice moves once; the numbers stay the same."""
+    module = make_network(SHAPES, write)
+    draw = np.random.default_rng(0)
+    feeds = [draw.integers(-9, 9, shape).astype(np.float32) for shape in SHAPES]
+    (before,) = evaluate(network_of(module), feeds)
+    count = generics(module)
+    PartGroups().apply(Context(), module)
+    module.verify()
+    assert generics(module) - count == moved
+    np.testing.assert_array_equal(evaluate(network_of(module), feeds)[0], before)
+
+
+NETWORK = """7767517
+3 3
+Input data 0 1 data 0=7 1=5 2=64
+DeconvolutionDepthWise up 1 1 data wide 0=32 1=4 3=2 4=1 5={bias} 6=1024 7=32
+ReLU last 1 1 wide out
+"""
+
+
+@pytest.mark.parametrize("bias", [0, 1])
+def test_a_transposed_convolution(tmp_path: Path, bias: int) -> None:
+    """In blocks of groups, two channels each, it gives what the layers' definitions give."""
+    param = tmp_path / "net.param"
+    param.write_text(NETWORK.format(bias=bias))
+    x = np.random.default_rng(2).standard_normal((64, 5, 7)).astype(np.float32)
+    model = ncc.compile(param, random_weights=1)
+    assert "layout" in {layer for _, layers in model.artifact.info["steps"] for layer in layers}
+    plain = ncc.compile(param, random_weights=1, opt_level=0)
+    np.testing.assert_allclose(model(x), plain(x), rtol=0, atol=1e-5)

@@ -1,0 +1,114 @@
+"""Factors that lie across their product are turned, where that is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.channels.turn_factors import FEWEST_USES, TurnFactors
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+Turned: TypeAlias = Callable[..., int]
+
+MANY = FEWEST_USES
+
+
+@pytest.fixture
+def turned(make_network: MakeNetwork) -> Turned:
+    """turned(write, shapes): how many factors the pass turns; the numbers stay the same, and the
+    sums read nothing across.
+    """
+
+    def count(write: Any, shapes: list[tuple[int, ...]]) -> int:
+        module = make_network(shapes, write)
+        draw = np.random.default_rng(0)
+        feeds = [draw.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
+        before = evaluate(network_of(module), feeds)
+        computed = len(generics(module))
+        TurnFactors().apply(Context(), module)
+        module.verify()
+        for a, b in zip(before, evaluate(network_of(module), feeds), strict=True):
+            np.testing.assert_array_equal(a, b)
+        return len(generics(module)) - computed
+
+    return count
+
+
+def generics(module: ModuleOp) -> list[View]:
+    return [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+
+
+def product(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    m, n, k = b.loops("m n k")
+    return b.sum((m, n), over=(k,), of=x[m, k] * w[n, k])
+
+
+def product_of_turned(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    m, n, k = b.loops("m n k")
+    return b.sum((m, n), over=(k,), of=x[k, m] * w[k, n])
+
+
+def transposed_product(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    m, n, k = b.loops("m n k")
+    return b.sum((n, m), over=(k,), of=x[m, k] * w[n, k])
+
+
+def scores(b: Builder, q: Tensor, keys: Tensor) -> Tensor:
+    """One matrix a head."""
+    h, m, n, k = b.loops("h m n k")
+    return b.sum((h, m, n), over=(k,), of=q[m, h, k] * keys[n, h, k])
+
+
+def square(b: Builder, x: Tensor) -> Tensor:
+    m, n, k = b.loops("m n k")
+    return b.sum((m, n), over=(k,), of=x[m, k] * x[n, k])
+
+
+def two_products(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    return b.concat([product(b, x, w), product(b, b.slice(x, (0, 0), x.shape), w)], 0)
+
+
+def by_constant(b: Builder, x: Tensor) -> Tensor:
+    weight = np.random.default_rng(1).integers(-9, 9, (16, x.shape[1])).astype(np.float32)
+    return product(b, x, b.weight(WeightAttr.of(weight)))
+
+
+@pytest.mark.parametrize(
+    ("write", "shapes", "factors"),
+    [
+        (product, [(MANY, 7), (19, 7)], 1),
+        (transposed_product, [(19, 7), (MANY, 7)], 1),
+        (scores, [(MANY, 3, 5), (20, 3, 5)], 1),
+        (square, [(MANY, 7)], 1),
+        (two_products, [(MANY, 7), (19, 7)], 1),
+        (product, [(MANY - 1, 7), (19, 7)], 0),
+        (product, [(MANY, 7), (4, 7)], 0),
+        (product_of_turned, [(7, MANY), (7, 19)], 0),
+        (by_constant, [(MANY, 7)], 0),
+    ],
+)
+def test_what_is_turned(
+    turned: Turned, write: Any, shapes: list[tuple[int, ...]], factors: int
+) -> None:
+    """Once a value, however many read it; not where it is used too little, or lies well."""
+    assert turned(write, shapes) == factors
+
+
+def test_results_lie_along_what_is_read(make_network: MakeNetwork) -> None:
+    """The last axis of the factor is that of the result."""
+    module = make_network([(MANY, 3, 5), (20, 3, 5)], scores)
+    TurnFactors().apply(Context(), module)
+    view = generics(module)[-1]
+    factor = view.reads[(view.product() or (0, 0))[1]]
+    assert factor.index[-1] == view.write.index[-1]

@@ -1,0 +1,450 @@
+"""Convolutions in tiles: the same numbers, nothing materialised twice, and when they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions.convolution import Convolution, match
+from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.winograd import Form
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.plan import Call, Plan
+from ncc.compiler.target import AVX512
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork = Callable[..., ModuleOp]
+
+
+def weights(b: Builder, shape: Sequence[int], stream: int = 0) -> Tensor:
+    scale = float(np.prod(shape[1:])) ** -0.5
+    return b.weight(WeightAttr(Weights(tuple(shape), Random(7, stream, scale))))
+
+
+def convolution(
+    b: Builder, x: Tensor, outputs: int, *, pad: int = 1, stride: int = 1, window: int = 3
+) -> Tensor:
+    """A convolution with bias, as a layer expands."""
+    x = b.pad(x, [0, pad, pad], [0, pad, pad])
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    w = weights(b, (outputs, x.shape[0], window, window))
+    bias = b.spread(weights(b, (outputs,), 1), (outputs, height, width), axis=0)
+    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+    data = x[i, p * stride + k, q * stride + m]
+    return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
+
+
+def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1) -> Tensor:
+    """A convolution in two groups with `outputs` each, as (group, outputs, height, width)."""
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    inputs = x.shape[0] // 2
+    w = weights(b, (2, outputs, inputs, window, window))
+    g, o, p, q = b.loops(f"g o p:{height} q:{width}")
+    bias = b.map(
+        (g, o, p, q), b.expand(weights(b, (2 * outputs,), 1), [[0, 1]], (2, outputs))[g, o]
+    )
+    g, o, p, q, i, k, m = b.loops(f"g o p:{height} q:{width} i k m")
+    data = x[g * inputs + i, p * stride + k, q * stride + m]
+    return b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m], bias)
+
+
+def uneven(b: Builder, x: Tensor) -> Tensor:
+    """A convolution that halves rows alone."""
+    w = weights(b, (64, x.shape[0], 3, 3))
+    o, p, q, i, k, m = b.loops("o p:13 q:26 i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, p * 2 + k, q + m] * w[o, i, k, m])
+
+
+def relu(b: Builder, x: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return b.map(loops, maximum(x[loops], 0.0))
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return b.map(loops, x[loops] + y[loops])
+
+
+def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
+    """The largest of each window, which is wholly inside."""
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    o, p, q, k, m = b.loops(f"o p:{height} q:{width} k:{window} m:{window}")
+    return b.max((o, p, q), (k, m), x[o, p * stride + k, q * stride + m])
+
+
+def block(b: Builder, x: Tensor) -> Tensor:
+    """A residual block: two convolutions, and the input added."""
+    y = relu(b, convolution(b, x, x.shape[0]))
+    return relu(b, add(b, convolution(b, y, x.shape[0]), x))
+
+
+def rewritten(module: ModuleOp) -> ModuleOp:
+    ChooseConvolution().apply(Context(), module)
+    module.verify()
+    return module
+
+
+def generics(module: ModuleOp) -> list[GenericOp]:
+    return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+
+
+def is_tiled(module: ModuleOp) -> bool:
+    return any("separable" in op.attributes for op in generics(module))
+
+
+def found(module: ModuleOp) -> Convolution | str:
+    """What the one contraction of a network is."""
+    (op,) = (op for op in generics(module) if "addf" in str(op) and "mulf" in str(op))
+    return match(op, AVX512)
+
+
+def check_numbers(module: ModuleOp, shapes: Sequence[Sequence[int]]) -> None:
+    """Before and after, in double precision: only the weights were rounded again."""
+    draw = np.random.default_rng(1)
+    arrays = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
+    before = evaluate(network_of(module), arrays, dtype=np.float64)
+    rewritten(module)
+    assert is_tiled(module)
+    after = evaluate(network_of(module), arrays, dtype=np.float64)
+    for want, got in zip(before, after, strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("pad", [0, 1])
+@pytest.mark.parametrize("size", [(7, 7), (13, 13), (14, 9), (16, 12)])
+def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
+    """Tiles compute the convolution, whatever they cover beyond it."""
+    shape = (16, *size)
+    module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
+    check_numbers(module, [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("pad", [(0, 0), (1, 1), (0, 1)], ids=["valid", "even", "same"])
+@pytest.mark.parametrize("size", [(8, 8), (15, 13), (16, 11)])
+def test_numbers_at_stride(
+    make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
+) -> None:
+    """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
+    shape = (20, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(relu(b, x), [0, pad[0], pad[0]], [0, pad[1], pad[1]])
+        return pool(b, relu(b, convolution(b, x, 24, pad=0, stride=2)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("window", [3, 5])
+def test_groups_at_stride(make_network: MakeNetwork, window: int) -> None:
+    """Groups go by the same forms, and so do windows of 5x5."""
+    shape = (32, 15, 12)
+    write = partial(grouped, outputs=16, window=window, stride=2)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None:
+    """A block that halves its image reads one tensor at both strides, and copies none."""
+    shape = (16, 14, 14)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        short = convolution(b, x, 16, pad=0, stride=2, window=1)
+        y = relu(b, convolution(b, x, 16, stride=2))
+        return relu(b, add(b, convolution(b, y, 16), short))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+def heads(b: Builder, x: Tensor, follow: Callable[[Tensor], Tensor], *, pad: int = 1) -> Tensor:
+    """Two convolutions of one image; that of the first is read before there is the second."""
+    first = relu(b, convolution(b, x, 16, pad=pad))
+    o, p, q = b.loops_of(first.shape)
+    halved = b.map((o, p, q), first[o, p, q] * 0.5)
+    again = b.map((o, p, q), halved[o, p, q] + first[o, p, q])
+    return b.concat([again, follow(convolution(b, x, 24, pad=pad))], axis=0)
+
+
+def image_transforms(module: ModuleOp, form: Form) -> int:
+    """How often rows of tiles of an image are transformed."""
+    matrices = [View(op).separable for op in generics(module)]
+    return sum(matrix == form.input for matrix in matrices)
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad: int) -> None:
+    """Convolutions of one image read one transform of it, whatever stands between them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: relu(b, y), pad=pad)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    rows = -(-(shape[1] + 2 * pad - 2) // always_tiled.tile)
+    assert image_transforms(module, always_tiled) == rows
+
+
+def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """What goes on with values of this run, or through a pool, stays where it is."""
+    shape = (24, 12, 12)
+
+    def with_image(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: add(b, y, x))
+
+    def with_pool(b: Builder, x: Tensor) -> Tensor:
+        first = pool(b, relu(b, convolution(b, x, 16)))
+        return b.concat([first, pool(b, relu(b, convolution(b, x, 24)))], axis=0)
+
+    for write in (with_image, with_pool):
+        module = make_network([shape], write)
+        check_numbers(module, [shape])
+        assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("pad", [0, 2])
+def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:
+    """Tiles compute windows of 5x5, and what follows them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return pool(b, relu(b, convolution(b, x, 32, pad=pad, window=5)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
+def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
+    """Groups are summed apart and tiled together, with the scales of their channels."""
+    shape = (64, 14, 11)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = grouped(b, x, 16, window=window)
+        scale = weights(b, (2, 16), 5)
+        g, o, p, q = b.loops_of(y.shape)
+        y = b.map((g, o, p, q), maximum(y[g, o, p, q] * scale[g, o], 0.5))
+        return relu(b, b.collapse(y, [[0, 1], [2], [3]])) if joined else y
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    tiled = [op for op in generics(module) if "separable" in op.attributes]
+    assert {shape_of(op.results[0])[0] for op in tiled} == {64, 32}
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_an_operand_in_groups(make_network: MakeNetwork) -> None:
+    """A tensor that is added to groups is added behind the tiles."""
+    shapes = [(32, 8, 8), (2, 16, 6, 6)]
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        return add(b, relu(b, grouped(b, x, 16, window=3)), r)
+
+    check_numbers(make_network(shapes, write), shapes)
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """Groups read the channels that the layer before made, and make those of the next."""
+    shape = (32, 8, 8)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, grouped(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]), 16, window=3))
+        return relu(b, convolution(b, b.collapse(y, [[0, 1], [2], [3]]), 16))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names and names.count("layout") == 2
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("size", [8, 14])
+def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
+    """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
+    shape = (16, size, size)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        r = relu(b, r)
+        y = convolution(b, x, 16)
+        scale = weights(b, (16,), 5)
+        o, p, q = b.loops_of(y.shape)
+        y = b.map((o, p, q), y[o, p, q] * scale[o] + r[o, p, q])
+        o, p, q = b.loops_of(y.shape)
+        return b.map((o, p, q), y[o, p, q] / (1.0 + exp(-y[o, p, q])))
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
+
+
+def calls_of(planned: Plan) -> list[Call]:
+    return [step for step in planned.steps if isinstance(step, Call)]
+
+
+@pytest.mark.parametrize("size", [8, 13, 14])
+def test_nothing_twice(
+    make_network: MakeNetwork, make_plan: Any, size: int, always_tiled: Form
+) -> None:
+    """Three kernels a chunk, with all that follows, and not a single copy between layers."""
+    shape = (16, size, size)
+    module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    chunks = -(-size // always_tiled.tile)
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What tiles cover beyond a result is never written: its neighbour's channels are there."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        return b.concat([convolution(b, x, 16), relu(b, x)], axis=0)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """There is one padded tensor, large enough for whole tiles; its other readers see a slice."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        padded = b.pad(relu(b, x), [0, 1, 1], [0, 1, 1])
+        return [convolution(b, padded, 16, pad=0), relu(b, padded)]
+
+    module = make_network([(16, 13, 13)], write)
+    check_numbers(module, [(16, 13, 13)])
+    pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
+    size = -(-13 // always_tiled.tile) * always_tiled.tile + 2
+    assert [shape_of(op.result) for op in pads] == [(16, size, size)]
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
+    """An operand that lives in a concatenation is added after the tiles, not copied into them."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> list[Tensor]:
+        r = relu(b, r)
+        return [add(b, convolution(b, x, 16), r), b.concat([r, relu(b, x)], axis=0)]
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
+
+
+def pooled_rows(module: ModuleOp) -> list[int]:
+    """Rows that each pool of a network reads."""
+    pools = (op for op in generics(module) if View(op).reduced and "mulf" not in str(op))
+    return [shape_of(op.inputs[0])[1] for op in pools]
+
+
+@pytest.mark.parametrize("size", [(16, 16), (14, 9), (13, 13), (9, 12)])
+def test_a_pool_chunk_by_chunk(
+    make_network: MakeNetwork, always_tiled: Form, size: tuple[int, int]
+) -> None:
+    """A pool reads each chunk as soon as it is there, if each has windows of its own."""
+    shape, tile = (16, *size), always_tiled.tile
+    module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
+    check_numbers(module, [shape])
+    rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
+    assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What follows a pool at each point is stored with its chunks."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    chunks = len(pooled_rows(module))
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert chunks > 1
+    assert len(calls_of(make_plan(module))) <= 4 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, y: pool(b, y, window=3),
+        lambda b, y: pool(b, y, window=3, stride=3),
+        lambda b, y: pool(b, b.pad(y, [0, 1, 1], [0, 1, 1])),
+        lambda b, y: [pool(b, y), relu(b, y)],
+    ],
+    ids=["overlap", "across chunks", "padded", "read twice"],
+)
+def test_a_pool_of_the_whole(
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
+    check_numbers(module, [shape])
+    assert len(pooled_rows(module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [
+        (lambda b, x: convolution(b, x, 64, stride=3), "worth"),
+        (lambda b, x: uneven(b, x), "stride"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [16, 28, 28]), 16, stride=2), "worth"),
+        (lambda b, x: convolution(b, x, 64, window=7, pad=3), "worth"),
+        (lambda b, x: grouped(b, x, 8, window=3), "channels"),
+        (lambda b, x: grouped(b, b.slice(x, [0] * 3, [48, 28, 28]), 32, window=3), "blocks"),
+        (lambda b, x: convolution(b, x, 8), "channels"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [64, 4, 4]), 64), "worth"),
+        (lambda b, x: convolution(b, b.slice(x, [0] * 3, [16, 14, 14]), 16), "worth"),
+    ],
+)
+def test_why_not(make_network: MakeNetwork, write: Callable[..., Tensor], reason: str) -> None:
+    """What stays as it is has a reason, and is left alone."""
+    module = make_network([(64, 28, 28)], write)
+    why = found(module)
+    assert isinstance(why, str) and reason in why
+    before = str(module)
+    assert str(rewritten(module)) == before
+
+
+def test_weights_that_are_computed(make_network: MakeNetwork) -> None:
+    """Weights that arrive at run time are not transformed."""
+
+    def write(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+        o, p, q, i, k, m = b.loops("o p:28 q:28 i k m")
+        return b.sum((o, p, q), (i, k, m), x[i, p + k, q + m] * w[o, i, k, m])
+
+    module = make_network([(64, 30, 30), (64, 64, 3, 3)], write)
+    assert "computed" in str(found(module))

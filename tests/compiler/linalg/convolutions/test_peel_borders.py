@@ -1,0 +1,155 @@
+"""Convolutions of inputs without a padded copy: the same numbers, and what is still padded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions import peel_borders
+from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.target import AVX512
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork = Callable[..., ModuleOp]
+Sides = tuple[int, int, int, int]
+"""Cells of padding above, below, on the left and on the right."""
+
+SMALL = replace(AVX512, core=replace(AVX512.core, l1_bytes=0))
+"""A target for which no input is small."""
+
+
+def convolve(
+    b: Builder, x: Tensor, window: int, stride: int, outputs: int = 32, other: Tensor | None = None
+) -> Tensor:
+    """A convolution with bias and activation, and, where there is one, another image added."""
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    w = b.weight(WeightAttr(Weights((outputs, x.shape[0], window, window), Random(7, 0, 0.2))))
+    bias = b.weight(WeightAttr(Weights((outputs,), Random(7, 1, 1.0))))
+    start = b.spread(bias, (outputs, height, width), axis=0)
+    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+    term = x[i, p * stride + k, q * stride + m] * w[o, i, k, m]
+    y = b.sum((o, p, q), (i, k, m), term, start)
+    at = b.loops_of(y.shape)
+    y = b.map(at, maximum(y[at], 0.0))
+    return y if other is None else b.map(at, y[at] + other[at])
+
+
+def convolution(window: int, stride: int, sides: Sides, outputs: int = 32) -> Callable[..., Tensor]:
+    """A convolution of a padded input."""
+    top, bottom, left, right = sides
+
+    def write(b: Builder, x: Tensor, other: Tensor | None = None) -> Tensor:
+        padded = b.pad(x, [0, top, left], [0, bottom, right], 0.5)
+        return convolve(b, padded, window, stride, outputs, other)
+
+    return write
+
+
+def pads(module: ModuleOp) -> list[tensor.PadOp]:
+    return [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize(
+    ("window", "sides"),
+    [(3, (1, 1, 1, 1)), (3, (0, 1, 0, 1)), (5, (2, 0, 3, 1)), (7, (3, 3, 3, 3)), (2, (1, 1, 0, 0))],
+)
+def test_numbers(
+    make_network: MakeNetwork,
+    monkeypatch: pytest.MonkeyPatch,
+    window: int,
+    sides: Sides,
+    stride: int,
+) -> None:
+    """Borders on any side, whole and in blocks; what follows is computed with each part."""
+    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
+    size = (26 + sides[0] + sides[1], 23 + sides[2] + sides[3])
+    shapes = [(3, 26, 23), (32, *((n - window) // stride + 1 for n in size))]
+    module = make_network(shapes, convolution(window, stride, sides))
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    PeelBorders(SMALL).apply(Context(), module)
+    module.verify()
+    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    Pack().apply(Context(), module)
+    (packed,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
+
+
+def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -> None:
+    """One row above and one column on the left: at stride 2 nothing reads the other sides."""
+    module = make_network([(3, 64, 64)], convolution(3, 2, (1, 1, 1, 1)))
+    PeelBorders(SMALL).apply(Context(), module)
+    sources = sorted(shape_of(pad.source) for pad in pads(module))
+    assert sources == [(3, 2, 64), (3, 63, 2)]
+
+
+def test_what_stays_whole(make_network: MakeNetwork) -> None:
+    """Inputs that fit a cache, values that are computed, few channels, border, and much work."""
+
+    def computed(b: Builder, x: Tensor) -> Tensor:
+        at = b.loops_of(x.shape)
+        return convolution(3, 1, (1, 1, 1, 1))(b, b.map(at, x[at] * 2.0))
+
+    def twice(b: Builder, x: Tensor) -> Tensor:
+        padded = b.pad(x, [0, 1, 1], [0, 1, 1])
+        return b.concat([convolve(b, padded, 3, 1), convolve(b, padded, 3, 1)], 0)
+
+    def whole(write: Callable[[Builder, Tensor], Tensor], shape: Sequence[int]) -> None:
+        module = make_network([shape], write)
+        text = str(module)
+        PeelBorders(AVX512).apply(Context(), module)
+        assert str(module) == text
+
+    assert 4 * prod((3, 64, 64)) == AVX512.core.l1_bytes
+    whole(convolution(3, 1, (1, 1, 1, 1)), (3, 64, 64))
+    for write in (computed, twice):
+        whole(write, (3, 96, 96))
+    whole(convolution(3, 1, (1, 1, 1, 1), outputs=8), (3, 96, 96))
+    whole(convolution(9, 1, (80, 80, 0, 0), outputs=16), (3, 96, 96))
+    whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
+    whole(convolution(1, 1, (2, 0, 0, 0)), (3, 96, 96))
+    whole(convolution(3, 3, (0, 0, 0, 5)), (3, 96, 96))
+
+
+NETWORK = """7767517
+3 3
+Input data 0 1 data 0=80 1=80 2=3
+Convolution first 1 1 data a 0=16 1=3 3={stride} 4=1 5=1 6=432 9=1
+ConvolutionDepthWise second 1 1 a b 0=16 1=3 4=1 5=1 6=144 7=16 9=1
+"""
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_compiled_results_are_equal_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int, threads: int
+) -> None:
+    """Borders that are computed apart change neither the sums nor their order."""
+    param = tmp_path / "net.param"
+    param.write_text(NETWORK.format(stride=stride))
+    x = np.random.default_rng(2).standard_normal((3, 80, 80)).astype(np.float32)
+    peeled = ncc.compile(param, random_weights=1, num_threads=threads)
+    monkeypatch.setattr(PeelBorders, "apply", lambda self, context, module: None)
+    whole = ncc.compile(param, random_weights=1, num_threads=threads)
+    assert len(peeled.artifact.info["steps"]) > len(whole.artifact.info["steps"])
+    np.testing.assert_array_equal(peeled(x), whole(x))

@@ -1,0 +1,101 @@
+"""Which convolutions are cut into tiles: by weights, sizes and what a core's cycles buy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, S2, S4, Form
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
+
+TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
+ON_BOTH = pytest.mark.parametrize("target", TARGETS, ids=["one unit", "two units"])
+
+
+def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Form | None:
+    tiling = tiling_of(outputs, inputs, height, width, target)
+    return tiling.form if tiling is not None else None
+
+
+@ON_BOTH
+def test_the_form_by_the_weights(target: Target) -> None:
+    """Large weights for few points are what F(2) saves, arithmetic for many is what F(4) does."""
+    assert form_of(64, 64, 56, 56, target) is F4
+    assert form_of(128, 128, 28, 28, target) is F4
+    assert form_of(512, 512, 7, 7, target) is F2
+
+
+@ON_BOTH
+def test_the_form_by_the_window(target: Target) -> None:
+    """Windows of 5x5 have tiles as well, also in groups; those of 7x7 have none."""
+    for groups in (1, 2):
+        tiling = tiling_of(256, 48, 27, 27, target, groups, taps=5)
+        assert tiling is not None and tiling.form is F2_5
+    assert tiling_of(256, 256, 56, 56, target, taps=7) is None
+
+
+@ON_BOTH
+def test_the_form_at_stride_2(target: Target) -> None:
+    """Two thirds of the arithmetic pay for fewer weights only; no tile has a stride of 3."""
+    forms = []
+    for outputs, inputs, size in ((256, 128, 80), (256, 128, 14), (512, 256, 7)):
+        tiling = tiling_of(outputs, inputs, size, size, target, stride=2)
+        forms.append(None if tiling is None else tiling.form)
+    assert forms == [S4, S2, None]
+    assert tiling_of(256, 128, 56, 56, target, stride=3) is None
+
+
+@ON_BOTH
+def test_groups(target: Target) -> None:
+    """Two groups have half the products of one, and the same channels between the steps."""
+    one = Tiling(F4, 256, 256, 56, 56, target)
+    two = Tiling(F4, 256, 128, 56, 56, target, groups=2)
+    assert one.cycles(1) / 2 < two.cycles(1) < one.cycles(1)
+
+
+def test_the_form_by_the_core() -> None:
+    """Where arithmetic is cheap beside memory, weights count the more."""
+    one, two = (form_of(256, 256, 14, 14, target) for target in TARGETS)
+    assert (one, two) == (F4, F2)
+
+
+@ON_BOTH
+def test_direct(target: Target) -> None:
+    """Few channels or few points leave nothing to gain."""
+    assert form_of(16, 16, 14, 14, target) is None
+    assert form_of(64, 64, 4, 4, target) is None
+
+
+@ON_BOTH
+def test_large_convolutions_are_cut(target: Target) -> None:
+    """V and M of 64 channels at 224x224 are 58 MB; a chunk of them fits L2."""
+    tiling = Tiling(F4, 64, 64, 224, 224, target)
+    bytes_of_a_row = 4 * 36 * tiling.columns * 128
+    assert tiling.chunk() * bytes_of_a_row <= 2 * target.core.l2_bytes
+    assert tiling.rows % tiling.chunk() == 0
+
+
+@ON_BOTH
+def test_large_weights_are_read_once(target: Target) -> None:
+    """38 MB of weights cost more than what lies between the steps."""
+    tiling = Tiling(F4, 512, 512, 28, 28, target)
+    assert tiling.chunk() == tiling.rows
+
+
+@ON_BOTH
+def test_threads_share_chunks(target: Target) -> None:
+    """Two caches hold more than one, and a barrier is dearer where there is less to do."""
+    tiling = Tiling(F4, 64, 64, 56, 56, target)
+    assert tiling.chunk(threads=1) < tiling.chunk(threads=2)
+    large = Tiling(F4, 64, 64, 224, 224, target)
+    assert large.chunk(threads=64) < large.rows
+
+
+def test_alike_costs() -> None:
+    """Of chunks that cost the same as far as is known the smallest: it takes less memory."""
+    tiling = Tiling(F2_5, 256, 48, 27, 27, TARGETS[1], groups=2)
+    few, many = tiling.cycles(2, threads=2), tiling.cycles(7, threads=2)
+    assert few == pytest.approx(many, rel=0.002)
+    assert tiling.chunk(threads=2) == 2

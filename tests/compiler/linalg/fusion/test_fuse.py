@@ -1,0 +1,192 @@
+"""Groups: what joins a kernel, what cannot, and that nothing changes by it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.fusion.fuse import Fuse, find_groups
+from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.sources import Array
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+SHAPE = (3, 4)
+
+
+def sum_of(b: Builder, x: Tensor, init: Tensor | float = 0.0) -> Tensor:
+    """out[y, z] = init + the sum of x[y, k] * x[k', z] over k, as far as rows go."""
+    y, z, k = b.loops(f"y:{x.shape[0]} z:{x.shape[1]} k:{x.shape[0]}")
+    return b.sum((y, z), over=(k,), of=x[y, 0] * x[k, z], init=init)
+
+
+def relu(b: Builder, x: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, maximum(x[at], 0.0))
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] + y[at])
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    y, z = b.loops_of(x.shape)
+    return b.map((y, z), x[x.shape[0] - 1, z])
+
+
+@pytest.fixture
+def groups(make_network: MakeNetwork) -> Callable[..., list[int]]:
+    """groups(write): how many operations each group has."""
+
+    def count(write: Any, epilogues: bool = True) -> list[int]:
+        block = network_of(make_network([SHAPE, SHAPE], write)).body.block
+        return [len(group.operations) for group in find_groups(block, epilogues)]
+
+    return count
+
+
+Groups: TypeAlias = Callable[..., list[int]]
+
+
+def test_an_epilogue_joins_what_it_alone_reads(groups: Groups) -> None:
+    """Sum, activation, residual, activation: one kernel."""
+    assert groups(lambda b, x, y: relu(b, add(b, relu(b, sum_of(b, x)), y))) == [4]
+
+
+def test_the_plain_level_has_a_kernel_for_each(groups: Groups) -> None:
+    """Without epilogues every computation is a group."""
+    assert groups(lambda b, x, y: relu(b, sum_of(b, x)), epilogues=False) == [1, 1]
+
+
+def test_initial_values_join_the_sum(groups: Groups) -> None:
+    """A spread bias is no kernel of its own, at any level."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        bias = b.weight(WeightAttr.of(np.ones(3, np.float32)))
+        return sum_of(b, x, init=b.spread(bias, SHAPE, 0))
+
+    assert groups(write) == groups(write, epilogues=False) == [2]
+
+
+def test_the_latest_of_two_hosts_takes_the_epilogue(groups: Groups) -> None:
+    """An addition of two sums joins the second: the first is in memory by then."""
+    assert groups(lambda b, x, y: add(b, sum_of(b, x), sum_of(b, y))) == [1, 2]
+
+
+@pytest.mark.parametrize("why", ["two readers", "other place", "a view", "returned", "reduction"])
+def test_what_cannot_be_an_epilogue(groups: Groups, why: str) -> None:
+    """The group's result has to be in memory, or is not complete at the point."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        first = sum_of(b, x)
+        match why:
+            case "two readers":
+                return [relu(b, first), turned(b, first)]
+            case "other place":
+                return [turned(b, first)]
+            case "a view":
+                return [relu(b, b.expand(b.collapse(first, [[0, 1]]), [[0, 1]], SHAPE))]
+            case "returned":
+                return [first, relu(b, first)]
+        return [sum_of(b, first)]
+
+    assert set(groups(write)) == {1}
+
+
+def test_views_are_no_groups(make_network: MakeNetwork) -> None:
+    """Pads, joins, slices and reshapes stay in the network's function."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        joined = b.concat([turned(b, x), turned(b, y)], 0)
+        return turned(b, b.slice(b.pad(joined, (1, 1), (1, 1)), (0, 0), (2, 3)))
+
+    module = make_network([SHAPE, SHAPE], write)
+    Fuse().apply(Context(), module)
+    kinds = [type(op) for op in network_of(module).body.block.ops]
+    assert kinds.count(func.CallOp) == 3
+    for view in (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp):
+        assert kinds.count(view) == 1
+
+
+def test_no_network() -> None:
+    """A module of private functions has none."""
+    with pytest.raises(CompilerBug, match="without a public function"):
+        network_of(ModuleOp([]))
+
+
+# --- numbers --------------------------------------------------------------------------------
+
+
+def random_network(seed: int) -> Callable[..., list[Tensor]]:
+    draw = random.Random(seed)
+
+    def write(b: Builder, *inputs: Tensor) -> list[Tensor]:
+        values = list(inputs)
+        for _ in range(draw.randint(2, 12)):
+            x, y = draw.choice(values[-3:]), draw.choice(values)
+            values.append(_computation(b, draw.randrange(7), x, y))
+        return [values[-1], draw.choice(values)]
+
+    return write
+
+
+def _computation(b: Builder, which: int, x: Tensor, y: Tensor) -> Tensor:
+    match which:
+        case 0:
+            return add(b, x, y)
+        case 1:
+            return turned(b, x)
+        case 2:
+            return sum_of(b, x)
+        case 3:
+            return sum_of(b, x, init=relu(b, y))
+        case 4:
+            at = b.loops_of(SHAPE)
+            return b.map(at, exp(x[at] * -0.25))
+        case 5:
+            return b.slice(b.pad(x, (1, 0), (0, 1)), (0, 1), SHAPE)
+    return relu(b, x)
+
+
+def arguments() -> list[Array]:
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(SHAPE).astype(np.float32) for _ in range(2)]
+
+
+@pytest.mark.parametrize("epilogues", [False, True])
+def test_no_bit_changes(make_network: MakeNetwork, epilogues: bool) -> None:
+    """Outlined networks compute exactly what they did before."""
+    for seed in range(60):
+        module = make_network([SHAPE, SHAPE], random_network(seed))
+        before = evaluate(network_of(module), arguments())
+        Fuse(epilogues=epilogues).apply(Context(), module)
+        module.verify()
+        after = evaluate(network_of(module), arguments(), module)
+        for a, b in zip(before, after, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_every_computation_is_in_one_group(make_network: MakeNetwork) -> None:
+    """Of what somebody reads nothing is left over, and nothing is done twice."""
+    for seed in range(30):
+        module = make_network([SHAPE, SHAPE], random_network(seed))
+        erase_dead(network_of(module).body.block)
+        before = sum(op.name == "linalg.generic" for op in module.walk())
+        Fuse().apply(Context(), module)
+        inside = [op.name for op in network_of(module).body.block.ops]
+        assert "linalg.generic" not in inside
+        assert sum(op.name == "linalg.generic" for op in module.walk()) == before

@@ -1,0 +1,142 @@
+"""What a pointwise operand reads at the same point is read instead of it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+import ncc
+from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+SHAPE = (4, 4, 4)
+
+
+def weight(b: Builder, *shape: int) -> Tensor:
+    numbers = np.random.default_rng(shape).integers(-3, 4, shape)
+    return b.weight(WeightAttr.of(numbers.astype(np.float32)))
+
+
+def mix(b: Builder, x: Tensor) -> Tensor:
+    w = weight(b, x.shape[0], x.shape[0])
+    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
+    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
+
+
+def scaled(b: Builder, x: Tensor) -> Tensor:
+    """A number for each channel, times x."""
+    w, (c, p, q) = weight(b, x.shape[0]), b.loops_of(x.shape)
+    return b.map((c, p, q), maximum(x[c, p, q] * w[c], -1.0))
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), x[c, q, p] * 2.0)
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    at = tuple(b.loops_of(x.shape))
+    return b.map(at, x[at] + y[at] * 3.0)
+
+
+def residual(b: Builder, x: Tensor) -> Tensor:
+    return add(b, scaled(b, x), mix(b, x))
+
+
+def second(b: Builder, x: Tensor) -> Tensor:
+    """The other operand, behind an activation of the sum."""
+    return add(b, scaled(b, mix(b, x)), scaled(b, x))
+
+
+def several(b: Builder, x: Tensor) -> Tensor:
+    return add(b, add(b, mix(b, x), scaled(b, x)), scaled(b, x))
+
+
+def elsewhere(b: Builder, x: Tensor) -> Tensor:
+    """An operand that is read at another point."""
+    return add(b, turned(b, x), mix(b, x))
+
+
+def shared(b: Builder, x: Tensor) -> list[Tensor]:
+    """An operand that is needed by itself."""
+    y = scaled(b, x)
+    return [y, add(b, y, mix(b, x))]
+
+
+def hosted(b: Builder, x: Tensor) -> Tensor:
+    """Each operand is stored with a sum, or with nothing."""
+    return add(b, scaled(b, mix(b, x)), mix(b, x))
+
+
+def no_sum(b: Builder, x: Tensor) -> Tensor:
+    return add(b, scaled(b, x), x)
+
+
+@pytest.mark.parametrize(
+    ("write", "count", "kernels"),
+    [
+        (residual, 1, 1),
+        (second, 1, 1),
+        (several, 2, 1),
+        (elsewhere, 0, 2),
+        (shared, 0, 2),
+        (hosted, 0, 2),
+        (no_sum, 0, 1),
+    ],
+)
+def test_which_are_inlined(
+    make_network: MakeNetwork, write: Callable[..., Tensor], count: int, kernels: int
+) -> None:
+    """The numbers stay the same; what is inlined takes no kernel of its own."""
+    module = make_network([SHAPE], write)
+    function = network_of(module)
+    x = np.random.default_rng(0).integers(-9, 9, SHAPE).astype(np.float32)
+    wanted = evaluate(function, [x])
+
+    def generics() -> int:
+        return sum(isinstance(op, GenericOp) for op in function.body.block.ops)
+
+    before = generics()
+    InlineOperands().apply(Context(), module)
+    module.verify()
+    assert before - generics() == count
+    for a, b in zip(wanted, evaluate(function, [x]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    Fuse().apply(Context(), module)
+    assert sum(op.name == "func.call" for op in function.body.block.ops) == kernels
+
+
+NETWORK = """7767517
+6 7
+Input data 0 1 data 0=9 1=7 2=24
+Split fork 1 2 data left right
+Convolution mix 1 1 left mixed 0=28 1=1 5=1 6=672
+Padding more 1 1 right wide 8=4
+BinaryOp sum 2 1 mixed wide added
+ReLU last 1 1 added out
+"""
+
+
+def test_channels_are_added_to_fewer(tmp_path: Path) -> None:
+    """Other channels are zeros, whatever lies behind the last one in memory."""
+    path = tmp_path / "net.param"
+    path.write_text(NETWORK)
+    model, plain = (ncc.compile(path, random_weights=3, opt_level=n) for n in (2, 0))
+    x = np.random.default_rng(0).standard_normal((24, 7, 9)).astype(np.float32)
+    for value in (0.0, np.inf):
+        x[23, 1, 2] = value
+        np.testing.assert_allclose(model(x), plain(x), rtol=1e-5, atol=1e-6)

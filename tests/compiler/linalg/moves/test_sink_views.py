@@ -1,0 +1,145 @@
+"""Views behind pointwise computations: what is computed stays, bit by bit, and is stored once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.fusion.fuse import find_groups
+from ncc.compiler.linalg.moves.sink_views import SinkViews
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+SHAPE = (6, 4, 5)
+
+
+def relu(b: Builder, x: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, maximum(x[at], 0.0))
+
+
+def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] + y[at])
+
+
+def scale(b: Builder, x: Tensor, factors: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] * factors[at[0]])
+
+
+def grouped(b: Builder, x: Tensor, groups: int = 2) -> Tensor:
+    """A pointwise convolution in groups, as many channels as x."""
+    inner = x.shape[0] // groups
+    values = np.random.default_rng(inner).standard_normal((groups, inner, inner))
+    w = b.weight(WeightAttr.of(values.astype(np.float32)))
+    g, o, y, z, i = b.loops(f"g o y:{x.shape[1]} z:{x.shape[2]} i")
+    total = b.sum((g, o, y, z), over=(i,), of=x[g * inner + i, y, z] * w[g, o, i])
+    return b.collapse(total, [[0, 1], [2], [3]])
+
+
+@pytest.fixture
+def groups(make_network: MakeNetwork) -> Callable[[Any], tuple[int, int]]:
+    """groups(write): how many kernels without the pass, and with it."""
+
+    def count(write: Any) -> tuple[int, int]:
+        module = make_network([SHAPE, SHAPE], write)
+        block = network_of(module).body.block
+        before = len(find_groups(block))
+        SinkViews().apply(Context(), module)
+        module.verify()
+        return before, len(find_groups(block))
+
+    return count
+
+
+Groups: TypeAlias = Callable[[Any], tuple[int, int]]
+
+
+def test_activations_join_the_groups_of_a_convolution(groups: Groups) -> None:
+    """With what they add and scale, under the shape that the groups have."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        factors = b.weight(WeightAttr.of(np.arange(6, dtype=np.float32)))
+        return relu(b, add(b, scale(b, grouped(b, x), factors), y))
+
+    assert groups(write) == (2, 1)
+
+
+def test_activations_join_each_branch(groups: Groups) -> None:
+    """Through the joint, and through the reshape that stands before it."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        return relu(b, b.concat([grouped(b, x), grouped(b, y, 3)], 0))
+
+    assert groups(write) == (3, 2)
+
+
+def test_what_others_read_stays(groups: Groups) -> None:
+    """The value before the activation would be made twice."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        made, joint = grouped(b, x), b.concat([grouped(b, x), y], 0)
+        return [relu(b, made), made, relu(b, joint)]
+
+    before, after = groups(write)
+    assert before == after
+
+
+def test_a_sum_over_the_joint_stays(make_network: MakeNetwork) -> None:
+    """Each half of the joint would need a part of what is added to it."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        factors = b.weight(WeightAttr.of(np.arange(12, dtype=np.float32)))
+        return scale(b, b.concat([grouped(b, x), grouped(b, y)], 0), factors)
+
+    module = make_network([SHAPE, SHAPE], write)
+    SinkViews().apply(Context(), module)
+    last = network_of(module).body.block.last_op
+    assert last is not None and not isinstance(last.operands[0].owner, tensor.ConcatOp)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nothing_changes(make_network: MakeNetwork, seed: int) -> None:
+    """Random chains of groups, joints, sums and activations."""
+    draw = random.Random(seed)
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        values = [x, y]
+        for _ in range(draw.randint(2, 7)):
+            a, c = draw.choice(values[-2:]), draw.choice(values)
+            kind = draw.choice(["grouped", "relu", "add", "concat", "turned"])
+            if kind == "grouped":
+                made = grouped(b, a, draw.choice([1, 2, 3]))
+            elif kind == "add" and a.shape == c.shape:
+                made = add(b, a, c)
+            elif kind == "concat" and a.shape[1:] == c.shape[1:]:
+                made = b.concat([a, c], 0)
+            elif kind == "turned":
+                k, p, q = b.loops_of((a.shape[0], a.shape[2], a.shape[1]))
+                made = b.map((k, p, q), maximum(a[k, q, p], -0.5))
+            else:
+                made = relu(b, a)
+            values.append(made)
+        return values[-1]
+
+    module = make_network([SHAPE, SHAPE], write)
+    inputs = [np.random.default_rng(seed + k).standard_normal(SHAPE) for k in (0, 1)]
+    feeds = [x.astype(np.float32) for x in inputs]
+    before = evaluate(network_of(module), feeds)
+    SinkViews().apply(Context(), module)
+    module.verify()
+    for a, b in zip(before, evaluate(network_of(module), feeds), strict=True):
+        np.testing.assert_array_equal(a, b)

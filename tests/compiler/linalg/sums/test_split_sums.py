@@ -1,0 +1,124 @@
+"""Sums over channels are split where both halves were made apart, and are worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.split_sums import HALVES, SplitSums
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+
+def drawn(b: Builder, *shape: int) -> Tensor:
+    return b.weight(WeightAttr.of(np.random.default_rng(1).integers(-3, 4, shape)))
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    """Windows of 3 x 3 of each channel, in blocks."""
+    weights = drawn(b, x.shape[0], 3, 3, 16)
+    c, y, x_, u, v, lane = b.loops("c y:12 x:12 u v k")
+    return b.sum(
+        (c, y, x_, lane), over=(u, v), of=x[c, y + u, x_ + v, lane] * weights[c, u, v, lane]
+    )
+
+
+def pointwise(b: Builder, x: Tensor, blocks: int, weights: Tensor | None = None) -> Tensor:
+    """A 1x1 convolution with a bias, in blocks."""
+    weights = weights or drawn(b, blocks, x.shape[0], 16, 16)
+    bias = drawn(b, blocks, 16)
+    start = b.map(at := b.loops_of((blocks, *x.shape[1:3], 16)), bias[at[0], at[3]])
+    o, y, x_, i, lane, k = b.loops("o y x i lane k")
+    of = x[i, y, x_, k] * weights[o, i, k, lane]
+    return b.sum((o, y, x_, lane), over=(i, k), of=of, init=start)
+
+
+def scaled(b: Builder, x: Tensor, factors: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] * factors[at[0], at[3]])
+
+
+@pytest.fixture
+def split(make_network: MakeNetwork) -> Callable[..., ModuleOp]:
+    """What the pass makes of a network; the numbers stay the same."""
+
+    def rewritten(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> ModuleOp:
+        module = make_network(list(shapes), write)
+        draw = np.random.default_rng(0)
+        feeds = [draw.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+        before = evaluate(network_of(module), feeds)
+        SplitSums().apply(Context(), module)
+        module.verify()
+        for a, b in zip(before, evaluate(network_of(module), feeds), strict=True):
+            np.testing.assert_array_equal(a, b)
+        return module
+
+    return rewritten
+
+
+def halves(module: ModuleOp) -> int:
+    """Sums of both halves."""
+    generics = [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    views = [view for view in map(View, generics) if len(view.reduced) == 1]
+    return sum(view.extents[view.reduced[0]] == HALVES and len(view.reads) == 1 for view in views)
+
+
+IMAGE = (12, 14, 14, 16)
+
+
+def test_projection_of_a_depthwise_is_split(split: Callable[..., ModuleOp]) -> None:
+    """Its halves read half of the channels each, of the data and of the weights."""
+    module = split(lambda b, x: pointwise(b, depthwise(b, x), 3), IMAGE)
+    assert halves(module) == 1
+    ops = [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    sums = ops[-2]
+    assert [shape_of(v) for v in sums.inputs] == [(2, 6, 12, 12, 16), (3, 2, 6, 16, 16)]
+
+
+def test_scaled_channels_are_still_made_apart(split: Callable[..., ModuleOp]) -> None:
+    """Squeeze-and-excite between the two changes nothing."""
+    module = split(lambda b, x, s: pointwise(b, scaled(b, depthwise(b, x), s), 3), IMAGE, (12, 16))
+    assert halves(module) == 1
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [
+        (lambda b, x: pointwise(b, depthwise(b, x), 5), IMAGE),
+        (lambda b, x: pointwise(b, depthwise(b, x), 2), (9, 14, 14, 16)),
+        (lambda b, x: pointwise(b, depthwise(b, x), 1), (4, 14, 14, 16)),
+        (lambda b, x: pointwise(b, pointwise(b, x, 12), 3), IMAGE),
+        (lambda b, x: pointwise(b, x, 3), IMAGE),
+    ],
+    ids=["many sums", "odd blocks", "little to sum", "made of all channels", "an input"],
+)
+def test_what_stays_whole(
+    split: Callable[..., ModuleOp], write: Callable[..., Tensor], shape: tuple[int, ...]
+) -> None:
+    """Nothing is gained, halves are uneven, or all threads made each channel."""
+    assert halves(split(write, shape)) == 0
+
+
+@pytest.mark.parametrize(("strips", "split_ones"), [(1, 1), (2, 2), (4, 0)])
+def test_strips_of_an_image_count_together(
+    split: Callable[..., ModuleOp], strips: int, split_ones: int
+) -> None:
+    """How high they are is no reason: several threads have higher ones, and the same bits."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        weights = drawn(b, 3, x.shape[0], 16, 16)
+        each = [pointwise(b, depthwise(b, x), 3, weights) for _ in range(strips)]
+        return b.concat(each, axis=1)
+
+    assert halves(split(write, IMAGE)) == split_ones

@@ -18,6 +18,7 @@ import gc
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,7 +41,7 @@ from ncc.compiler.commands.bench import bench_command
 from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.commands.tune import tune_command
-from ncc.compiler.diagnostics import CompilerBug, NccError, Unsupported
+from ncc.compiler.diagnostics import CompilerBug, ModelWarning, NccError, Unsupported
 from ncc.runtime.draft import draft_of
 
 if TYPE_CHECKING:
@@ -367,6 +368,20 @@ def write(path: Path, data: bytes) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        return _run(arguments)
+
+
+def show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """What a file says in vain, as it stands: it names its own line; others where they are from."""
+    if issubclass(category, ModelWarning):
+        click.echo(message, err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, *place[:2]), err=True, nl=False)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False)
         return code if isinstance(code, int) else OK

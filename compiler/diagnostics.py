@@ -1,7 +1,8 @@
 """What can go wrong in a compilation, sorted by whose fault it is.
 
 ModelError: the file's.  Unsupported: nobody's, yet.  CompilerBug: ours.  Each tells where it
-happened and how to go on.  The root NccError, and the errors of running, are in ncc.runtime.errors.
+happened and how to go on.  ModelWarning: what a file says in vain.  The root NccError, and the
+errors of running, are in ncc.runtime.errors.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from dataclasses import dataclass
 
 from ncc.runtime.errors import NccError, did_you_mean
 
-__all__ = ["CompilerBug", "ModelError", "NccError", "Problem", "Unsupported", "did_you_mean"]
+__all__ = [
+    "CompilerBug",
+    "ModelError",
+    "ModelWarning",
+    "NccError",
+    "Problem",
+    "Unsupported",
+    "did_you_mean",
+]
 
 # A longer source line is cut to a window around the caret, so that one diagnostic stays on screen.
 SOURCE_WIDTH = 100
@@ -90,6 +99,10 @@ class ModelError(NccError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+
+class ModelWarning(UserWarning):
+    """A model file says something that ncnn ignores, and so does ncc."""
 
 
 class Unsupported(NccError):

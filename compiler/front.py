@@ -55,7 +55,7 @@ def compile(
     when it is first called with arrays of some shapes, and kept for them.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
-    InputError for options out of range.
+    InputError for options out of range. Warns (ModelWarning) of what the files say in vain.
     """
     options = Options.of(
         opt_level=opt_level,

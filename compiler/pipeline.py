@@ -10,6 +10,7 @@ read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choo
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.cache import Cache, cache_of
+from ncc.compiler.diagnostics import ModelWarning
 from ncc.compiler.keys import key_of
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.channels.align_channels import AlignChannels
@@ -145,17 +147,24 @@ class Compilation:
         self.timing = self.stopwatch.timing
         self.context = Context()
         self.read_from: tuple[int, int] | None = None
+        self.warnings: tuple[str, ...] = ()
         self.values: Mapping[str, Array] = {}
 
     @cached_property
     def source(self) -> ModuleOp:
-        """The network as it stands in its files, which are read once."""
+        """The network as it stands in its files, which are read once.
+
+        Warns of what they say in vain.
+        """
         seed, outputs = self.options.random_weights, self.options.outputs
         self.read_from = self._weights_state()
         with self.timing("read"):
-            module = read(self.param, self.bin, random_weights=seed, outputs=outputs).module
-        feed(module, self.options.input_shapes)
-        return module
+            found = read(self.param, self.bin, random_weights=seed, outputs=outputs)
+        self.warnings = found.warnings
+        for text in self.warnings:
+            warnings.warn(text, ModelWarning, stacklevel=2)
+        feed(found.module, self.options.input_shapes)
+        return found.module
 
     def compiled(self, recipe_key: str | None = None) -> Artifact | LateModel:
         """What a model runs; where a shape is open, the model. The recipe is kept under its key."""
@@ -366,8 +375,8 @@ class Compilation:
 
     def _is_said_by(self, recipe_key: str) -> bool:
         """Whether all is said by the key, and by the .bin: no layer is from outside, no file has
-        changed meanwhile.
+        changed meanwhile, and a later compilation has nothing to warn of.
         """
         own = all(type(op).__module__.startswith(OWN) for op in self.source.walk())
         files = self.read_from, key_of(self.param, self.bin, self.options)
-        return own and files == (self._weights_state(), recipe_key)
+        return own and not self.warnings and files == (self._weights_state(), recipe_key)

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
+    from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, Unsupported
     from ncc.compiler.front import compile
     from ncc.compiler.late import LateModel
     from ncc.compiler.optimizer import OptimizeReport, optimize
@@ -35,6 +35,7 @@ __all__ = [
     "LateModel",
     "Model",
     "ModelError",
+    "ModelWarning",
     "NccError",
     "OptimizeReport",
     "Options",
@@ -51,6 +52,7 @@ _HOMES = {
     "LateModel": "ncc.compiler.late",
     "Model": "ncc.runtime.session",
     "ModelError": "ncc.compiler.diagnostics",
+    "ModelWarning": "ncc.compiler.diagnostics",
     "NccError": "ncc.runtime.errors",
     "OptimizeReport": "ncc.compiler.optimizer",
     "Options": "ncc.compiler.options",

@@ -51,6 +51,20 @@ def image(tmp_path: Path) -> Path:
     return tmp_path / "image.npy"
 
 
+@pytest.mark.parametrize("command", ["compile", "run", "verify", "explain"])
+def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command: str) -> None:
+    """Compiled again, too: no recipe hides it."""
+    for source in (DIGITS, DIGITS.with_suffix(".bin")):
+        shutil.copy(source, tmp_path)
+    with open(tmp_path / "digits.bin", "ab") as weights:
+        weights.write(bytes(4))
+    for _ in range(2):
+        err = ncc(command, tmp_path / "digits.param").err
+        assert (
+            err == f"{tmp_path}/digits.bin: warning: 4 bytes behind the last weight are ignored\n"
+        )
+
+
 def test_compile_writes_one_file_that_run_can_use(ncc: Run, tmp_path: Path, image: Path) -> None:
     """net.ncc needs nothing beside it; results go to stdout and into .npy files."""
     compiled = ncc("compile", DIGITS, "-O2", "-o", tmp_path / "net.ncc")

@@ -181,6 +181,16 @@ def test_layers_from_outside_leave_no_recipe(
     assert not list((tmp_path / "kernels").glob("*.recipe"))
 
 
+def test_what_is_to_be_warned_of_leaves_no_recipe(network: Path, made: list[str]) -> None:
+    """Who follows a recipe reads no network, and could not tell."""
+    with open(network.with_suffix(".bin"), "ab") as file:
+        file.write(bytes(3))
+    for _ in range(2):
+        with pytest.warns(ncc.ModelWarning, match="3 bytes behind the last weight are ignored"):
+            ncc.compile(network)
+    assert len(made) == 2
+
+
 def test_the_environment_may_want_kernels_only(
     network: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -373,12 +373,20 @@ def run(arguments: Sequence[str]) -> int:
         return _run(arguments)
 
 
-def show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
-    """What a file says in vain, as it stands: it names its own line; others where they are from."""
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    """What a file says in vain, as it stands: it names its own line. Others say where they arose."""
     if issubclass(category, ModelWarning):
         click.echo(message, err=True)
     else:
-        click.echo(warnings.formatwarning(message, category, *place[:2]), err=True, nl=False)
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        click.echo(text, err=True, nl=False)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -381,7 +381,7 @@ def show_warning(
     file: object = None,
     line: str | None = None,
 ) -> None:
-    """What a file says in vain, as it stands: it names its own line. Others say where they arose."""
+    """What a file says in vain, as it stands: it names its line. Others tell where they arose."""
     if issubclass(category, ModelWarning):
         click.echo(message, err=True)
     else:

@@ -422,6 +422,8 @@ def main() -> None:
     if compiling:
         # Nothing but the IR of one compilation is garbage, and the process ends with it.
         gc.disable()
+        # BLAS has small products to make: its threads would only keep the cores from others.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = run(sys.argv[1:])
     if compiling:
         leave(code)

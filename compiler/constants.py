@@ -7,6 +7,7 @@ is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
 
@@ -21,6 +22,28 @@ PART = 4 << 20
 
 
 @dataclass(frozen=True)
+class _Part:
+    """Weights by their byte offsets in a blob, and where they begin and end in it."""
+
+    start: int
+    end: int
+    weights: tuple[tuple[int, Weights], ...]
+
+    def pack(self, room: memoryview) -> memoryview:
+        """What stands there, put into the first bytes of `room`."""
+        done = 0
+        for offset, weights in self.weights:
+            first = offset - self.start
+            room[done:first] = bytes(first - done)
+            place = np.frombuffer(room, weights.dtype, prod(weights.shape), first)
+            weights.write(place.reshape(weights.shape))
+            done = first + place.nbytes
+        room[done : self.end - self.start] = bytes(self.end - self.start - done)
+        release()
+        return room[: self.end - self.start]
+
+
+@dataclass(frozen=True)
 class Constants:
     """Weights by their byte offsets, growing multiples of 64, in a blob of `size` bytes."""
 
@@ -30,32 +53,36 @@ class Constants:
     def packed(self) -> NDArray[np.uint8]:
         """The blob, in huge pages: small ones would cost as much as what is put into them."""
         blob = memoryview(Memory(self.size).bytes)[: self.size]
-        for _ in self._pack(blob):
-            pass
+        for part in self._parts():
+            part.pack(blob[part.start :])
         return np.frombuffer(blob, np.uint8)
 
     def parts(self) -> Iterator[memoryview]:
-        """The same from front to back; a thread packs the next part while one is used."""
-        from concurrent.futures import ThreadPoolExecutor  # slow to import, and only needed here
+        """The same from front to back; a thread packs the next part while one is used.
 
-        blob = memoryview(Memory(self.size).bytes)[: self.size]
-        packing, done = self._pack(blob), 0
+        Each holds until the one after the next is asked for. New pages would cost as much as what
+        is put into them, so there are three rooms that parts are packed into in turn.
+        """
+        parts = list(self._parts())
+        size = max(part.end - part.start for part in parts)
+        rooms = [memoryview(Memory(size).bytes) for _ in range(3)]
         with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(next, packing, None)
-            while (end := coming.result()) is not None:
-                coming = beside.submit(next, packing, None)
-                yield blob[done:end]
-                done = end
+            coming = beside.submit(parts[0].pack, rooms[0])
+            for number in range(1, len(parts)):
+                part = coming.result()
+                coming = beside.submit(parts[number].pack, rooms[number % len(rooms)])
+                yield part
+            yield coming.result()
 
-    def _pack(self, blob: memoryview) -> Iterator[int]:
-        """Fill it, and tell again and again up to where it is whole."""
-        done = 0
-        for offset, weights in self.weights:
-            if offset - done >= PART:
-                release()
-                yield offset
-                done = offset
-            place = np.frombuffer(blob, weights.dtype, prod(weights.shape), offset)
-            weights.write(place.reshape(weights.shape))
-        release()
-        yield self.size
+    def _parts(self) -> Iterator[_Part]:
+        """What is handed on together."""
+        start = 0
+        held: list[tuple[int, Weights]] = []
+        for first, weights in self.weights:
+            for some in weights.parts(PART):
+                if first - start >= PART:
+                    yield _Part(start, first, tuple(held))
+                    start, held = first, []
+                held.append((first, some))
+                first += some.dtype.itemsize * prod(some.shape)
+        yield _Part(start, self.size, tuple(held))

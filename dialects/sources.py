@@ -167,9 +167,10 @@ class Blocked:
         return padded.reshape(split).transpose(order)
 
 
-# Few enough that the products stay in the cache, and that BLAS starts no threads for them: it
-# would lose more by waiting for a thread, on a busy machine, than it wins.
-_TRANSFORMED_AT_ONCE = 512
+_TERMS_AT_ONCE = 1 << 18
+"""Of a product: few enough that it stays in the cache, and that BLAS starts no threads for it. It
+would lose more by waiting for a thread, on a busy machine, than it wins.
+"""
 
 
 @dataclass(frozen=True)
@@ -196,11 +197,14 @@ class Transformed:
         axes = (self.first, self.first + 1)
         windows = np.atleast_3d(np.moveaxis(self.of.array(), axes, (0, 1)))
         made = out.reshape(len(both), windows.shape[2], -1)
-        products = np.empty((len(both), _TRANSFORMED_AT_ONCE))
+        wide = np.empty(windows[:, :, :1].shape)
+        columns = wide.reshape(both.shape[1], -1)
+        step = max(1, _TERMS_AT_ONCE // both.size)
+        products = np.empty((len(both), step))
         for slab in range(made.shape[1]):
-            columns = windows[:, :, slab].astype(np.float64, order="C").reshape(both.shape[1], -1)
-            for start in range(0, columns.shape[1], _TRANSFORMED_AT_ONCE):
-                some = columns[:, start : start + _TRANSFORMED_AT_ONCE]
+            wide[:, :, 0] = windows[:, :, slab]
+            for start in range(0, columns.shape[1], step):
+                some = columns[:, start : start + step]
                 product = np.matmul(both, some, out=products[:, : some.shape[1]])
                 made[:, slab, start : start + some.shape[1]] = product
 
@@ -361,6 +365,27 @@ class Weights:
         if isinstance(self.source, Blocked):
             return self.source.array()
         return self.source.read(prod(self.shape)).reshape(self.shape)
+
+    def parts(self, most: int) -> list[Weights]:
+        """These values, some rows of the first axis after the other, of up to `most` bytes each
+        (but of one row at least); as a whole where the file does not hold them row by row.
+        """
+        step = max(1, most // (self.dtype.itemsize * prod(self.shape[1:]) or 1))
+        firsts = range(0, self.shape[0] if self.shape else 0, step)
+        parts = (self._rows(first, min(first + step, self.shape[0])) for first in firsts)
+        return [part for part in parts if part is not None] or [self]
+
+    def _rows(self, first: int, end: int) -> Weights | None:
+        """These rows of the first axis, if the file holds them so."""
+        match self.source:
+            case Blocked(of, axes, block):
+                rows = block if 0 in axes else 1
+                some = of._rows(first * rows, min(end * rows, of.shape[0]))
+                return some and some.blocked(axes, block)
+            case Stored(path, offset, encoding) if encoding is not Encoding.CODEBOOK:
+                start = offset + encoding.bytes_of(first * prod(self.shape[1:]))
+                return Weights((end - first, *self.shape[1:]), Stored(path, start, encoding))
+        return None
 
     def blocked(self, axes: tuple[int, ...], block: int) -> Weights:
         """These values in blocks along some axes; see `Blocked`."""

@@ -9,7 +9,7 @@ import pytest
 
 from ncc.compiler import constants
 from ncc.compiler.constants import Constants
-from ncc.dialects.sources import Inline, Random, Stored, Weights
+from ncc.dialects.sources import Encoding, Inline, Random, Stored, Weights
 
 FILTER = ((0.25, 0.5, 0.75), (1.0, -1.0, 2.0), (0.0, 3.0, 0.5), (1.0, 1.0, 1.0))
 
@@ -31,6 +31,9 @@ def sources(path: Path) -> list[Weights]:
         Weights((3, 3), Random(0, 1)).transformed(FILTER),
         Weights((7,), Inline(np.arange(7).astype("<i8").tobytes(), "i8")),
         Weights((4, 6), Random(1, 2, dtype="i1")).paired(),
+        *(Weights((20, 3), Stored(str(path), 4, encoding)) for encoding in Encoding),
+        Weights((20, 3), Stored(str(path), 4, Encoding.FP16)).blocked((0,), 16),
+        Weights((), Stored(str(path), 4)),
     ]
 
 

@@ -52,6 +52,7 @@ from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
 from ncc.compiler.linalg.sums.split_sums import SplitSums
 from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
+from ncc.compiler.linalg.sums.sum_rows import SumRows
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import EmitObject, emit_assembly, emit_object
@@ -273,7 +274,7 @@ class Compilation:
         if self.options.tiles:
             passes.append(SplitHalves(self.options.target.core.l2_bytes))
         elif self.options.opt_level >= 2:
-            passes += [ScaleWeights(), SplitSums(), SumInParts(self.options.target)]
+            passes += [ScaleWeights(), SplitSums(), SumRows(), SumInParts(self.options.target)]
         if self.options.opt_level >= 2:
             passes += [InlineOperands(), ReadInPlace()]
         passes.append(Fuse(epilogues=self.options.opt_level >= 2))

@@ -130,6 +130,12 @@ def _split_sums() -> type[ModulePass]:
     return SplitSums
 
 
+def _sum_rows() -> type[ModulePass]:
+    from ncc.compiler.linalg.sums.sum_rows import SumRows
+
+    return SumRows
+
+
 def _sum_in_parts() -> type[ModulePass]:
     from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
 
@@ -187,6 +193,7 @@ UNIVERSE = Universe(
         "fold-moves": _fold_moves,
         "scale-weights": _scale_weights,
         "split-sums": _split_sums,
+        "sum-rows": _sum_rows,
         "sum-in-parts": _sum_in_parts,
         "split-quads": _split_quads,
         "split-halves": _split_halves,

@@ -1,0 +1,117 @@
+"""Sums over large images, of every row first.
+
+    y[c] += sum over r, x of v[c, r, x]    ->    s[r, c] = sum over x of v[c, r, x]
+                                                 y[c] += sum over r of s[r, c]
+
+Rows are more than blocks of channels, so that all threads have something to sum, and each sums the
+rows that it made. Where the image is made in parts, those of a part are summed right behind it, as
+long as they are near. A row is a row in any of them: however many parts there are, and threads,
+the bits are the same.
+
+Needs: the structured level before groups, blocks of channels.  Breaks: the order of floating-point
+sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.insert import (
+    doc_of,
+    erase_dead,
+    move_before,
+    move_behind,
+    put_for,
+    tensor_of,
+)
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+
+FEWEST_BYTES = 1 << 17
+"""Of a block of channels: where it has less, there are blocks enough for all threads, or the image
+stays near without it."""
+
+
+@dataclass(frozen=True)
+class SumRows(ModulePass):
+    """Sum rows, then images; see the head of this file."""
+
+    name = "sum-rows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+            found = _ImageSum.of(generic)
+            if found is not None:
+                found.rewrite()
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _ImageSum:
+    """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
+
+    op: GenericOp
+    rows: int
+    columns: tuple[int, ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _ImageSum | None:
+        """The sum, if it is one over a large image."""
+        view = View(op)
+        folded = view.combiner() if len(view.reduced) > 1 and len(view.reads) == 1 else None
+        if folded is None or op.attributes or not isinstance(folded[0], arith.AddfOp):
+            return None
+        [image] = view.reads
+        loops = [form.bare for form in image.index]
+        kept = [loop for loop in loops if loop in view.parallel]
+        if folded[1] is not view.body.args[0] or kept != [f.bare for f in view.write.index]:
+            return None
+        blocks = prod(shape_of(op.results[0])[:-1])
+        if element_of(image.value) != f32:
+            return None
+        if 4 * prod(shape_of(image.value)) < FEWEST_BYTES * blocks:
+            return None
+        rows, *columns = (axis for axis, loop in enumerate(loops) if loop in view.reduced)
+        return _ImageSum(op, rows, tuple(columns))
+
+    def rewrite(self) -> None:
+        """Sum the rows of each part behind it, and all of them here."""
+        [image] = self.op.inputs
+        joint = image.owner
+        parts: Sequence[SSAValue] = [image]
+        if isinstance(joint, tensor.ConcatOp) and joint.dim.value.data == self.rows:
+            parts = joint.operands
+        sums = [self._sums(part) for part in parts]
+        scratch = Block()
+        b = Builder(scratch, doc_of(self.op))
+        rows = b.concat(sums, axis=0)
+        row, *kept = b.loops_of(rows.shape)
+        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(self.op.outputs[0]))
+        put_for(self.op, scratch, total.value)
+
+    def _sums(self, part: SSAValue) -> Tensor:
+        """Of every row of a part of the image, right behind it."""
+        scratch = Block()
+        b = Builder(scratch, doc_of(self.op))
+        image = tensor_of(part)
+        loops = b.loops_of(image.shape)
+        columns = [loops[axis] for axis in self.columns]
+        kept = [loop for axis, loop in enumerate(loops) if axis not in (self.rows, *self.columns)]
+        sums = b.sum([loops[self.rows], *kept], columns, image[loops])
+        if isinstance(part.owner, Operation):
+            move_behind(scratch, part.owner)
+        else:
+            move_before(scratch, self.op)
+        return sums

@@ -1,0 +1,103 @@
+"""Images are summed row by row where they are large, behind the part that makes the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.sum_rows import SumRows
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.structured.evaluate import evaluate
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+Summed: TypeAlias = Callable[..., list[tuple[int, ...]]]
+
+LARGE = (2, 48, 48, 16)
+"""Blocks of 144 KB."""
+
+
+def pooled(b: Builder, x: Tensor) -> Tensor:
+    """The sum over rows and columns, on top of 3."""
+    c, y, x_, lane = b.loops_of(x.shape)
+    return b.sum((c, lane), over=(y, x_), of=x[c, y, x_, lane], init=3.0)
+
+
+def doubled(b: Builder, x: Tensor) -> Tensor:
+    at = b.loops_of(x.shape)
+    return b.map(at, x[at] + x[at])
+
+
+@pytest.fixture
+def sums(make_network: MakeNetwork) -> Summed:
+    """The shapes of all sums that the pass leaves, in order; the numbers stay the same."""
+
+    def rewritten(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> list[tuple[int, ...]]:
+        module = make_network(list(shapes), write)
+        draw = np.random.default_rng(0)
+        feeds = [draw.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+        before = evaluate(network_of(module), feeds)
+        SumRows().apply(Context(), module)
+        module.verify()
+        for a, b in zip(before, evaluate(network_of(module), feeds), strict=True):
+            np.testing.assert_array_equal(a, b)
+        ops = [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+        return [shape_of(op.results[0]) for op in ops if View(op).reduced]
+
+    return rewritten
+
+
+def test_rows_first(sums: Summed) -> None:
+    """Also of what the caller made."""
+    assert sums(pooled, LARGE) == [(48, 2, 16), (2, 16)]
+
+
+def test_rows_of_strips(sums: Summed) -> None:
+    """However the image is made, its rows are summed for themselves."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        strips = [doubled(b, b.cut(x, 1, begin, end)) for begin, end in ((0, 32), (32, 48))]
+        return pooled(b, b.concat(strips, axis=1))
+
+    assert sums(write, LARGE) == [(32, 2, 16), (16, 2, 16), (2, 16)]
+
+
+def test_a_joint_of_channels_is_no_strip(sums: Summed) -> None:
+    """Its parts have all rows."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return pooled(b, b.concat([doubled(b, x), x], axis=0))
+
+    assert sums(write, LARGE) == [(48, 4, 16), (4, 16)]
+
+
+def largest(b: Builder, x: Tensor) -> Tensor:
+    c, y, x_, lane = b.loops_of(x.shape)
+    return b.max((c, lane), over=(y, x_), of=x[c, y, x_, lane])
+
+
+def of_squares(b: Builder, x: Tensor) -> Tensor:
+    c, y, x_, lane = b.loops_of(x.shape)
+    return b.sum((c, lane), over=(y, x_), of=x[c, y, x_, lane] * x[c, y, x_, lane])
+
+
+def of_columns(b: Builder, x: Tensor) -> Tensor:
+    c, y, x_, lane = b.loops_of(x.shape)
+    return b.sum((c, y, lane), over=(x_,), of=x[c, y, x_, lane])
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [(pooled, (8, 28, 28, 16)), (largest, LARGE), (of_squares, LARGE), (of_columns, LARGE)],
+    ids=["many blocks", "no sum", "computed", "rows"],
+)
+def test_what_stays(sums: Summed, write: Callable[..., Tensor], shape: tuple[int, ...]) -> None:
+    """Nothing is gained, or it is no sum over an image that somebody has made."""
+    assert len(sums(write, shape)) == 1

@@ -1,4 +1,4 @@
-"""What several commands of `ncc` read and show: paths, shapes, a sign of life."""
+"""What several commands of `ncc` read, write and show: paths, shapes, a sign of life."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
+
+from ncc.runtime.draft import draft_of
 
 Decorator: TypeAlias = Callable[[Any], Any]
 Shapes: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
@@ -154,3 +157,16 @@ def progress(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+def files(param: str, bin: str | None) -> tuple[str, str]:
+    """What a network is read from."""
+    from ncc.compiler.read.default_path import default_bin_path
+
+    return param, bin or default_bin_path(param)
+
+
+def write(path: Path, data: bytes) -> None:
+    """The whole file or none: written under another name, then renamed."""
+    with draft_of(path) as draft:
+        draft.write_bytes(data)

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from ncc.compiler import cli, kept, verify
+from ncc.compiler.commands import exit_codes
+from ncc.compiler.commands.compile import SUFFIXES
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.verify import Report, Row
 
@@ -68,12 +70,12 @@ def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command
 def test_compile_writes_one_file_that_run_can_use(ncc: Run, tmp_path: Path, image: Path) -> None:
     """net.ncc needs nothing beside it; results go to stdout and into .npy files."""
     compiled = ncc("compile", DIGITS, "-O2", "-o", tmp_path / "net.ncc")
-    assert compiled.code == cli.OK
+    assert compiled.code == exit_codes.OK
     assert "data  float32 1x8x8" in compiled.out and "prob  float32 10" in compiled.out
     result = tmp_path / "prob.npy"
     binding = ["--input", f"data=@{image}", "--output", f"prob=@{result}"]
     ran = ncc("run", tmp_path / "net.ncc", *binding)
-    assert ran.code == cli.OK and ran.out.startswith("prob  float32 10")
+    assert ran.code == exit_codes.OK and ran.out.startswith("prob  float32 10")
     assert np.load(result).argmax() == 9
 
 
@@ -81,14 +83,14 @@ def test_compile_for_another_cpu(ncc: Run, tmp_path: Path) -> None:
     """A file for matrix tiles is made anywhere; without them -O3 is said to be -O2."""
     for target, said in [("amx", "bytes for amx"), ("avx2", "-O3 is -O2 here: avx2 has no")]:
         made = ncc("compile", DIGITS, "-O3", "--target", target, "-o", tmp_path / "net.ncc")
-        assert made.code == cli.OK and said in made.out
+        assert made.code == exit_codes.OK and said in made.out
         assert ("-O2" in made.out) == (target == "avx2")
 
 
 def test_run_compiles_a_network_and_hands_out_any_blob(ncc: Run, image: Path) -> None:
     """--output names blobs inside the network as well."""
     ran = ncc("run", DIGITS, "--input", f"data=@{image}", "--output", "pool1", "--output", "score")
-    assert ran.code == cli.OK
+    assert ran.code == exit_codes.OK
     assert [line.split()[:3] for line in ran.out.splitlines()] == [
         ["pool1", "float32", "16x4x4"],
         ["score", "float32", "10"],
@@ -110,10 +112,10 @@ def test_emit_shows_a_level_on_stdout(ncc: Run) -> None:
 
 def test_emit_writes_every_level_into_a_folder(ncc: Run, tmp_path: Path) -> None:
     """Named after the network and the level; no draft is left behind."""
-    every = ",".join(cli.SUFFIXES)
-    assert ncc("compile", DIGITS, f"--emit={every}", "-o", tmp_path).code == cli.OK
+    every = ",".join(SUFFIXES)
+    assert ncc("compile", DIGITS, f"--emit={every}", "-o", tmp_path).code == exit_codes.OK
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {f"digits{suffix}" for suffix in cli.SUFFIXES.values()}
+    assert written == {f"digits{suffix}" for suffix in SUFFIXES.values()}
     assert (tmp_path / "digits.o").read_bytes()[:4] == b"\x7fELF"
 
 
@@ -127,16 +129,16 @@ def test_a_network_is_not_written_over(ncc: Run, tmp_path: Path, read: str) -> N
     for out in (read, "link"):
         for command in (["compile", "-o"], ["compile", "--emit=param", "-o"]):
             tried = ncc(*command, tmp_path / out, tmp_path / "net.param")
-            assert tried.code == cli.USAGE and "not written over" in tried.err
+            assert tried.code == exit_codes.USAGE and "not written over" in tried.err
     output = f"prob=@{tmp_path / read}"
-    assert ncc("run", tmp_path / "net.param", "--output", output).code == cli.USAGE
+    assert ncc("run", tmp_path / "net.param", "--output", output).code == exit_codes.USAGE
     assert (tmp_path / read).read_bytes() == before
 
 
 def test_numbers_below_zero_are_refused(ncc: Run) -> None:
     """No generator takes such a seed; no difference is so small."""
-    assert ncc("run", DIGITS, "--seed", "-1").code == cli.USAGE
-    assert ncc("verify", DIGITS, "--tolerance", "-1").code == cli.USAGE
+    assert ncc("run", DIGITS, "--seed", "-1").code == exit_codes.USAGE
+    assert ncc("verify", DIGITS, "--tolerance", "-1").code == exit_codes.USAGE
 
 
 def test_a_broken_model_is_the_models_fault(ncc: Run, tmp_path: Path) -> None:
@@ -144,17 +146,17 @@ def test_a_broken_model_is_the_models_fault(ncc: Run, tmp_path: Path) -> None:
     broken = tmp_path / "broken.param"
     broken.write_text(DIGITS.read_text().replace("Pooling ", "Pooliing "))
     outcome = ncc("compile", broken)
-    assert outcome.code == cli.WRONG and outcome.out == ""
+    assert outcome.code == exit_codes.WRONG and outcome.out == ""
     assert "broken.param:6:1" in outcome.err and "Pooling" in outcome.err
 
 
 def test_a_wrong_input_is_the_callers_fault(ncc: Run, tmp_path: Path) -> None:
     """A file that is no array, and an array that does not fit: exit code 1."""
     (tmp_path / "text.npy").write_text("hello")
-    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'text.npy'}").code == cli.WRONG
-    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'none.npy'}").code == cli.WRONG
+    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'text.npy'}").code == exit_codes.WRONG
+    assert ncc("run", DIGITS, "--input", f"data=@{tmp_path / 'none.npy'}").code == exit_codes.WRONG
     np.save(tmp_path / "other.npy", np.zeros((1, 8, 8), np.float32))
-    assert ncc("run", DIGITS, "--input", f"date=@{tmp_path / 'other.npy'}").code == cli.WRONG
+    assert ncc("run", DIGITS, "--input", f"date=@{tmp_path / 'other.npy'}").code == exit_codes.WRONG
 
 
 @pytest.mark.parametrize(
@@ -172,24 +174,24 @@ def test_a_wrong_input_is_the_callers_fault(ncc: Run, tmp_path: Path) -> None:
 def test_a_wrong_command_line(ncc: Run, arguments: list[str]) -> None:
     """Exit code 2, and how to use the command on stderr."""
     outcome = ncc(*arguments)
-    assert outcome.code == cli.USAGE and outcome.out == "" and "Usage: ncc" in outcome.err
+    assert outcome.code == exit_codes.USAGE and outcome.out == "" and "Usage: ncc" in outcome.err
 
 
 def test_a_compiled_file_takes_no_choices(ncc: Run, tmp_path: Path) -> None:
     """Level and target of a .ncc file are settled: asking for them is a usage error."""
     ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")
-    assert ncc("run", tmp_path / "net.ncc", "-O1").code == cli.USAGE
-    assert ncc("run", tmp_path / "net.ncc", "--threads", 1).code == cli.OK
+    assert ncc("run", tmp_path / "net.ncc", "-O1").code == exit_codes.USAGE
+    assert ncc("run", tmp_path / "net.ncc", "--threads", 1).code == exit_codes.OK
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (Unsupported("sorcery"), cli.UNSUPPORTED),
-        (CompilerBug("it broke"), cli.BUG),
-        (ZeroDivisionError("by zero"), cli.BUG),
-        (OSError(28, "No space left on device"), cli.WRONG),
-        (KeyboardInterrupt(), cli.INTERRUPTED),
+        (Unsupported("sorcery"), exit_codes.UNSUPPORTED),
+        (CompilerBug("it broke"), exit_codes.BUG),
+        (ZeroDivisionError("by zero"), exit_codes.BUG),
+        (OSError(28, "No space left on device"), exit_codes.WRONG),
+        (KeyboardInterrupt(), exit_codes.INTERRUPTED),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -208,7 +210,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
 def test_an_unknown_target_names_the_known_ones(ncc: Run) -> None:
     """Exit code 3."""
     outcome = ncc("compile", DIGITS, "--target", "sparc")
-    assert outcome.code == cli.UNSUPPORTED and "avx2" in outcome.err
+    assert outcome.code == exit_codes.UNSUPPORTED and "avx2" in outcome.err
 
 
 def test_verify_names_the_first_layer_that_differs(
@@ -220,7 +222,7 @@ def test_verify_names_the_first_layer_that_differs(
     rows = (right, wrong, wrong)
     monkeypatch.setattr(verify, "verify", lambda *a, **o: Report(rows, 1e-4, None))
     outcome = ncc("verify", DIGITS)
-    assert outcome.code == cli.DIFFERS
+    assert outcome.code == exit_codes.DIFFERS
     assert outcome.out.splitlines()[-1].endswith("differs: layer p1 (Pooling)")
 
 
@@ -264,10 +266,10 @@ def test_open_shapes_are_asked_for(ncc: Run, tmp_path: Path, command: str) -> No
     path = tmp_path / "net.param"
     path.write_text("7767517\n2 2\nInput data 0 1 data\nReLU relu 1 1 data out\n")
     refused = ncc(command, path)
-    assert refused.code == cli.WRONG
+    assert refused.code == exit_codes.WRONG
     assert "'data' (?)" in refused.err and "--shape data=3x224x224" in refused.err
-    assert ncc(command, path, "--shape", "data=3x?").code == cli.WRONG
-    assert ncc(command, path, "--shape", "data=3x4").code == cli.OK
+    assert ncc(command, path, "--shape", "data=3x?").code == exit_codes.WRONG
+    assert ncc(command, path, "--shape", "data=3x4").code == exit_codes.OK
 
 
 def test_the_level_of_an_open_shape_is_refused_in_the_file(ncc: Run, tmp_path: Path) -> None:
@@ -283,7 +285,7 @@ def test_the_level_of_an_open_shape_is_refused_in_the_file(ncc: Run, tmp_path: P
 def test_bench_shows_where_time_goes(ncc: Run) -> None:
     """As tables for people; --timing tells the same of a compilation."""
     shown = ncc("bench", DIGITS, "--rounds", 1)
-    assert shown.code == cli.OK
+    assert shown.code == exit_codes.OK
     assert "ms at best" in shown.out and "of bound" in shown.out and "conv1" in shown.out
     assert "ncnn" not in shown.out
 
@@ -291,7 +293,7 @@ def test_bench_shows_where_time_goes(ncc: Run) -> None:
 def test_bench_can_be_read_by_programs(ncc: Run) -> None:
     """One JSON object on stdout, with everything that the tables show."""
     shown = ncc("bench", DIGITS, "--rounds", 1, "--json", "--peers")
-    assert shown.code == cli.OK
+    assert shown.code == exit_codes.OK
     told = json.loads(shown.out)
     assert told["model"] == "digits.param" and told["ms"]["min"] > 0 and told["peak_gflops"] > 0
     assert any("conv1" in layer["layers"] for layer in told["layers"])
@@ -304,7 +306,7 @@ def test_compile_tells_where_its_time_went(
     """A line a stage, of those that there were: a recipe would leave out most."""
     monkeypatch.setenv("NCC_CACHE", "off")
     told = ncc("compile", DIGITS, "-o", tmp_path / "net.ncc", "--timing")
-    assert told.code == cli.OK
+    assert told.code == exit_codes.OK
     assert [line for line in told.out.splitlines() if line.endswith(" ms  read")]
 
 
@@ -321,10 +323,10 @@ def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
 def test_slips_are_met_with_a_hand(ncc: Run, tmp_path: Path) -> None:
     """A forgotten @, a compiled file where the network is wanted, weights that are not there."""
     assert "did you mean data=@x.npy?" in ncc("run", DIGITS, "--input", "data=x.npy").err
-    assert ncc("compile", DIGITS, "-o", tmp_path / "net.ncc").code == cli.OK
+    assert ncc("compile", DIGITS, "-o", tmp_path / "net.ncc").code == exit_codes.OK
     for command in ("compile", "verify", "bench", "explain"):
         refused = ncc(command, tmp_path / "net.ncc")
-        assert refused.code == cli.WRONG and "this is a compiled model" in refused.err
+        assert refused.code == exit_codes.WRONG and "this is a compiled model" in refused.err
     (tmp_path / "net.param").write_bytes(DIGITS.read_bytes())
     assert "--random-weights 0" in ncc("compile", tmp_path / "net.param").err
 
@@ -345,19 +347,22 @@ def test_inputs_have_the_types_that_are_asked_for(ncc: Run, moving: Path) -> Non
     np.save(moving.with_name("x.npy"), np.arange(6, dtype=np.int32))
     given = ["--type", "x=int32", "--input", f"x=@{moving.with_name('x.npy')}"]
     assert ncc("run", moving, *given).out.startswith("y  int32 2x3  min 0")
-    assert ncc("verify", moving, *given).code == cli.OK
+    assert ncc("verify", moving, *given).code == exit_codes.OK
     measured = ncc("bench", moving, *given, "--rounds", 1, "--json")
     assert json.loads(measured.out)["model"] == "moving.param"
 
 
 def test_no_such_type(ncc: Run, moving: Path) -> None:
     """Whether the option cannot be read, or no blob has such elements, or no input that name."""
-    assert ncc("run", moving, "--type", "int8").code == cli.USAGE
+    assert ncc("run", moving, "--type", "int8").code == exit_codes.USAGE
     refused = ncc("run", moving, "--type", "x=int9")
-    assert refused.code == cli.WRONG and "float32, float16, bfloat16, int8, int32" in refused.err
-    assert ncc("run", moving, "--type", "data=int8").code == cli.WRONG
+    assert (
+        refused.code == exit_codes.WRONG
+        and "float32, float16, bfloat16, int8, int32" in refused.err
+    )
+    assert ncc("run", moving, "--type", "data=int8").code == exit_codes.WRONG
     ncc("compile", moving)
-    assert ncc("run", moving.with_suffix(".ncc"), "--type", "x=int8").code == cli.USAGE
+    assert ncc("run", moving.with_suffix(".ncc"), "--type", "x=int8").code == exit_codes.USAGE
 
 
 @pytest.mark.parametrize("stdout", ["file", "full"])
@@ -370,8 +375,8 @@ def test_the_process_ends_with_all_printed_and_its_code(tmp_path: Path, stdout: 
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, timeout=600)
     assert (tmp_path / "net.ncc").exists()
     if stdout == "file":
-        assert done.returncode == cli.OK
+        assert done.returncode == exit_codes.OK
         assert printed.read_text().endswith("output  prob  float32 10\n")
     else:
-        assert done.returncode != cli.OK
+        assert done.returncode != exit_codes.OK
         assert b"No space left" in done.stderr

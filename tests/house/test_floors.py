@@ -41,8 +41,8 @@ LIBRARIES = {
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
     "ncc.compiler.oracle": {"numpy", "ncnn"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
-    "ncc.compiler.cli": {"numpy", "click", "rich"},
-    COMMANDS: {"click", "rich"},
+    "ncc.compiler.cli": {"click"},
+    COMMANDS: {"numpy", "click", "rich"},
     "ncc.compiler": {"numpy", "xdsl", "platformdirs", "filelock"},
     "ncc": set[str](),
 }

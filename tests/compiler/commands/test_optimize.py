@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from ncc.compiler import cli, verify
+from ncc.compiler.commands import exit_codes
 from ncc.compiler.read.network import read
 from ncc.compiler.verify import Report, Row
 from ncc.dialects.ncnn.network import Network
@@ -54,7 +55,7 @@ FILES = ("net.param", "null", "out.param", "out.bin")
 def test_a_line_a_rewrite_and_a_summary(ncc: Run) -> None:
     """Pass and layers, as ncnnoptimize prints them."""
     done = ncc("optimize", *FILES, 0)
-    assert done.code == cli.OK and done.err == ""
+    assert done.code == exit_codes.OK and done.err == ""
     assert sorted(done.out[:-4]) == [
         "eliminate_dropout drop",
         "fuse_convolution_activation conv relu",
@@ -71,13 +72,13 @@ def test_a_line_a_rewrite_and_a_summary(ncc: Run) -> None:
 @pytest.mark.parametrize("flag, size", [(0, 4 + 432), (2, 4 + 432), (1, 4 + 216), (65536, 4 + 216)])
 def test_the_flag(ncc: Run, tmp_path: Path, flag: int, size: int) -> None:
     """1 and 65536 are halves, all else is fp32."""
-    assert ncc("optimize", *FILES, flag).code == cli.OK
+    assert ncc("optimize", *FILES, flag).code == exit_codes.OK
     assert (tmp_path / "out.bin").stat().st_size == size
 
 
 def test_a_cut(ncc: Run) -> None:
     """The names of the first and the last layer to keep."""
-    assert ncc("optimize", *FILES, 0, "relu", "drop").code == cli.OK
+    assert ncc("optimize", *FILES, 0, "relu", "drop").code == exit_codes.OK
     network = Network.of(read("out.param").module)
     assert list(network.inputs) == ["conv"] and list(network.outputs) == ["drop"]
 
@@ -85,17 +86,17 @@ def test_a_cut(ncc: Run) -> None:
 def test_options(ncc: Run, tmp_path: Path) -> None:
     """A pass off, a blob kept, rewrites tried, and nothing written in a dry run."""
     dry = ncc("optimize", *FILES, 0, "--dry-run", "--without", "eliminate_dropout")
-    assert dry.code == cli.OK and "eliminate_dropout drop" not in dry.out
+    assert dry.code == exit_codes.OK and "eliminate_dropout drop" not in dry.out
     assert dry.out[-1] == "a dry run: nothing is written"
     assert not (tmp_path / "out.param").exists()
     kept = ncc("optimize", *FILES, 0, "--keep", "conv", "--verify-rewrites")
-    assert kept.code == cli.OK and kept.out[0] == "eliminate_dropout drop"
+    assert kept.code == exit_codes.OK and kept.out[0] == "eliminate_dropout drop"
 
 
 def test_the_passes_are_listed(ncc: Run) -> None:
     """Without any file."""
     listed = ncc("optimize", "--list-passes")
-    assert listed.code == cli.OK
+    assert listed.code == exit_codes.OK
     assert {"fuse_convolution_batchnorm", "eliminate_dropout"} <= {
         line.split()[0] for line in listed.out
     }
@@ -105,15 +106,19 @@ def test_the_passes_are_listed(ncc: Run) -> None:
 @pytest.mark.parametrize(
     "arguments, code, message",
     [
-        (("nowhere.param", "null", "out.param", "out.bin", 0), cli.WRONG, "nowhere.param"),
-        (("net.param", "nowhere.bin", "out.param", "out.bin", 0), cli.WRONG, "nowhere.bin"),
-        ((*FILES, 0, "nobody"), cli.WRONG, "no layer 'nobody'"),
-        ((*FILES, 0, "--keep", "nobody"), cli.WRONG, "no blob 'nobody'"),
-        ((*FILES, 0, "--without", "nobody"), cli.WRONG, "no pattern 'nobody'"),
-        (("net.param", "null", "out", "out", 0), cli.WRONG, "two files"),
-        (("net.param", "null", "no/out.param", "out.bin", 0), cli.WRONG, "cannot be written"),
-        (FILES, cli.USAGE, "Missing argument"),
-        ((*FILES, "fp16"), cli.USAGE, "not a valid integer"),
+        (("nowhere.param", "null", "out.param", "out.bin", 0), exit_codes.WRONG, "nowhere.param"),
+        (("net.param", "nowhere.bin", "out.param", "out.bin", 0), exit_codes.WRONG, "nowhere.bin"),
+        ((*FILES, 0, "nobody"), exit_codes.WRONG, "no layer 'nobody'"),
+        ((*FILES, 0, "--keep", "nobody"), exit_codes.WRONG, "no blob 'nobody'"),
+        ((*FILES, 0, "--without", "nobody"), exit_codes.WRONG, "no pattern 'nobody'"),
+        (("net.param", "null", "out", "out", 0), exit_codes.WRONG, "two files"),
+        (
+            ("net.param", "null", "no/out.param", "out.bin", 0),
+            exit_codes.WRONG,
+            "cannot be written",
+        ),
+        (FILES, exit_codes.USAGE, "Missing argument"),
+        ((*FILES, "fp16"), exit_codes.USAGE, "not a valid integer"),
     ],
 )
 def test_errors(
@@ -129,7 +134,7 @@ def test_malformed_files(ncc: Run, tmp_path: Path) -> None:
     """Every problem with its line; ncnnoptimize says that all is well."""
     (tmp_path / "net.param").write_text("7767517\n1 2\nReLU relu 1 1 nobody out\n")
     done = ncc("optimize", *FILES, 0)
-    assert done.code == cli.WRONG and "net.param:3" in done.err
+    assert done.code == exit_codes.WRONG and "net.param:3" in done.err
     assert not (tmp_path / "out.param").exists()
 
 
@@ -144,7 +149,7 @@ def test_explain(ncc: Run) -> None:
     why = ncc("explain", "net.param", "null", "--pass", "eliminate_pooling1x1")
     assert why.out == ["eliminate_pooling1x1: no layers of this network look like it"]
     wrong = ncc("explain", "net.param", "null", "--pass", "nobody")
-    assert wrong.code == cli.WRONG and "nobody" in wrong.err
+    assert wrong.code == exit_codes.WRONG and "nobody" in wrong.err
 
 
 def test_verify_points_to_explain(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,5 +158,5 @@ def test_verify_points_to_explain(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> 
     wrong = Row("pool", "Pooling", "pool", (4,), 0.5, 0.5, fused=True)
     monkeypatch.setattr(verify, "verify", lambda *a, **o: Report((right, wrong), 1e-4, None))
     done = ncc("verify", "net.param")
-    assert done.code == cli.DIFFERS
+    assert done.code == exit_codes.DIFFERS
     assert done.out[-1] == "ncc explain net.param --blob pool: what was fused on the way to it"

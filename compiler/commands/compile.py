@@ -1,0 +1,154 @@
+"""`ncc compile`: a network into one file, or the levels that it goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ncc.compiler.commands.arguments import (
+    BIN,
+    COMPILING,
+    PARAM,
+    SHAPES,
+    Shapes,
+    files,
+    progress,
+    refuse_to_replace,
+    write,
+)
+from ncc.compiler.diagnostics import Unsupported
+
+if TYPE_CHECKING:
+    from ncc.runtime.artifact import Binding
+
+# What each level is called in a file.
+SUFFIXES = {
+    "param": ".ncc.param",
+    "ncnn": ".ncnn.mlir",
+    "linalg": ".linalg.mlir",
+    "loops": ".loops.mlir",
+    "llvm": ".ll",
+    "asm": ".s",
+    "obj": ".o",
+}
+
+
+def levels(text: str) -> tuple[str, ...]:
+    """ncnn,llvm"""
+    wanted = tuple(dict.fromkeys(text.split(",")))
+    for level in wanted:
+        if level not in SUFFIXES:
+            raise click.BadParameter(f"{level!r} is none of {', '.join(SUFFIXES)}")
+    return wanted
+
+
+@click.command("compile", short_help="Compile a network into one file.")
+@PARAM
+@BIN
+@COMPILING
+@click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
+@click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
+@SHAPES
+@click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
+@click.option(
+    "--tuned/--no-tuned",
+    default=True,
+    help="Use, or not, the schedules that `ncc tune` has kept for this machine.",
+)
+@click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
+def compile_command(
+    param: str,
+    bin: str | None,
+    out: str | None,
+    emit: tuple[str, ...] | None,
+    shapes: Shapes,
+    outputs: tuple[str, ...],
+    timing: bool,
+    **options: Any,
+) -> None:
+    """Compile PARAM with its weights BIN (the .bin beside it) into one file.
+
+    The file (-o, by default the .ncc beside PARAM) holds code, weights and signature: `ncc run` and
+    `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
+    stdout unless -o names a file, or a folder for several.
+    """
+    from ncc.compiler.definitions import methods_put_off
+
+    with methods_put_off():
+        from ncc.compiler import kept
+        from ncc.compiler.measure.stopwatch import Stopwatch
+        from ncc.compiler.options import TILES_LEVEL, Options
+
+    refuse_to_replace(files(param, bin), [out])
+    options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
+    if emit is not None:
+        from ncc.compiler import pipeline
+
+        with progress(f"compiling {param}"):
+            texts = levels_of(pipeline.stages(param, bin, **options), emit)
+        write_levels(texts, emit, stem(param), out)
+        return
+    stopwatch = Stopwatch()
+    path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
+    with progress(f"compiling {param}"):
+        chosen = Options.of(**options)
+        artifact = kept.compile_file(param, bin, chosen, path, stopwatch)
+    click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
+    if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
+        click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")
+    for binding in artifact.inputs:
+        click.echo(f"  input   {signature(binding)}")
+    for binding in artifact.outputs:
+        click.echo(f"  output  {signature(binding)}")
+    if timing:
+        click.echo("\n".join(timing_lines(stopwatch.seconds)))
+
+
+def stem(param: str) -> str:
+    """The name of a network: `net` for net.param and for net.param.bin."""
+    return Path(param).name.removesuffix(".bin").removesuffix(".param")
+
+
+def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:
+    """The stages of a compilation, a line each."""
+    for stage, time in seconds.items():
+        yield f"  {time * 1e3:9.1f} ms  {stage}"
+
+
+def signature(binding: Binding) -> str:
+    """One input or output in a line."""
+    rows = " (rows: at most)" if binding.dynamic else ""
+    return f"{binding.name}  {binding.dtype} {binding.extents}{rows}"
+
+
+def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:
+    """The levels that were asked for, as they are written; no level behind the last is made."""
+    texts: dict[str, bytes] = {}
+    for name, stage in stages:
+        if name in wanted:
+            text = stage if isinstance(stage, bytes) else f"{str(stage).rstrip()}\n".encode()
+            texts[name] = text
+        if len(texts) == len(wanted):
+            break
+    return texts
+
+
+def write_levels(
+    texts: dict[str, bytes], wanted: Sequence[str], name: str, out: str | None
+) -> None:
+    """The levels that were asked for: to stdout, into one file, or into a folder for several."""
+    for level in wanted:
+        if level not in texts:
+            raise Unsupported(f"--emit={level} of this network", nearest=", ".join(texts))
+    if out is None or out == "-":
+        for level in wanted:
+            click.echo(texts[level], nl=False)
+    elif len(wanted) == 1 and not Path(out).is_dir():
+        write(Path(out), texts[wanted[0]])
+    else:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        for level in wanted:
+            write(Path(out, name + SUFFIXES[level]), texts[level])

@@ -1,0 +1,129 @@
+"""`ncc run`: what comes out of a network, or of a compiled file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ncc.compiler.commands.arguments import (
+    BIN,
+    COMPILING,
+    FEEDING,
+    PARAM,
+    Shapes,
+    files,
+    named_file,
+    progress,
+    refuse_to_replace,
+    write,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ncc.runtime.session import Model
+
+
+def named_result(text: str) -> tuple[str, str | None]:
+    """prob=@y.npy, or prob alone"""
+    return named_file(text) if "=@" in text else (text, None)
+
+
+@click.command("run", short_help="Run a network or a compiled file.")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option(
+    "--output",
+    "wanted",
+    type=named_result,
+    multiple=True,
+    metavar="NAME[=@FILE]",
+    help="A blob to compute, and the .npy file to write it to.",
+)
+def run_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: Shapes,
+    wanted: tuple[tuple[str, str | None], ...],
+    seed: int,
+    **options: Any,
+) -> None:
+    """Run PARAM, a network or a compiled .ncc file, and show what comes out.
+
+    Inputs that are not given are random. Any blob of a network may be asked for with --output.
+    """
+    from ncc.compiler.feeds import random_feeds, read_arrays
+
+    refuse_to_replace(files(param, bin), [path for _, path in wanted])
+    names = [name for name, _ in wanted] or None
+    feeds = read_arrays(dict(given))
+    if is_compiled(param):
+        model = loaded(param, bin, shapes, options)
+    else:
+        from ncc.compiler import front
+        from ncc.compiler.late import callable_now
+
+        known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
+        with progress(f"compiling {param}"):
+            model = callable_now(
+                front.compile(param, bin, input_shapes=known, outputs=names, **options)
+            )
+    missing = [binding for binding in model.inputs if binding.name not in feeds]
+    values = model.run({**random_feeds(missing, seed), **feeds}, names)
+    for name, array in values.items():
+        click.echo(summary(name, array))
+    for name, path in wanted:
+        if path is not None:
+            write(Path(path), npy(values[name]))
+
+
+def is_compiled(path: str) -> bool:
+    """Whether a file is a .ncc file: a zip archive."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\3\4"
+
+
+def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:
+    """The model in a .ncc file, for which every choice but the threads has been made."""
+    from ncc.runtime.session import Model
+
+    context = click.get_current_context()
+    chosen = [
+        name
+        for name in ("opt_level", "target", "input_types", "random_weights")
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if bin is not None or shapes or chosen:
+        raise click.UsageError(
+            f"{path} is compiled: weights, shapes, types, -O and target are settled"
+        )
+    asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
+    return Model.load(path, options["num_threads"] if asked else None)
+
+
+def summary(name: str, array: np.ndarray[Any, Any]) -> str:
+    """What is in an array, in a line."""
+    head = f"{name}  {array.dtype} {'x'.join(map(str, array.shape))}"
+    if not array.size:
+        return f"{head}  empty"
+    first = " ".join(f"{value:.5g}" for value in array.ravel()[:4])
+    dots = " ..." if array.size > 4 else ""
+    least, most, mean, where = array.min(), array.max(), array.mean(), array.argmax()
+    return f"{head}  min {least:.5g}  mean {mean:.5g}  max {most:.5g} at {where}  [{first}{dots}]"
+
+
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    """An array as the bytes of a .npy file."""
+    import io
+
+    import numpy as np
+
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

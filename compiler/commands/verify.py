@@ -1,0 +1,53 @@
+"""`ncc verify`: compiled code against ncnn, blob by blob."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+from ncc.compiler.commands.exit_codes import DIFFERS, OK
+
+
+@click.command("verify", short_help="Compare compiled code with ncnn, blob by blob.")
+@PARAM
+@BIN
+@COMPILING
+@FEEDING
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-4,
+    show_default=True,
+    help="Part of the largest value.",
+)
+def verify_command(
+    param: str,
+    bin: str | None,
+    given: tuple[tuple[str, str], ...],
+    shapes: Shapes,
+    **options: Any,
+) -> int:
+    """Hold compiled code against the layers' references and against ncnn, blob by blob.
+
+    ncnn is asked where its wheel is installed (pip install 'ncc[verify]'). Exit code 5 says that
+    something differs; the last lines name the first layer that does.
+    """
+    from ncc.compiler.feeds import read_arrays
+    from ncc.compiler.verify import report_lines, verify
+
+    feeds = read_arrays(dict(given))
+    with progress(f"verifying {param}"):
+        report = verify(param, bin, feeds=feeds, input_shapes=dict(shapes), **options)
+    for line in report_lines(report):
+        click.echo(line)
+    first = report.first
+    if first is None:
+        click.echo("all blobs agree")
+        return OK
+    where = "as compiled for use" if first.fused else "of all"
+    click.echo(f"the first {where} that differs: layer {first.layer} ({first.type})")
+    if first.fused:
+        click.echo(f"ncc explain {param} --blob {first.blob}: what was fused on the way to it")
+    return DIFFERS

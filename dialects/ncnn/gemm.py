@@ -330,6 +330,7 @@ def _matrix(shape: Shape) -> Shape:
 
 def _broadcast(c: Shape, m: int, n: int) -> int | None:
     """How a C of this shape is added to (M, N); a vector of M == N cells is a row."""
-    forms: list[tuple[Shape, int]] = [((1,), SCALAR), ((m,), VECTOR_OF_ROWS), ((n,), ROW)]
+    forms: list[tuple[Shape, int]] = [((1,), SCALAR), ((1, 1), SCALAR)]
+    forms += [((m,), VECTOR_OF_ROWS), ((n,), ROW)]
     forms += [((m, 1), COLUMN), ((m, n), FULL), ((1, n), ROW)]
     return next((form for shape, form in reversed(forms) if shape == c), None)

@@ -72,6 +72,11 @@ def test_gemm_takes_a_vector_of_a_square_as_a_row(check_layer: Check) -> None:
     check_layer("Gemm", {}, [zeros, zeros, np.array([1, 2], np.float32)], expected=[expected])
 
 
+def test_gemm_takes_a_matrix_of_one_cell_as_a_number(check_layer: Check) -> None:
+    """An input C of (1, 1) is added to every cell."""
+    check_layer("Gemm", {}, [A, B, np.full((1, 1), 3, np.float32)], expected=[A @ B + 3])
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

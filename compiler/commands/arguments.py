@@ -87,6 +87,7 @@ COMPILING = all_of(
         "-O",
         "opt_level",
         type=click.IntRange(0, 3),
+        metavar="LEVEL",
         default=2,
         show_default=True,
         help="0: no rewrite. 1: same values. 2: fp32 in another order. "
@@ -96,12 +97,14 @@ COMPILING = all_of(
         "--threads",
         "num_threads",
         type=click.IntRange(1),
+        metavar="COUNT",
         default=1,
         show_default=True,
         help="The most that a run uses.",
     ),
     click.option(
         "--target",
+        metavar="NAME",
         default="host",
         show_default=True,
         help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",
@@ -139,6 +142,7 @@ FEEDING = all_of(
     click.option(
         "--seed",
         type=click.IntRange(0),
+        metavar="NUMBER",
         default=0,
         show_default=True,
         help="Of inputs that are not given.",

@@ -31,6 +31,7 @@ WIDTH = 110
 @click.option(
     "--rounds",
     type=click.IntRange(1),
+    metavar="COUNT",
     default=20,
     show_default=True,
     help="Turns in which everything is measured once; more are surer.",

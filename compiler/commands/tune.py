@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds",
     type=click.IntRange(1),
+    metavar="COUNT",
     default=15,
     show_default=True,
     help="Turns in which every candidate is timed; more are surer.",

@@ -18,6 +18,7 @@ from ncc.compiler.commands.exit_codes import DIFFERS, OK
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
+    metavar="PART",
     default=1e-4,
     show_default=True,
     help="Part of the largest value.",

@@ -41,7 +41,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_priva
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import NoopOp
-from ncc.runtime.errors import InputError
+from ncc.runtime.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ def optimize_module(
     Raises `InputError` for a name that is no pattern, or no blob.
     """
     for name in off:
-        if name not in pattern_names():
-            raise InputError.unknown_name("pattern", name, pattern_names())
+        _require(name)
 
     def patterns(layer: Layer) -> list[LayerPattern]:
         return [pattern for pattern in _patterns(layer) if pattern.name not in off]
@@ -94,13 +93,19 @@ def pattern_names() -> list[str]:
     return sorted({*truth_names(), *(pattern.name for _, pattern in CHOICES)})
 
 
+def _require(pattern: str) -> None:
+    """Raises `InputError` for a name that is no pattern; to a user patterns are passes."""
+    known = pattern_names()
+    if pattern not in known:
+        raise InputError(f"there is no pass {pattern!r}", suggestion=did_you_mean(pattern, known))
+
+
 def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
     """Where a pattern finds its left side and still must not fire: layer and reason.
 
     Raises `InputError` for a name that is no pattern.
     """
-    if pattern not in pattern_names():
-        raise InputError.unknown_name("pattern", pattern, pattern_names())
+    _require(pattern)
     return reasons(Network.of(module), _patterns, _refuse, pattern)
 
 

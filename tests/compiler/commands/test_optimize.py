@@ -110,7 +110,7 @@ def test_the_passes_are_listed(ncc: Run) -> None:
         (("net.param", "nowhere.bin", "out.param", "out.bin", 0), exit_codes.WRONG, "nowhere.bin"),
         ((*FILES, 0, "nobody"), exit_codes.WRONG, "no layer 'nobody'"),
         ((*FILES, 0, "--keep", "nobody"), exit_codes.WRONG, "no blob 'nobody'"),
-        ((*FILES, 0, "--without", "nobody"), exit_codes.WRONG, "no pattern 'nobody'"),
+        ((*FILES, 0, "--without", "nobody"), exit_codes.WRONG, "no pass 'nobody'"),
         (("net.param", "null", "out", "out", 0), exit_codes.WRONG, "two files"),
         (
             ("net.param", "null", "no/out.param", "out.bin", 0),

@@ -7,14 +7,16 @@ is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.sources import Weights, release
+from ncc.runtime.beside import Beside
 from ncc.runtime.memory import Memory
 
 PART = 4 << 20
@@ -65,14 +67,13 @@ class Constants:
         """
         parts = list(self._parts())
         size = max(part.end - part.start for part in parts)
-        rooms = [memoryview(Memory(size).bytes) for _ in range(3)]
-        with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(parts[0].pack, rooms[0])
-            for number in range(1, len(parts)):
-                part = coming.result()
-                coming = beside.submit(parts[number].pack, rooms[number % len(rooms)])
-                yield part
-            yield coming.result()
+        rooms = cycle([memoryview(Memory(size).bytes) for _ in range(3)])
+        coming = Beside(partial(parts[0].pack, next(rooms)))
+        for after in parts[1:]:
+            part = coming.result()
+            coming = Beside(partial(after.pack, next(rooms)))
+            yield part
+        yield coming.result()
 
     def _parts(self) -> Iterator[_Part]:
         """What is handed on together."""

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
+from contextlib import suppress
+from hashlib import file_digest, sha256
+from shutil import copyfile
+from typing import NamedTuple
 
 from ncc.compiler.cache import MODEL, RECIPE, Cache, cache_of
+from ncc.compiler.definitions import methods_put_off
 from ncc.compiler.keys import key_of
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
 LARGEST = 32 << 20
 """Bytes of a .bin, and of a model, that is small."""
+
+
+class WholeKey(NamedTuple):
+    """What a model is kept under, and what a recipe of it is."""
+
+    recipe: str
+    model: str
 
 
 def compile_file(
@@ -33,12 +44,13 @@ def compile_file(
     cache = cache_of(os.environ)
     with stopwatch.timing("look for the model"):
         key = whole_key_of(param, bin, options) if cache is not None else None
-        model = recalled(cache, key) if cache is not None and key is not None else None
-    if model is not None:
-        with stopwatch.timing("write the file"):
-            model.save(path)
-        return model
-    from ncc.compiler.front import compile_artifact  # takes numpy, see above
+    if cache is not None and key is not None:
+        with stopwatch.timing("copy the model"):
+            model = copied(cache, key, path)
+        if model is not None:
+            return model
+    with methods_put_off():
+        from ncc.compiler.front import compile_artifact  # takes numpy, see above
 
     made = compile_artifact(param, bin, options, stopwatch)
     with stopwatch.timing("write the file"):
@@ -49,37 +61,39 @@ def compile_file(
     return made if isinstance(made, Artifact) else made.model
 
 
-def whole_key_of(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
+def whole_key_of(param: PathLike, bin: PathLike | None, options: Options) -> WholeKey | None:
     """What a model of these files is kept under; None where they cannot be read or are large."""
-    key = key_of(param, bin, options)
-    weights = Path(default_bin_path(param) if bin is None else bin)
-    if key is None:
+    recipe = key_of(param, bin, options)
+    if recipe is None:
         return None
-    found = sha256(key.encode())
+    weights = default_bin_path(param) if bin is None else bin
+    found = sha256(recipe.encode())
     try:
-        if weights.exists():
-            if weights.stat().st_size > LARGEST:
+        with suppress(FileNotFoundError), open(weights, "rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST:
                 return None
-            found.update(weights.read_bytes())
+            found.update(file_digest(file, "sha256").digest())
     except OSError:
         return None
-    return found.hexdigest()
+    return WholeKey(recipe, found.hexdigest())
 
 
-def recalled(cache: Cache, whole_key: str) -> Artifact | None:
-    """The model under a key, if it is there and whole."""
-    path = cache.path(whole_key, MODEL)
-    if path is None:
+def copied(cache: Cache, key: WholeKey, path: PathLike) -> Artifact | None:
+    """The model under a key, copied to a path, if it is there and whole."""
+    kept = cache.path(key.model, MODEL)
+    if kept is None:
         return None
     try:
-        return Artifact.load(path, verify_weights=True, any_cpu=True)
+        with draft_of(path) as draft:
+            copyfile(kept, draft)
+            return Artifact.load(draft, verify_weights=True, any_cpu=True)
     except (ArtifactError, OSError):
-        return None
+        return None  # where the path is at fault, so it is when the model has been made
 
 
 def keep(
     cache: Cache,
-    whole_key: str,
+    key: WholeKey,
     param: PathLike,
     bin: PathLike | None,
     options: Options,
@@ -89,9 +103,6 @@ def keep(
 
     Not where they have changed meanwhile: nobody could tell which content it is of.
     """
-    key = key_of(param, bin, options)
-    if key is None or cache.path(key, RECIPE) is None:
-        return
-    if whole_key_of(param, bin, options) == whole_key:
-        cache.put_file(whole_key, MODEL, save)
+    if cache.path(key.recipe, RECIPE) is not None and whole_key_of(param, bin, options) == key:
+        cache.put_file(key.model, MODEL, save)
         cache.trim()

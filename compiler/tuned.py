@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -34,8 +35,12 @@ class TunedSchedules:
 
     def __init__(self, folder: Path, target: Target) -> None:
         self.path = folder / NAME
+        self._target = target
+
+    @cached_property
+    def _made_by(self) -> tuple[str, str, str]:
         compiler = sha256(generator_version().encode()).hexdigest()[:12]
-        self._made_by = (target.name, compiler, cpu.model())
+        return self._target.name, compiler, cpu.model()
 
     def read(self) -> dict[str, str]:
         """Texts of schedules by signature; nothing where there is no file."""

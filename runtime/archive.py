@@ -12,10 +12,11 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from io import BufferedWriter, FileIO
-from threading import Thread
 from typing import Any, BinaryIO, TypeAlias
 
+from ncc.runtime.beside import Beside
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
@@ -52,30 +53,20 @@ class _File(BufferedWriter):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(FileIO(os.fspath(path), "xb"))
-        self._chunk: Thread | None = None
-        self._failed: OSError | None = None
+        self._chunk: Beside[int] | None = None
 
     def write(self, data: Any, /) -> int:
         self._finish()
         size = memoryview(data).nbytes
         if size < _CHUNK:
             return super().write(data)
-        self._chunk = Thread(target=self._write_chunk, args=(data,))
-        self._chunk.start()
+        self._chunk = Beside(partial(super().write, data))
         return size
 
-    def _write_chunk(self, data: Any) -> None:
-        try:
-            super().write(data)
-        except OSError as error:
-            self._failed = error
-
     def _finish(self) -> None:
-        if self._chunk is not None:
-            self._chunk.join()
-            self._chunk = None
-        if self._failed is not None:
-            raise self._failed
+        chunk, self._chunk = self._chunk, None
+        if chunk is not None:
+            chunk.result()
 
     def tell(self) -> int:
         self._finish()

@@ -1,20 +1,16 @@
-"""What rewrites of a block share: putting in what a builder made, room behind a value, erasing what
-nobody reads."""
+"""What rewrites of a block share: putting in what a builder made, erasing what nobody reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Tensor
 
 
 def move_before(scratch: Block, before: Operation) -> None:
@@ -59,46 +55,6 @@ def tensor_of(value: SSAValue) -> Tensor:
 def doc_of(op: GenericOp) -> str:
     """The layers that a computation is part of, as a builder's doc."""
     return "" if op.doc is None else op.doc.data
-
-
-def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
-    """`value` (channels, height, width), made at least rows x columns by cells behind it.
-
-    Where the value is padded already that pad grows, and others who read it read a slice.
-    """
-    shape = shape_of(value)
-    more = [0, max(0, rows - shape[1]), max(0, columns - shape[2])]
-    if not any(more):
-        return value
-    pad = value.owner
-    scratch = Block()
-    b = Builder(scratch)
-    if not isinstance(pad, tensor.PadOp):
-        result = b.pad(tensor_of(value), [0, 0, 0], more)
-        after = value.owner
-        if isinstance(after, Block):
-            move_before(scratch, _first(after))
-        else:
-            move_behind(scratch, after)
-        return result.value
-    low, high = pad_sides(pad)
-    high = [n + k for n, k in zip(high, more, strict=True)]
-    readers = list(value.uses)
-    result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
-    old = b.slice(result, [0, 0, 0], shape)
-    move_before(scratch, pad)
-    for use in readers:
-        use.operation.operands[use.index] = old.value
-    pad.detach()
-    pad.erase()
-    return result.value
-
-
-def _first(block: Block) -> Operation:
-    op = block.first_op
-    if op is None:
-        raise CompilerBug("an empty block has no values to pad")
-    return op
 
 
 def erase_dead(block: Block) -> None:

@@ -37,11 +37,12 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
+from ncc.compiler.linalg.convolutions.padding import padded
+from ncc.compiler.linalg.convolutions.parts import is_image, part, span
 from ncc.compiler.linalg.convolutions.strips import ROWS, moves_by_rows, view_moves
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
-from ncc.compiler.linalg.insert import erase_dead, move_before, padded, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.parts import is_image, part, span
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, weights_of
 from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of

@@ -27,9 +27,15 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.parts import (
+    inside_pad,
+    is_image,
+    no_window_is_border,
+    part,
+    span,
+)
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.parts import inside_pad, is_image, no_window_is_border, part, span
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.parts import positions_with
+from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.parts import positions_with
+from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
 from ncc.dialects.element import element_of

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.tensors import pad_sides
-from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
+from ncc.compiler.linalg.view import Access, View, constant_number
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
@@ -58,20 +57,6 @@ def is_image(view: View, moves: Callable[[Access, View], bool]) -> bool:
     elif not isinstance(start, FillOp | tensor.EmptyOp):
         return False
     return all(moves(access, view) for access in view.reads)
-
-
-def positions_with(weights: SSAValue) -> int:
-    """At how many points of an image sums with the same weights are taken, in all its parts.
-
-    What is chosen by that is the same however high the parts are.
-    """
-    products = 0
-    for use in weights.uses:
-        view = View(use.operation) if isinstance(use.operation, GenericOp) else None
-        pair = view.product() if view is not None else None
-        if view is not None and pair is not None and use.index == pair[1]:
-            products += prod(view.extents)
-    return products // prod(shape_of(weights))
 
 
 def span(access: Access, view: View, axis: int, first: int, last: int) -> tuple[int, int]:

@@ -1,0 +1,52 @@
+"""Images with room behind them, for tiles that reach beyond a result."""
+
+from __future__ import annotations
+
+from xdsl.dialects import tensor
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.comprehension import Builder
+
+
+def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
+    """`value` (channels, height, width), made at least rows x columns by cells behind it.
+
+    Where the value is padded already that pad grows, and others who read it read a slice.
+    """
+    shape = shape_of(value)
+    more = [0, max(0, rows - shape[1]), max(0, columns - shape[2])]
+    if not any(more):
+        return value
+    pad = value.owner
+    scratch = Block()
+    b = Builder(scratch)
+    if not isinstance(pad, tensor.PadOp):
+        result = b.pad(tensor_of(value), [0, 0, 0], more)
+        after = value.owner
+        if isinstance(after, Block):
+            move_before(scratch, _first(after))
+        else:
+            move_behind(scratch, after)
+        return result.value
+    low, high = pad_sides(pad)
+    high = [n + k for n, k in zip(high, more, strict=True)]
+    readers = list(value.uses)
+    result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
+    old = b.slice(result, [0, 0, 0], shape)
+    move_before(scratch, pad)
+    for use in readers:
+        use.operation.operands[use.index] = old.value
+    pad.detach()
+    pad.erase()
+    return result.value
+
+
+def _first(block: Block) -> Operation:
+    op = block.first_op
+    if op is None:
+        raise CompilerBug("an empty block has no values to pad")
+    return op

@@ -1,0 +1,24 @@
+"""How often weights are used in a run: what is done to them is worth it by that."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.view import View, shape_of
+
+
+def positions_with(weights: SSAValue) -> int:
+    """At how many points of an image sums with the same weights are taken, in all its parts.
+
+    What is chosen by that is the same however high the parts are.
+    """
+    products = 0
+    for use in weights.uses:
+        view = View(use.operation) if isinstance(use.operation, GenericOp) else None
+        pair = view.product() if view is not None else None
+        if view is not None and pair is not None and use.index == pair[1]:
+            products += prod(view.extents)
+    return products // prod(shape_of(weights))

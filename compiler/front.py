@@ -7,8 +7,7 @@ one would go into imports.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ncc.compiler.cache import cache_of
@@ -23,7 +22,6 @@ from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
     from ncc.compiler.late import LateModel
-    from ncc.compiler.llvm.object_code import EmitObject
 
 
 def compile(
@@ -91,11 +89,11 @@ def compile_artifact(
 ) -> Recipe | Artifact:
     """What can be saved into a file; this CPU need not be able to run it.
 
-    This process is Python's own: another one is started for LLVM.
+    This process is ncc's own: copies of it make machine code, a core each.
 
     Raises InputError for a shape that is still open.
     """
-    made = _compiled(param, bin, options, stopwatch, llvm_beside=True)
+    made = _compiled(param, bin, options, stopwatch, copied=True)
     return made if isinstance(made, Recipe | Artifact) else made.compiled().artifact
 
 
@@ -104,12 +102,12 @@ def _compiled(
     bin: PathLike | None,
     options: Options,
     stopwatch: Stopwatch,
-    llvm_beside: bool = False,
+    copied: bool = False,
 ) -> Recipe | Artifact | LateModel:
     """What a model runs, or says how that was made; where a shape is open, the model that is
     compiled when it is called.
 
-    llvm_beside: whether LLVM works in a process of its own, which the caller's may not care for.
+    copied: whether copies of this process may work for it, which the caller's may not care for.
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
@@ -117,20 +115,8 @@ def _compiled(
         recipe = recalled(cache, key) if cache is not None and key is not None else None
     if recipe is not None:
         return recipe
-    with PYTHON.tuned(), _llvm(beside=llvm_beside) as emit:
+    with PYTHON.tuned():
         with stopwatch.timing("import the levels"), put_off():
             from ncc.compiler.pipeline import Compilation
 
-        return Compilation(param, bin, options, cache, stopwatch, emit).compiled(key)
-
-
-@contextmanager
-def _llvm(beside: bool) -> Iterator[EmitObject | None]:
-    """What makes objects in a process of its own, while a block compiles; otherwise None."""
-    if not beside:
-        yield None
-        return
-    from ncc.compiler.llvm.process import LlvmProcess
-
-    with LlvmProcess() as llvm:
-        yield llvm.emit_object
+        return Compilation(param, bin, options, cache, stopwatch, copied).compiled(key)

@@ -2,92 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.cache import Cache, key_of
+from ncc.compiler.copies import Copies, CopyEnded
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
-from ncc.compiler.llvm.object_code import USUAL, EmitObject, emit_object
+from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.target import Target
 
-IN_LLVM = "LLVM, beside"
-"""What a stopwatch calls the one stage that runs beside others."""
-
 
 @dataclass(frozen=True)
 class _Part:
-    """What becomes one object: LLVM's text, a key that is equal for equal texts, LLVM's effort."""
+    """What becomes one object: its module, a key that is equal for equal texts, LLVM's effort."""
 
     key: str
-    text: Callable[[], str]
+    module: Callable[[], ModuleOp] | None
+    """None: of the threads, whose text is there at once."""
+
     effort: int = USUAL
 
 
 class Objects:
-    """Object code for one target, looked up in a cache where there is one.
-
-    emit: makes it; by default in this process.
+    """Object code for one target: one object a kernel, between those of the threads and of the
+    entry point. What the cache has is not made.
     """
 
     def __init__(
-        self,
-        target: Target,
-        cache: Cache | None,
-        stopwatch: Stopwatch,
-        emit: EmitObject | None = None,
+        self, loops: Loops, target: Target, cache: Cache | None, stopwatch: Stopwatch
     ) -> None:
-        self.target, self.cache, self.timing = target, cache, stopwatch.timing
-        self._emit = emit or emit_object
-
-    def of(self, loops: Loops) -> tuple[tuple[str, ...], tuple[bytes, ...]]:
-        """Keys in the cache, and machine code.
-
-        One object a kernel, between those of the threads and of the entry point.
-
-        LLVM works in another thread, or process, while this one writes the next kernel. The text of
-        the threads is there at once; the entry point takes long to be written and LLVM next to no
-        time, so it is written while LLVM does the last kernels.
-        """
-        parts = [
-            _Part(threads_text(), threads_text),
-            *(_Part(unit.key(), partial(self._text, unit.module)) for unit in loops.units),
-            _Part(loops.entry_key(), partial(self._text, loops.entry_module), effort=0),
+        self.target, self.cache, self.stopwatch = target, cache, stopwatch
+        self._parts = [
+            _Part(threads_text(), None),
+            *(_Part(unit.key(), unit.module) for unit in loops.units),
+            _Part(loops.entry_key(), loops.entry_module, effort=0),
         ]
-        with self.timing("look into the cache"):
-            keys = tuple(key_of(part.key, self.target) for part in parts)
-        with ThreadPoolExecutor(1) as llvm:
-            made = [self._object(llvm, key, part) for key, part in zip(keys, parts, strict=True)]
-            with self.timing("wait for LLVM"):
-                objects = tuple(one if isinstance(one, bytes) else one.result() for one in made)
-        if self.cache is not None:
-            # Not by LLVM's thread, which would wait for the interpreter's lock at every file.
-            with self.timing("keep kernels"):
-                for key, one, image in zip(keys, made, objects, strict=True):
-                    if not isinstance(one, bytes):
-                        self.cache.put(key, image)
-                self.cache.trim()
-        return keys, objects
+        with stopwatch.timing("look into the cache"):
+            self.keys = tuple(key_of(part.key, target) for part in self._parts)
+            found = {n: cache.get(key) for n, key in enumerate(self.keys)} if cache else {}
+        self._found = {n: image for n, image in found.items() if image is not None}
+        self._copies: Copies[tuple[bytes, Stopwatch]] | None = None
 
-    def _text(self, module: Callable[[], ModuleOp]) -> str:
-        with self.timing("write loops"):
-            written = module()
-        with self.timing("lower to LLVM"):
+    @contextmanager
+    def made_by_copies(self) -> Iterator[None]:
+        """While a block does something else, copies of this process make the objects."""
+        # The entry point takes longest of all.
+        missing = [n for n in reversed(range(len(self._parts))) if n not in self._found]
+        with Copies(self._made_by_copy, missing) as self._copies:
+            yield
+
+    def all(self) -> tuple[bytes, ...]:
+        """The objects, which the cache keeps from now on."""
+        made = self._made_by_copies() | self._found
+        made |= self._made_here([n for n in range(len(self._parts)) if n not in made])
+        if self.cache is not None:
+            with self.stopwatch.timing("keep kernels"):
+                for n in made.keys() - self._found.keys():
+                    self.cache.put(self.keys[n], made[n])
+                self.cache.trim()
+        return tuple(made[n] for n in range(len(self._parts)))
+
+    def _made_by_copies(self) -> dict[int, bytes]:
+        if self._copies is None:
+            return {}
+        with self.stopwatch.timing("wait for copies"):
+            try:
+                results = self._copies.results()
+            except CopyEnded as end:
+                text = self._text(self._parts[end.piece], self.stopwatch)
+                message = f"LLVM ended with {end.code}"
+                raise CompilerBug(message, pass_name=STAGE, dump=text) from end
+        for _, stopwatch in results.values():
+            self.stopwatch.add(stopwatch)
+        return {n: image for n, (image, _) in results.items()}
+
+    def _made_by_copy(self, n: int) -> tuple[bytes, Stopwatch]:
+        stopwatch = Stopwatch()
+        part = self._parts[n]
+        return self._emitted(self._text(part, stopwatch), part.effort, stopwatch), stopwatch
+
+    def _made_here(self, missing: Iterable[int]) -> dict[int, bytes]:
+        """LLVM works in another thread, while this one writes the next kernel."""
+        made: dict[int, Future[bytes]] = {}
+        with ThreadPoolExecutor(1) as llvm:
+            for n in missing:
+                part = self._parts[n]
+                text = self._text(part, self.stopwatch)
+                made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
+            with self.stopwatch.timing("wait for LLVM"):
+                return {n: one.result() for n, one in made.items()}
+
+    def _text(self, part: _Part, stopwatch: Stopwatch) -> str:
+        if part.module is None:
+            return threads_text()
+        with stopwatch.timing("write loops"):
+            written = part.module()
+        with stopwatch.timing("lower to LLVM"):
             return emit_llvm(lower(written, self.target), self.target)
 
-    def _object(self, llvm: Executor, key: str, part: _Part) -> bytes | Future[bytes]:
-        """The object of a part, whose text is only asked for where the cache has no object."""
-        with self.timing("look into the cache"):
-            found = self.cache.get(key) if self.cache is not None else None
-        return llvm.submit(self._emitted, part.text(), part.effort) if found is None else found
-
-    def _emitted(self, text: str, effort: int) -> bytes:
-        with self.timing(IN_LLVM):
-            return self._emit(text, self.target, effort)
+    def _emitted(self, text: str, effort: int, stopwatch: Stopwatch) -> bytes:
+        with stopwatch.timing("LLVM"):
+            return emit_object(text, self.target, effort)

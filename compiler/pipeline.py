@@ -13,6 +13,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -55,7 +56,7 @@ from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
 from ncc.compiler.linalg.sums.sum_rows import SumRows
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
-from ncc.compiler.llvm.object_code import EmitObject, emit_assembly, emit_object
+from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.loops.work import work_of
@@ -128,7 +129,7 @@ def stages(
 class Compilation:
     """One network on its way; every method is one stage and returns what the next one reads.
 
-    emit: makes objects of texts, where that is not done in this process.
+    copied: whether copies of this process make machine code, a core each.
     """
 
     def __init__(
@@ -138,13 +139,13 @@ class Compilation:
         options: Options,
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
-        emit: EmitObject | None = None,
+        copied: bool = False,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.stopwatch = stopwatch or Stopwatch()
-        self.emit = emit
+        self.copied = copied
         self.timing = self.stopwatch.timing
         self.context = Context()
         self.read_from: tuple[int, int] | None = None
@@ -327,13 +328,19 @@ class Compilation:
 
         Weights are packed beside it, without the interpreter's lock for the most part.
         """
-        with PYTHON.tuned(), ThreadPoolExecutor(1) as beside:
+        with PYTHON.tuned():
             module, planned = self.planned
-            weights = beside.submit(lambda: self.weights)
-            made = self._recipe(module, planned)
-            with self.timing("wait for weights"):
-                weights.result()
-        return made
+            loops = self.loops(module, planned)
+            objects = Objects(loops, self.options.target, self.cache, self.stopwatch)
+            # No other thread may be at work when the process is copied.
+            copies = objects.made_by_copies() if self.copied else nullcontext()
+            with copies, ThreadPoolExecutor(1) as beside:
+                weights = beside.submit(lambda: self.weights)
+                recipe = self._recipe(module, planned, loops, objects.keys)
+                code = objects.all()
+                with self.timing("wait for weights"):
+                    weights.result()
+        return recipe, code
 
     @cached_property
     def planned(self) -> tuple[ModuleOp, Plan]:
@@ -347,8 +354,9 @@ class Compilation:
         with self.timing("pack weights, in a thread of its own"):
             return constants(self.planned[1]).packed()
 
-    def _recipe(self, module: ModuleOp, planned: Plan) -> tuple[Recipe, tuple[bytes, ...]]:
-        loops = self.loops(module, planned)
+    def _recipe(
+        self, module: ModuleOp, planned: Plan, loops: Loops, keys: tuple[str, ...]
+    ) -> Recipe:
         inputs, outputs = bindings(module, planned)
         options = self.options
         info: dict[str, object] = {
@@ -360,7 +368,6 @@ class Compilation:
         if options.stamps:
             outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
-        keys, objects = Objects(options.target, self.cache, self.stopwatch, self.emit).of(loops)
         model = Artifact(
             objects=(),
             weights=b"",
@@ -372,7 +379,7 @@ class Compilation:
             info=info,
             threads=options.num_threads,
         )
-        return Recipe(model, keys, constants(planned)), objects
+        return Recipe(model, keys, constants(planned))
 
     def _is_said_by(self, recipe_key: str) -> bool:
         """Whether all is said by the key, and by the .bin: no layer is from outside, no file has

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.target import Target
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
-
-EmitObject: TypeAlias = Callable[[str, Target, int], bytes]
-"""What makes an object of a text for a target, with some effort."""
 
 STAGE = "make machine code"
 

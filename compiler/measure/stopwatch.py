@@ -25,3 +25,8 @@ class Stopwatch:
             yield
         finally:
             self.seconds[what] += perf_counter() - start
+
+    def add(self, other: Stopwatch) -> None:
+        """Add the times of another one."""
+        for what, seconds in other.seconds.items():
+            self.seconds[what] = self.seconds.get(what, 0.0) + seconds

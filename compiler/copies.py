@@ -1,0 +1,139 @@
+"""Work in copies of this process, one a core, which know all that it knows.
+
+Python uses one core at a time. What is long and falls into pieces is done by forks of the process
+instead: each takes the next piece when it is done with one, so that all cores work until the end.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import struct
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import BinaryIO, Generic, TypeAlias, TypeVar
+
+MOST = 4
+"""Copies of a process: what each needs to begin is not worth more of them."""
+
+Result = TypeVar("Result")
+
+Work: TypeAlias = Callable[[int], Result]
+"""Makes what can be pickled of a piece, by its number."""
+
+_PIECE = struct.Struct("<I")
+
+
+class CopyEnded(Exception):
+    """A copy came to its end, with a code, while it was at work on a piece."""
+
+    def __init__(self, piece: int, code: int) -> None:
+        super().__init__(piece, code)
+        self.piece, self.code = piece, code
+
+
+class Copies(Generic[Result]):
+    """Copies at work from now on. They end with the block, or with this process.
+
+    No other thread may be at work now: it does not go on in a copy, and what it holds locked
+    stays locked there. pieces: in the order in which they are begun.
+    """
+
+    def __init__(self, work: Work[Result], pieces: Sequence[int]) -> None:
+        self._pieces = pieces
+        # Who reads of one open file moves the place of all.
+        with open(os.memfd_create("pieces"), "w+b", buffering=0) as order:
+            order.write(b"".join(map(_PIECE.pack, pieces)))
+            order.seek(0)
+            self._ends: dict[int, BinaryIO] = {}
+            """Where the answers of a copy come out, by its process."""
+            count = min(len(os.sched_getaffinity(0)), MOST, len(pieces))
+            # A system that allows no more processes has fewer copies, or none.
+            with suppress(OSError):
+                for _ in range(count):
+                    process, end = _copy(work, order)
+                    self._ends[process] = end
+        self._readers = ThreadPoolExecutor(MOST)
+        self._answers: list[Future[list[tuple[int, list[Result]]]]] = [
+            self._readers.submit(_answers, end) for end in self._ends.values()
+        ]
+
+    def __enter__(self) -> Copies[Result]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for process in self._ends:
+            os.kill(process, signal.SIGKILL)
+        self._codes()
+        self._readers.shutdown()
+
+    def results(self) -> dict[int, Result]:
+        """What the copies have made, by piece, when they are done.
+
+        Pieces that raised an exception are missing: this process has to do them, and will find out.
+
+        Raises CopyEnded for a piece at which a copy did not return.
+        """
+        answers = dict(answer for answers in self._answers for answer in answers.result())
+        for code in self._codes():
+            if code:
+                raise CopyEnded(next(n for n in self._pieces if n not in answers), code)
+        return {piece: one for piece, made in answers.items() for one in made}
+
+    def _codes(self) -> list[int]:
+        """The codes with which the copies end."""
+        codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in self._ends]
+        self._ends.clear()
+        return codes
+
+
+def _copy(work: Work[Result], order: BinaryIO) -> tuple[int, BinaryIO]:
+    """A copy's process, and where its answers come out."""
+    out, into = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of any threads. Those that numpy has wait for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork()
+    if process:
+        os.close(into)
+        return process, open(out, "rb")
+    code = 1
+    try:
+        # An interruption from the terminal is the business of who has been copied.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with open(into, "wb") as answers:
+            _work(work, order, answers)
+        code = 0
+    finally:
+        # Nothing is cleared up, nor written, that is also the other's.
+        os._exit(code)
+
+
+def _work(work: Work[Result], order: BinaryIO, answers: BinaryIO) -> None:
+    """The copy's end: it answers to each piece, until there are no more."""
+    while number := order.read(_PIECE.size):
+        (piece,) = _PIECE.unpack(number)
+        made: list[Result] = []
+        # What went wrong is found out by who does this piece again.
+        with suppress(Exception):
+            made.append(work(piece))
+        pickle.dump((piece, made), answers)
+        answers.flush()
+
+
+def _answers(end: BinaryIO) -> list[tuple[int, list[Result]]]:
+    """Pieces, and what a copy made of each: one result, or none."""
+    answers = []
+    with end, suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            answers.append(pickle.load(end))
+    return answers

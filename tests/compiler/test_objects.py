@@ -1,0 +1,90 @@
+"""Machine code of a network, made here or by copies of this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler import objects
+from ncc.compiler.cache import Cache
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.network import Loops
+from ncc.compiler.measure.stopwatch import Stopwatch
+from ncc.compiler.objects import Objects
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+
+TARGET = Options.of(target="avx2").target
+
+NETWORK = """7767517
+4 4
+Input data 0 1 data 0=20 1=18 2=3
+Convolution conv 1 1 data c 0=8 1=3 5=1 6=216
+Pooling mean 1 1 c m 0=1 4=1
+Softmax prob 1 1 m prob 0=0
+"""
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Loops:
+    """Three kernels and more."""
+    path = tmp_path / "net.param"
+    path.write_text(NETWORK)
+    compilation = Compilation(path, None, Options.of(target="avx2", random_weights=1))
+    return compilation.loops(*compilation.planned)
+
+
+def by_copies(loops: Loops, cache: Cache | None = None) -> tuple[bytes, ...]:
+    made = Objects(loops, TARGET, cache, Stopwatch())
+    with made.made_by_copies():
+        return made.all()
+
+
+def test_copies_make_the_same(loops: Loops, tmp_path: Path) -> None:
+    """Bit by bit, with some from a cache or none, which has all of them then."""
+    here = Objects(loops, TARGET, None, Stopwatch())
+    wanted = here.all()
+    assert by_copies(loops) == wanted
+    cache = Cache(tmp_path)
+    cache.put(here.keys[1], wanted[1])
+    assert by_copies(loops, cache) == wanted
+    assert tuple(map(cache.get, here.keys)) == wanted
+
+
+def test_what_copies_do_is_timed(loops: Loops) -> None:
+    """The stages of all of them, added up."""
+    stopwatch = Stopwatch()
+    made = Objects(loops, TARGET, None, stopwatch)
+    with made.made_by_copies():
+        made.all()
+    assert min(stopwatch.seconds[what] for what in ("write loops", "lower to LLVM", "LLVM")) > 0
+
+
+def test_what_a_copy_raises_is_raised(loops: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this process, which does the part again."""
+
+    def refuse(text: str, *_: object) -> bytes:
+        raise CompilerBug("no", dump=text)
+
+    monkeypatch.setattr(objects, "emit_object", refuse)
+    with pytest.raises(CompilerBug, match="no") as caught:
+        by_copies(loops)
+    assert "define " in str(caught.value.dump)
+
+
+def test_the_end_of_a_copy_is_a_bug_with_the_text(
+    loops: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM does not refuse all that it cannot do: some is its end, and that of its process."""
+
+    def end(*_: object) -> bytes:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    monkeypatch.setattr(objects, "emit_object", end)
+    with pytest.raises(CompilerBug, match="LLVM ended with -9") as caught:
+        by_copies(loops)
+    assert "define " in str(caught.value.dump)

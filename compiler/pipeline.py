@@ -1,8 +1,8 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> choose convolution
-     -> compute in strips -> peel borders -> turn factors -> part groups -> select channels
-     -> join selections -> align channels -> hoist selections -> pack
+read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> trim windows
+     -> choose convolution -> compute in strips -> peel borders -> turn factors -> part groups
+     -> select channels -> join selections -> align channels -> hoist selections -> pack
      -> fold moves -> scale weights -> split sums -> inline operands -> read in place -> fuse
      -> plan memory -> loops -> llvm -> object
 """
@@ -41,6 +41,7 @@ from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
+from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
@@ -257,6 +258,7 @@ class Compilation:
         if self.options.opt_level >= 2:
             passes += [
                 SinkViews(),
+                TrimWindows(),
                 ChooseConvolution(
                     self.options.target, self.options.num_threads, self.options.tiles
                 ),

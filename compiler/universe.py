@@ -136,6 +136,12 @@ def _sum_rows() -> type[ModulePass]:
     return SumRows
 
 
+def _trim_windows() -> type[ModulePass]:
+    from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
+
+    return TrimWindows
+
+
 def _sum_in_parts() -> type[ModulePass]:
     from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
 
@@ -194,6 +200,7 @@ UNIVERSE = Universe(
         "scale-weights": _scale_weights,
         "split-sums": _split_sums,
         "sum-rows": _sum_rows,
+        "trim-windows": _trim_windows,
         "sum-in-parts": _sum_in_parts,
         "split-quads": _split_quads,
         "split-halves": _split_halves,

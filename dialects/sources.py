@@ -307,13 +307,14 @@ class Halves:
 
 @dataclass(frozen=True)
 class Taken:
-    """Some of another weight along its first axis, in any order and any number of times."""
+    """Some of another weight along an axis, in any order and any number of times."""
 
     of: Weights
     places: tuple[int, ...]
+    axis: int = 0
 
     def read(self, count: int) -> Array:
-        return self.of.array()[list(self.places)].ravel()[:count]
+        return self.of.array().take(self.places, self.axis).ravel()[:count]
 
 
 Source: TypeAlias = (
@@ -409,9 +410,10 @@ class Weights:
         """Two bfloat16 for each value; see `Halves`."""
         return Weights((*self.shape[:-3], 2, *self.shape[-3:]), Halves(self))
 
-    def taken(self, places: tuple[int, ...]) -> Weights:
-        """These values at some places of the first axis; see `Taken`."""
-        return Weights((len(places), *self.shape[1:]), Taken(self, places))
+    def taken(self, places: tuple[int, ...], axis: int = 0) -> Weights:
+        """These values at some places of an axis; see `Taken`."""
+        shape = *self.shape[:axis], len(places), *self.shape[axis + 1 :]
+        return Weights(shape, Taken(self, places, axis))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""

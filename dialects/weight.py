@@ -55,7 +55,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
-    #ncnn.weight<[3, 5] taken [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
+    #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
@@ -96,9 +96,9 @@ class WeightAttr(Data[Weights]):
                     parser.parse_keyword("of")
                     return made_of(cls.parse_parameter(parser))
             if parser.parse_optional_keyword("taken"):
-                places = _parse_integers(parser)
+                axis, places = parser.parse_integer(), _parse_integers(parser)
                 parser.parse_keyword("of")
-                return cls.parse_parameter(parser).taken(places)
+                return cls.parse_parameter(parser).taken(places, axis)
             if parser.parse_optional_keyword("transformed"):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
@@ -128,8 +128,8 @@ class WeightAttr(Data[Weights]):
                 case Blocked(of, axes, block):
                     printer.print_string(f"blocked [{', '.join(map(str, axes))}] {block} of ")
                     WeightAttr(of).print_parameter(printer)
-                case Taken(of, places):
-                    printer.print_string(f"taken [{', '.join(map(str, places))}] of ")
+                case Taken(of, places, axis):
+                    printer.print_string(f"taken {axis} [{', '.join(map(str, places))}] of ")
                     WeightAttr(of).print_parameter(printer)
                 case Transformed(of, rows):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.tensors import pad_sides
+from ncc.compiler.linalg.tensors import is_constant, pad_sides
 from ncc.compiler.linalg.view import Access, View, constant_number
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
+
+Span: TypeAlias = tuple[int, int]
+"""Cells [first, last) along an axis."""
 
 
 def part(
@@ -59,7 +63,54 @@ def is_image(view: View, moves: Callable[[Access, View], bool]) -> bool:
     return all(moves(access, view) for access in view.reads)
 
 
-def span(access: Access, view: View, axis: int, first: int, last: int) -> tuple[int, int]:
+def image_loops(view: View) -> list[int]:
+    """The loops over rows and columns of the result."""
+    return [form.bare for form in view.write.index[1:] if form.bare is not None]
+
+
+def stands_or_moves(access: Access, view: View) -> bool:
+    """Whether an operand is read whole for every part of the image, or moves with it."""
+    return not any(map(access.uses, image_loops(view))) or moves_with_image(access, view)
+
+
+def moves_with_image(access: Access, view: View) -> bool:
+    """Whether rows and columns of an operand move with those of the result, and forwards."""
+    loops = image_loops(view)
+    if len(access.index) != 3 or is_constant(access.value):
+        return False
+    if access.index[0].loops() & set(loops):
+        return False
+    return all(
+        form.loops() & set(loops) == {loop}
+        and not form.constant
+        and all(factor > 0 for _, factor in form.terms)
+        for form, loop in zip(access.index[1:], loops, strict=True)
+    )
+
+
+def following(op: GenericOp) -> Iterator[GenericOp]:
+    """The pointwise computations behind op, each of which alone reads the one before, in place."""
+    while op.results[0].has_one_use():
+        use = next(iter(op.results[0].uses))
+        user = use.operation
+        if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
+            return
+        view = View(user)
+        if not view.is_pointwise or not is_image(view, stands_or_moves):
+            return
+        if view.reads[use.index].index != view.write.index:
+            return
+        yield user
+        op = user
+
+
+def window_of(b: Builder, x: Tensor, spans: Sequence[Span]) -> Tensor:
+    """Those rows and columns of an image."""
+    size = [last - first for first, last in spans]
+    return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
+
+
+def span(access: Access, view: View, axis: int, first: int, last: int) -> Span:
     """The window of an operand that cells [first, last) of the result read, along an axis.
 
     The constant of the index counts from its begin.

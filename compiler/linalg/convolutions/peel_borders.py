@@ -14,10 +14,8 @@ where a part gets another layout or schedule than the whole would have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -28,15 +26,21 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.parts import (
+    Span,
+    following,
+    image_loops,
     inside_pad,
     is_image,
+    moves_with_image,
     no_window_is_border,
     part,
     span,
+    stands_or_moves,
+    window_of,
 )
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -46,9 +50,6 @@ ROWS, COLUMNS = 1, 2
 
 MOST_WORK = 256
 """Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
-
-Span: TypeAlias = tuple[int, int]
-"""Cells [first, last) along an axis."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Peeling:
         def operand(access: Access, view: View) -> SSAValue:
             if access.value in made:
                 return made[access.value].value
-            if not any(map(access.uses, _image_loops(view))):
+            if not any(map(access.uses, image_loops(view))):
                 return access.value
             spans = [
                 span(access, view, axis, *cells)
@@ -121,18 +122,13 @@ class Peeling:
             ]
             if access.value is self.pad.result:
                 return _window_of_pad(b, self.pad, spans).value
-            return _window(b, tensor_of(access.value), spans).value
+            return window_of(b, tensor_of(access.value), spans).value
 
         for op in self.operations:
             channels = shape_of(op.results[0])[0]
             shape = (channels, rows[1] - rows[0], columns[1] - columns[0])
             made[op.results[0]] = part(b, op, shape, operand)
         return made[self.operations[-1].results[0]]
-
-
-def _window(b: Builder, x: Tensor, spans: list[Span]) -> Tensor:
-    size = [last - first for first, last in spans]
-    return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
 
 
 def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
@@ -146,7 +142,7 @@ def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
         low.append(in_front)
         high.append(behind)
         kept.append((begin, end))
-    return b.pad(_window(b, source, kept), low, high, pad_value(pad))
+    return b.pad(window_of(b, source, kept), low, high, pad_value(pad))
 
 
 def match(op: GenericOp, copied: int) -> Peeling | None:
@@ -156,7 +152,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     """
     view = View(op)
     product = view.product()
-    if product is None or not view.reduced or not is_image(view, _stands_or_moves):
+    if product is None or not view.reduced or not is_image(view, stands_or_moves):
         return None
     data = view.reads[product[0]]
     pad = data.value.owner
@@ -171,7 +167,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     channels = view.write.index[0].bare
     if channels is None or view.roles()[channels] is not Role.OUT or view.extents[channels] < BLOCK:
         return None
-    if not _moves_with_image(data, view):
+    if not moves_with_image(data, view):
         return None
     if not all(no_window_is_border(data, view, axis) for axis in (ROWS, COLUMNS)):
         return None
@@ -181,7 +177,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
         return None
     if all(last - first == n for (first, last), n in zip(inside, whole, strict=True)):
         return None
-    return Peeling([op, *_following(op)], pad, (inside[0], inside[1]))
+    return Peeling([op, *following(op)], pad, (inside[0], inside[1]))
 
 
 def _is_input(value: SSAValue) -> bool:
@@ -190,30 +186,6 @@ def _is_input(value: SSAValue) -> bool:
     if isinstance(owner, tensor.ExtractSliceOp):
         return _is_input(owner.source)
     return isinstance(value, BlockArgument)
-
-
-def _image_loops(view: View) -> list[int]:
-    return [form.bare for form in view.write.index[ROWS:] if form.bare is not None]
-
-
-def _stands_or_moves(access: Access, view: View) -> bool:
-    """Whether an operand is read whole for every part of the image, or moves with it."""
-    return not any(map(access.uses, _image_loops(view))) or _moves_with_image(access, view)
-
-
-def _moves_with_image(access: Access, view: View) -> bool:
-    """Whether rows and columns of an operand move with those of the result, and forwards."""
-    loops = _image_loops(view)
-    if len(access.index) != 3 or is_constant(access.value):
-        return False
-    if access.index[0].loops() & set(loops):
-        return False
-    return all(
-        form.loops() & set(loops) == {loop}
-        and not form.constant
-        and all(factor > 0 for _, factor in form.terms)
-        for form, loop in zip(access.index[ROWS:], loops, strict=True)
-    )
 
 
 def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:
@@ -225,19 +197,3 @@ def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:
     first = -(-low // step)
     last = (low + own - reach) // step + 1
     return min(first, extent), max(0, min(last, extent))
-
-
-def _following(op: GenericOp) -> Iterator[GenericOp]:
-    """The pointwise computations behind op, each of which alone reads the one before, in place."""
-    while op.results[0].has_one_use():
-        use = next(iter(op.results[0].uses))
-        user = use.operation
-        if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
-            return
-        view = View(user)
-        if not view.is_pointwise or not is_image(view, _stands_or_moves):
-            return
-        if view.reads[use.index].index != view.write.index:
-            return
-        yield user
-        op = user

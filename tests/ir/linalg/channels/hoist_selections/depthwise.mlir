@@ -44,7 +44,7 @@ builtin.module {
       %8 = tensor.extract %0[%4, %6, %7] : tensor<4x3x2xf32>
       linalg.yield %8 : f32
     } -> tensor<3x3x2xf32>
-    %9 = ncnn.constant <[3, 2] taken [1, 0, 3] of <[4, 2] random 7 0 1.0 0.0>> : tensor<3x2xf32>
+    %9 = ncnn.constant <[3, 2] taken 0 [1, 0, 3] of <[4, 2] random 7 0 1.0 0.0>> : tensor<3x2xf32>
     %10 = tensor.empty() : tensor<3x2x2xf32>
     %11 = arith.constant 0.000000e+00 : f32
     %12 = linalg.fill ins(%11 : f32) outs(%10 : tensor<3x2x2xf32>) -> tensor<3x2x2xf32>

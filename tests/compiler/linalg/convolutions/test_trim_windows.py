@@ -1,0 +1,150 @@
+"""Windows beyond the image: the same numbers by fewer products, and what stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+import ncc
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork = Callable[..., ModuleOp]
+Sides = tuple[int, int, int, int]
+"""Cells of padding above, below, on the left and on the right."""
+
+
+def convolution(
+    window: tuple[int, int], dilation: int, stride: int, sides: Sides, border: float = 0.0
+) -> Callable[[Builder, Tensor], Tensor]:
+    """A convolution of a padded image with bias and activation, and its channels in reverse."""
+    top, bottom, left, right = sides
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(x, [0, top, left], [0, bottom, right], border)
+        height, width = (
+            (n - dilation * (k - 1) - 1) // stride + 1
+            for n, k in zip(x.shape[1:], window, strict=True)
+        )
+        w = b.weight(WeightAttr(Weights((32, x.shape[0], *window), Random(7, 0, 0.2))))
+        bias = b.weight(WeightAttr(Weights((32,), Random(7, 1, 1.0))))
+        start = b.spread(bias, (32, height, width), axis=0)
+        o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
+        term = x[i, p * stride + k * dilation, q * stride + m * dilation] * w[o, i, k, m]
+        y = b.sum((o, p, q), (i, k, m), term, start)
+        at = b.loops_of(y.shape)
+        return b.map(at, maximum(y[at], 0.0))
+
+    return write
+
+
+def sums(module: ModuleOp) -> list[View]:
+    """The convolutions of a network."""
+    views = [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    return [view for view in views if view.reduced]
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "dilation", "stride", "sides", "parts", "left"),
+    [
+        ((17, 17), (3, 3), 12, 1, (12, 12, 12, 12), 9, 27 * 27),
+        ((17, 20), (3, 3), 24, 1, (24, 24, 24, 24), 1, 17 * 20),
+        ((9, 13), (5, 1), 4, 1, (8, 8, 0, 0), 5, 21 * 13),
+        ((32, 34), (3, 3), 21, 2, (21, 21, 21, 21), 9, 27 * 30),
+        ((18, 15), (2, 3), 10, 1, (0, 10, 0, 20), 4, 26 * 20),
+        ((1, 1), (3, 3), 1, 1, (1, 1, 1, 1), 1, 1),
+        ((2, 2), (3, 3), 1, 2, (1, 0, 1, 0), 1, 4),
+    ],
+)
+def test_numbers(
+    make_network: MakeNetwork,
+    shape: tuple[int, int],
+    window: tuple[int, int],
+    dilation: int,
+    stride: int,
+    sides: Sides,
+    parts: int,
+    left: int,
+) -> None:
+    """Products of what windows see are left, and nothing is padded; in blocks, too."""
+    module = make_network([(3, *shape)], convolution(window, dilation, stride, sides))
+    x = [np.random.default_rng(1).standard_normal((3, *shape)).astype(np.float32)]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    assert len(sums(module)) == parts
+    assert sum(prod(view.extents) for view in sums(module)) == 3 * 32 * left
+    assert not any(isinstance(op, tensor.PadOp) for op in network_of(module).body.block.ops)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    Pack().apply(Context(), module)
+    (packed,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "dilation", "sides", "border"),
+    [
+        ((17, 17), (3, 3), 12, (12, 12, 12, 12), 0.5),
+        ((28, 28), (3, 3), 2, (2, 2, 2, 2), 0.0),
+        ((5, 5), (5, 5), 1, (2, 2, 2, 2), 0.0),
+        ((17, 17), (3, 3), 12, (40, 12, 12, 12), 0.0),
+    ],
+    ids=["border", "few", "small", "blind"],
+)
+def test_what_stays(
+    make_network: MakeNetwork,
+    shape: tuple[int, int],
+    window: tuple[int, int],
+    dilation: int,
+    sides: Sides,
+    border: float,
+) -> None:
+    """Borders that are no zeros, few products to save, parts of few cells, cells that see none."""
+    module = make_network([(3, *shape)], convolution(window, dilation, 1, sides, border))
+    text = str(module)
+    TrimWindows().apply(Context(), module)
+    assert str(module) == text
+
+
+NETWORK = """7767517
+4 5
+Input data 0 1 data 0=17 1=16 2=24
+Convolution near 1 1 data a 0=40 1=3 2=9 4=9 5=1 6=8640 9=1
+Convolution far 1 1 data b 0=20 1=3 2=18 4=18 5=1 6=4320
+Concat joint 2 1 a b c
+"""
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
+def test_compiled(tmp_path: Path, target: str) -> None:
+    """The numbers of windows that are whole, the same bits for any number of threads; NaN goes as
+    far as it did.
+    """
+    param = tmp_path / "net.param"
+    param.write_text(NETWORK)
+    x = np.random.default_rng(3).standard_normal((24, 16, 17)).astype(np.float32)
+    x[3, 2, 11] = np.nan
+    whole = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
+    one, two = (
+        ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
+        for threads in (1, 2)
+    )
+    assert 0 < np.isnan(whole).sum() < whole.size // 10
+    np.testing.assert_allclose(one, whole, rtol=0, atol=2e-5 * np.nanmax(np.abs(whole)))
+    np.testing.assert_array_equal(one, two)

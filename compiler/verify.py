@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -133,26 +133,8 @@ def verify(
 
     stored = None if random_weights is not None else bin or default_bin_path(param)
     wheel, no_ncnn = _ask_ncnn(param, stored, module, inputs)
-    rounded, known = _behind_jumps(layers, detecting), {**inputs, **every}
-    rows: list[Row] = []
-    outputs: list[Row] = []
-    for op, values in run_layers(layers, inputs):
-        for run, found in ((every, rows), (fused, outputs)):
-            jumps = op in detecting and bool(_names(op) & run.keys())
-            wanted = values
-            if jumps:
-                own = {**inputs, **run}
-                wanted = op.reference_all([own[name] for name in _read_by(op)])
-            elif op in rounded and known.keys() >= {*_read_by(op), *op.blob_names}:
-                wanted = _step(op, known, every, run is every)
-            for blob, value in zip(op.blob_names, wanted, strict=True):
-                if blob not in run:
-                    continue
-                apart = (rows_apart if jumps else difference)(run[blob], value)
-                asked = None if jumps else _to_wheel(run[blob], wheel.get(blob))
-                where = op.layer_name, op.type_name, blob, tuple(run[blob].shape)
-                found.append(Row(*where, apart, asked, run is fused, op in rounded))
-    return Report((*rows, *outputs), tolerance, no_ncnn)
+    judge = _Judge(layers, detecting, inputs, every, fused, wheel)
+    return Report(judge.rows(), tolerance, no_ncnn)
 
 
 def _of_samples(module: ModuleOp, inputs: Mapping[str, Array]) -> Network:
@@ -161,13 +143,62 @@ def _of_samples(module: ModuleOp, inputs: Mapping[str, Array]) -> Network:
     return Network.of(module)
 
 
-def _step(
-    op: Layer, known: Mapping[str, Array], every: Mapping[str, Array], alone: bool
-) -> list[Array]:
-    """What a layer makes of compiled values; in a fused network, what it made by itself."""
-    if not alone:
-        return [every[name] for name in op.blob_names]
-    return op.reference_all([known[name] for name in _read_by(op)])
+@dataclass
+class _Judge:
+    """A network, its inputs, what compiled code made of them, and what ncnn did.
+
+    detecting: the layers that find rows. every, fused: all blobs, and those that a user gets.
+    """
+
+    network: Network
+    detecting: Sequence[Layer]
+    inputs: Mapping[str, Array]
+    every: Mapping[str, Array]
+    fused: Mapping[str, Array]
+    wheel: Mapping[str, Array]
+
+    def __post_init__(self) -> None:
+        self.rounded = _behind_jumps(self.network, self.detecting)
+        self.known = {**self.inputs, **self.every}
+
+    def rows(self) -> tuple[Row, ...]:
+        """Every blob in the order of the layers, then those that a user gets."""
+        rows: list[Row] = []
+        outputs: list[Row] = []
+        for op, values in run_layers(self.network, self.inputs):
+            rows += self._rows_of(op, values, self.every)
+            outputs += self._rows_of(op, values, self.fused)
+        return (*rows, *outputs)
+
+    def _rows_of(
+        self, op: Layer, values: Sequence[Array], run: Mapping[str, Array]
+    ) -> Iterator[Row]:
+        """The blobs of one layer that a run has handed out."""
+        if not _names(op) & run.keys():
+            return
+        jumps = op in self.detecting
+        for blob, value in zip(op.blob_names, self._wanted(op, values, run), strict=True):
+            if blob not in run:
+                continue
+            found = run[blob]
+            apart = (rows_apart if jumps else difference)(found, value)
+            asked = None if jumps else _to_wheel(found, self.wheel.get(blob))
+            where = op.layer_name, op.type_name, blob, tuple(found.shape)
+            yield Row(*where, apart, asked, run is self.fused, op in self.rounded)
+
+    def _wanted(
+        self, op: Layer, values: Sequence[Array], run: Mapping[str, Array]
+    ) -> Sequence[Array]:
+        """What a layer shall have made: `values`, unless it jumps, or something in front of it."""
+        reads = _read_by(op)
+        if op in self.detecting:
+            given = {**self.inputs, **run}
+            return op.reference_all([given[name] for name in reads])
+        if op in self.rounded and self.known.keys() >= {*reads, *op.blob_names}:
+            if run is self.fused:
+                return [self.every[name] for name in op.blob_names]
+            return op.reference_all([self.known[name] for name in reads])
+        return values
 
 
 def _with_what_they_read(

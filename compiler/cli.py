@@ -112,13 +112,15 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line, and end the process."""
     compiling = sys.argv[1:2] == ["compile"]
     if compiling:
         # Nothing but the IR of one compilation is garbage, and the process ends with it.
         gc.disable()
         # BLAS has small products to make: its threads would only keep the cores from others.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    else:
+        gc.enable()
     code = run(sys.argv[1:])
     if compiling:
         leave(code)

@@ -20,6 +20,9 @@ from ncc.runtime.beside import Beside
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
+MAGIC = b"PK\3\4"
+"""What every archive begins with."""
+
 # Fits the pages of a mapping.
 ALIGNMENT = 4096
 
@@ -145,7 +148,7 @@ class Archive:
             raise self.broken(f"{name} lies outside of it")
         signature, *_, name_size, extra_size = _LOCAL_HEADER.unpack_from(data, start)
         start += _LOCAL_HEADER.size
-        if signature != b"PK\3\4" or bytes(data[start : start + name_size]) != name.encode():
+        if signature != MAGIC or bytes(data[start : start + name_size]) != name.encode():
             raise self.broken(f"{name} is not where it should be")
         start += name_size + extra_size
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:

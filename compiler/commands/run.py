@@ -85,8 +85,10 @@ def run_command(
 
 def is_compiled(path: str) -> bool:
     """Whether a file is a .ncc file: a zip archive."""
+    from ncc.runtime.archive import MAGIC
+
     with open(path, "rb") as file:
-        return file.read(4) == b"PK\3\4"
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:

@@ -21,12 +21,10 @@ from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.records import Graph, Source
 from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
+from ncc.runtime.archive import MAGIC
 from ncc.runtime.errors import InputError
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-
-COMPILED = b"PK\3\4"
-"""What a .ncc file begins with: it is a zip archive."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def read_graph(path: AnyPath) -> Graph:
     except OSError as error:
         reason = error.strerror or str(error)
         raise Source(os.fspath(path)).error(f"the file cannot be read: {reason}") from None
-    if data.startswith(COMPILED):
+    if data.startswith(MAGIC):
         raise Source(os.fspath(path)).error(
             "this is a compiled model, which `ncc run` and ncc.load read; here the .param is wanted"
         )

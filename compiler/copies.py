@@ -11,9 +11,10 @@ import pickle
 import signal
 import struct
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from queue import SimpleQueue
 from types import TracebackType
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
@@ -55,12 +56,12 @@ class Copies(Generic[Result]):
             # A system that allows no more processes has fewer copies, or none.
             with suppress(OSError):
                 for _ in range(count):
-                    process, end = _copy(work, order)
+                    process, end = _copy(work, order, self._ends.values())
                     self._ends[process] = end
+        self._answers = SimpleQueue[tuple[int, list[Result]] | None]()
         self._readers = ThreadPoolExecutor(MOST)
-        self._answers: list[Future[list[tuple[int, list[Result]]]]] = [
-            self._readers.submit(_answers, end) for end in self._ends.values()
-        ]
+        for end in self._ends.values():
+            self._readers.submit(self._read, end)
 
     def __enter__(self) -> Copies[Result]:
         return self
@@ -76,18 +77,33 @@ class Copies(Generic[Result]):
         self._codes()
         self._readers.shutdown()
 
-    def results(self) -> dict[int, Result]:
-        """What the copies have made, by piece, when they are done.
+    def results(self) -> Iterator[tuple[int, Result]]:
+        """Pieces, and what was made of them, as they come.
 
         Pieces that raised an exception are missing: this process has to do them, and will find out.
 
         Raises CopyEnded for a piece at which a copy did not return.
         """
-        answers = dict(answer for answers in self._answers for answer in answers.result())
+        answered = set[int]()
+        at_work = len(self._ends)
+        while at_work:
+            answer = self._answers.get()
+            if answer is None:
+                at_work -= 1
+                continue
+            piece, made = answer
+            answered.add(piece)
+            yield from ((piece, one) for one in made)
         for code in self._codes():
             if code:
-                raise CopyEnded(next(n for n in self._pieces if n not in answers), code)
-        return {piece: one for piece, made in answers.items() for one in made}
+                raise CopyEnded(next(n for n in self._pieces if n not in answered), code)
+
+    def _read(self, end: BinaryIO) -> None:
+        """Take all that a copy answers: pieces, and of each one result or none."""
+        with end, suppress(EOFError, pickle.UnpicklingError):
+            while True:
+                self._answers.put(pickle.load(end))
+        self._answers.put(None)
 
     def _codes(self) -> list[int]:
         """The codes with which the copies end."""
@@ -96,8 +112,8 @@ class Copies(Generic[Result]):
         return codes
 
 
-def _copy(work: Work[Result], order: BinaryIO) -> tuple[int, BinaryIO]:
-    """A copy's process, and where its answers come out."""
+def _copy(work: Work[Result], order: BinaryIO, others: Iterable[BinaryIO]) -> tuple[int, BinaryIO]:
+    """A copy's process, and where its answers come out, beside those of others."""
     out, into = os.pipe()
     with warnings.catch_warnings():
         # Python 3.12 warns of any threads. Those that numpy has wait for work.
@@ -110,6 +126,10 @@ def _copy(work: Work[Result], order: BinaryIO) -> tuple[int, BinaryIO]:
     try:
         # An interruption from the terminal is the business of who has been copied.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Nobody but who has been copied takes answers: a copy ends when that has ended.
+        os.close(out)
+        for end in others:
+            end.close()
         with open(into, "wb") as answers:
             _work(work, order, answers)
         code = 0
@@ -128,12 +148,3 @@ def _work(work: Work[Result], order: BinaryIO, answers: BinaryIO) -> None:
             made.append(work(piece))
         pickle.dump((piece, made), answers)
         answers.flush()
-
-
-def _answers(end: BinaryIO) -> list[tuple[int, list[Result]]]:
-    """Pieces, and what a copy made of each: one result, or none."""
-    answers = []
-    with end, suppress(EOFError, pickle.UnpicklingError):
-        while True:
-            answers.append(pickle.load(end))
-    return answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,52 +49,58 @@ class Objects:
         with stopwatch.timing("look into the cache"):
             self.keys = tuple(key_of(part.key, target) for part in self._parts)
             found = {n: cache.get(key) for n, key in enumerate(self.keys)} if cache else {}
-        self._found = {n: image for n, image in found.items() if image is not None}
+        self._objects = {n: image for n, image in found.items() if image is not None}
         self._copies: Copies[tuple[bytes, Stopwatch]] | None = None
 
     @contextmanager
     def made_by_copies(self) -> Iterator[None]:
         """While a block does something else, copies of this process make the objects."""
-        # The entry point takes longest of all.
-        missing = [n for n in reversed(range(len(self._parts))) if n not in self._found]
-        with Copies(self._made_by_copy, missing) as self._copies:
+        # The entry point, which comes last, takes longest of all.
+        with Copies(self._made_by_copy, self._missing()[::-1]) as self._copies:
             yield
 
     def all(self) -> tuple[bytes, ...]:
         """The objects, which the cache keeps from now on."""
-        made = self._made_by_copies() | self._found
-        made |= self._made_here([n for n in range(len(self._parts)) if n not in made])
-        if self.cache is not None:
-            with self.stopwatch.timing("keep kernels"):
-                for n in made.keys() - self._found.keys():
-                    self.cache.put(self.keys[n], made[n])
+        if self._copies is not None:
+            with self.stopwatch.timing("wait for copies, and keep kernels"):
+                self._take_from(self._copies)
+        made = self._made_here()
+        with self.stopwatch.timing("keep kernels"):
+            for n, image in made.items():
+                self._take(n, image)
+            if self.cache is not None:
                 self.cache.trim()
-        return tuple(made[n] for n in range(len(self._parts)))
+        return tuple(self._objects[n] for n in range(len(self._parts)))
 
-    def _made_by_copies(self) -> dict[int, bytes]:
-        if self._copies is None:
-            return {}
-        with self.stopwatch.timing("wait for copies"):
-            try:
-                results = self._copies.results()
-            except CopyEnded as end:
-                text = self._text(self._parts[end.piece], self.stopwatch)
-                message = f"LLVM ended with {end.code}"
-                raise CompilerBug(message, pass_name=STAGE, dump=text) from end
-        for _, stopwatch in results.values():
-            self.stopwatch.add(stopwatch)
-        return {n: image for n, (image, _) in results.items()}
+    def _missing(self) -> list[int]:
+        return [n for n in range(len(self._parts)) if n not in self._objects]
+
+    def _take(self, n: int, image: bytes) -> None:
+        self._objects[n] = image
+        if self.cache is not None:
+            self.cache.put(self.keys[n], image)
+
+    def _take_from(self, copies: Copies[tuple[bytes, Stopwatch]]) -> None:
+        """All that copies can make, while they make the next."""
+        try:
+            for n, (image, stopwatch) in copies.results():
+                self._take(n, image)
+                self.stopwatch.add(stopwatch)
+        except CopyEnded as end:
+            text = self._text(self._parts[end.piece], self.stopwatch)
+            message = f"LLVM ended with {end.code}"
+            raise CompilerBug(message, pass_name=STAGE, dump=text) from end
 
     def _made_by_copy(self, n: int) -> tuple[bytes, Stopwatch]:
         stopwatch = Stopwatch()
         part = self._parts[n]
         return self._emitted(self._text(part, stopwatch), part.effort, stopwatch), stopwatch
 
-    def _made_here(self, missing: Iterable[int]) -> dict[int, bytes]:
+    def _made_here(self) -> dict[int, bytes]:
         """LLVM works in another thread, while this one writes the next kernel."""
         made: dict[int, Future[bytes]] = {}
         with ThreadPoolExecutor(1) as llvm:
-            for n in missing:
+            for n in self._missing():
                 part = self._parts[n]
                 text = self._text(part, self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)

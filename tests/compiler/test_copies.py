@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -23,7 +25,7 @@ def test_each_piece_is_done_once() -> None:
         return known[n], os.getpid(), len(begun)
 
     with Copies(work, range(20)) as copies:
-        results = copies.results()
+        results = dict(copies.results())
     assert {n: made for n, (made, _, _) in results.items()} == known
     assert os.getpid() not in {process for _, process, _ in results.values()}
     assert sum(count == 1 for _, _, count in results.values()) <= len(os.sched_getaffinity(0))
@@ -33,7 +35,7 @@ def test_each_piece_is_done_once() -> None:
 def test_pieces_that_raise_are_missing() -> None:
     """The others are there."""
     with Copies(lambda n: 6 // n, [3, 0, 2, 1]) as copies:
-        assert copies.results() == {3: 2, 2: 3, 1: 6}
+        assert dict(copies.results()) == {3: 2, 2: 3, 1: 6}
 
 
 def test_the_end_of_a_copy_is_told_with_the_piece() -> None:
@@ -45,10 +47,10 @@ def test_the_end_of_a_copy_is_told_with_the_piece() -> None:
         return n
 
     with Copies(work, range(8)) as copies, pytest.raises(CopyEnded) as caught:
-        copies.results()
+        list(copies.results())
     assert (caught.value.piece, caught.value.code) == (5, -signal.SIGKILL)
     with Copies(lambda n: lambda: n, [7]) as one, pytest.raises(CopyEnded) as caught:
-        one.results()
+        list(one.results())
     assert (caught.value.piece, caught.value.code) == (7, 1)
 
 
@@ -59,8 +61,31 @@ def test_copies_end_with_the_block() -> None:
         assert len(children()) == len(before) + 1
     assert children() == before
     with Copies(abs, [600]) as copies:
-        copies.results()
+        list(copies.results())
         assert children() == before
+
+
+ORPHANS = """
+import os, time
+from ncc.compiler.copies import Copies
+with Copies(lambda n: bytes(1 << 20), range(1000)) as copies:
+    print(*copies._ends, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_copies_end_with_their_process() -> None:
+    """However that ends, and however much they still have to do."""
+    process = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    copies = process.stdout.readline().split()
+    assert copies
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 60
+    while any(map(is_at_work, copies)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(is_at_work, copies))
 
 
 def test_a_system_without_copies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,10 +96,19 @@ def test_a_system_without_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(os, "fork", fork)
     with Copies(abs, [1, 2]) as copies:
-        assert copies.results() == {}
+        assert dict(copies.results()) == {}
 
 
 def children() -> list[str]:
     """The processes that this one has started."""
     path = Path("/proc/self/task", str(threading.get_native_id()), "children")
     return path.read_text().split()
+
+
+def is_at_work(process: str) -> bool:
+    """Whether a process is there and not just waited for."""
+    try:
+        status = Path("/proc", process, "stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"

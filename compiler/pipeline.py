@@ -1,10 +1,9 @@
 """The way of a network through the rooms, in order: the page to read first.
 
-read -> infer shapes -> canonicalize -> optimize -> expand -> sink views -> trim windows
-     -> choose convolution -> compute in strips -> peel borders -> turn factors -> part groups
-     -> select channels -> join selections -> align channels -> hoist selections -> pack
-     -> fold moves -> scale weights -> split sums -> inline operands -> read in place -> fuse
-     -> plan memory -> loops -> llvm -> object
+read -> infer shapes -> canonicalize -> optimize -> expand -> the structured passes -> plan memory
+     -> loops -> llvm -> object
+
+`structured_passes` lists the passes over computations, `Compilation` has a method a stage.
 """
 
 from __future__ import annotations
@@ -94,6 +93,38 @@ OWN = ("ncc.", "xdsl.")
 
 STAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
+
+
+def structured_passes(options: Options) -> list[ModulePass]:
+    """From layers to groups of computations, each of which becomes one kernel."""
+    if options.opt_level < 2:
+        return [ExpandLayers(), Fuse(epilogues=False)]
+    target, threads = options.target, options.num_threads
+    if options.tiles:
+        sums: list[ModulePass] = [SplitHalves(target.core.l2_bytes)]
+    else:
+        sums = [ScaleWeights(), SplitSums(), SumRows(), SumInParts(target)]
+    return [
+        ExpandLayers(),
+        SinkViews(),
+        TrimWindows(),
+        ChooseConvolution(target, threads, options.tiles),
+        ComputeInStrips(target, threads),
+        PeelBorders(target),
+        TurnFactors(),
+        PartGroups(),
+        SelectChannels(),
+        JoinSelections(),
+        AlignChannels(),
+        HoistSelections(),
+        Pack(),
+        FoldMoves(),
+        SplitQuads(),
+        *sums,
+        InlineOperands(),
+        ReadInPlace(),
+        Fuse(),
+    ]
 
 
 class Schedulings:
@@ -254,34 +285,7 @@ class Compilation:
 
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The structured level: linalg.generic on tensors, outlined into groups."""
-        passes: list[ModulePass] = [ExpandLayers()]
-        if self.options.opt_level >= 2:
-            passes += [
-                SinkViews(),
-                TrimWindows(),
-                ChooseConvolution(
-                    self.options.target, self.options.num_threads, self.options.tiles
-                ),
-                ComputeInStrips(self.options.target, self.options.num_threads),
-                PeelBorders(self.options.target),
-                TurnFactors(),
-                PartGroups(),
-                SelectChannels(),
-                JoinSelections(),
-                AlignChannels(),
-                HoistSelections(),
-                Pack(),
-                FoldMoves(),
-                SplitQuads(),
-            ]
-        if self.options.tiles:
-            passes.append(SplitHalves(self.options.target.core.l2_bytes))
-        elif self.options.opt_level >= 2:
-            passes += [ScaleWeights(), SplitSums(), SumRows(), SumInParts(self.options.target)]
-        if self.options.opt_level >= 2:
-            passes += [InlineOperands(), ReadInPlace()]
-        passes.append(Fuse(epilogues=self.options.opt_level >= 2))
-        for one in passes:
+        for one in structured_passes(self.options):
             with self.timing(one.name):
                 one.apply(self.context, module)
         return module

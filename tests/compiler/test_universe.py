@@ -11,6 +11,8 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import structured_passes
 from ncc.compiler.universe import UNIVERSE
 
 TEXT = """
@@ -36,6 +38,14 @@ def test_passes_are_what_they_are_called(name: str) -> None:
     made = UNIVERSE.all_passes[name]()
     assert issubclass(made, ModulePass) and made.name == name
     assert str(made().pipeline_pass_spec()) == name
+
+
+@pytest.mark.parametrize("target", ["avx512", "amx"])
+@pytest.mark.parametrize("level", [0, 3])
+def test_every_pass_of_the_structured_level_is_there(level: int, target: str) -> None:
+    """Whatever a compilation does can be done by xDSL's tools, one pass at a time."""
+    passes = structured_passes(Options.of(opt_level=level, target=target))
+    assert {one.name for one in passes} <= UNIVERSE.all_passes.keys()
 
 
 def test_the_installed_package_announces_it() -> None:

@@ -161,7 +161,8 @@ class _Rewrite:
         def chunks() -> Iterator[Tensor]:
             """Those of this one, while the others' are made beside them."""
             for first in range(0, self.tiling.rows, rows):
-                v = self._transformed(x, together[0][1], first, rows)
+                count = min(rows, self.tiling.rows - first)
+                v = self._transformed(x, together[0][1], first, count)
                 mine, *rest = (one._chunk(v, own, first) for one, own in together)
                 for made, chunk in zip(beside, rest, strict=True):
                     made.append(chunk)
@@ -183,7 +184,7 @@ class _Rewrite:
             result = self._image(b.concat(list(chunks), axis=ROWS), self.tiling.height)
         else:
             dead = [*reversed(pool.ops), *dead]
-            pooled = [self._pooled(pool, chunk, number) for number, chunk in enumerate(chunks)]
+            pooled = [self._pooled(pool, chunk, n, rows) for n, chunk in enumerate(chunks)]
             result = b.concat(pooled, axis=ROWS)
         last: Operation = dead[0]
         if self.grouped:
@@ -205,9 +206,9 @@ class _Rewrite:
         size = [image.shape[0], min(height, image.shape[1]), self.tiling.width]
         return self.builder.slice(image, [0, 0, 0], size)
 
-    def _pooled(self, pool: _Pool, chunk: Tensor, number: int) -> Tensor:
-        """What a pool makes of a chunk."""
-        image = self._image(chunk, self.tiling.height - number * chunk.shape[1] * self.tile)
+    def _pooled(self, pool: _Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
+        """What a pool makes of a chunk, where those before it have so many rows of tiles."""
+        image = self._image(chunk, self.tiling.height - number * rows * self.tile)
         for op in pool.ops:
             channels, height, width = shape_of(op.results[0])
 

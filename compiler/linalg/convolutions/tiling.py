@@ -40,6 +40,9 @@ AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
 ALIKE = 1.005
 """Costs that are further apart than the count of cycles can tell."""
 
+UNEVEN = 0.95
+"""Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left."""
+
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
 
@@ -83,12 +86,23 @@ class Tiling:
         return shared / threads + chunks * CALLS
 
     def chunk(self, threads: int = 1) -> int:
-        """The cheapest number of rows of tiles in a chunk, all chunks equal; of those that cost as
-        much, or nearly, the smallest, which takes the least memory.
+        """The cheapest number of rows of tiles in a chunk; of those that cost as much, or nearly,
+        the smallest, which takes the least memory.
+
+        All chunks are equal, for they share kernels, unless that costs much: then the last has
+        fewer.
         """
-        equal = [n for n in range(1, self.rows + 1) if self.rows % n == 0]
-        costs = [self.cycles(rows, min(threads, MOST_SHARES)) for rows in equal]
-        return next(n for n, cost in zip(equal, costs, strict=True) if cost <= ALIKE * min(costs))
+        fewest = {-(-self.rows // n): n for n in range(self.rows, 0, -1)}
+        costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sorted(fewest.values())}
+        equal = _cheapest({n: cost for n, cost in costs.items() if self.rows % n == 0})
+        found = _cheapest(costs)
+        return found if costs[found] < UNEVEN * costs[equal] else equal
+
+
+def _cheapest(costs: dict[int, float]) -> int:
+    """The first that costs least, or nearly."""
+    least = min(costs.values())
+    return next(n for n, cost in costs.items() if cost <= ALIKE * least)
 
 
 def tiling_of(

@@ -16,6 +16,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import Form
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
@@ -380,6 +381,31 @@ def test_a_pool_chunk_by_chunk(
     check_numbers(module, [shape])
     rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
     assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
+
+
+@pytest.mark.parametrize("follow", [relu, pool], ids=["pointwise", "pool"])
+@pytest.mark.parametrize("outputs", [(32,), (16, 32)], ids=["one", "two side by side"])
+def test_a_last_chunk_of_fewer_rows(
+    make_network: MakeNetwork,
+    always_tiled: Form,
+    monkeypatch: pytest.MonkeyPatch,
+    outputs: tuple[int, ...],
+    follow: Callable[[Builder, Tensor], Tensor],
+) -> None:
+    """Two rows of tiles, two more and one, whatever follows and however many read the image."""
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads: 2)
+    shape = (16, 4 * always_tiled.tile + 2, 14)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        x = relu(b, x)
+        return [follow(b, convolution(b, x, n)) for n in outputs]
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    tiles = [
+        shape_of(op.results[0])[-2:] for op in generics(module) if "separable" in op.attributes
+    ]
+    assert {rows for rows, _ in tiles if rows < 3} >= {1, 2}
 
 
 @pytest.mark.usefixtures("always_tiled")

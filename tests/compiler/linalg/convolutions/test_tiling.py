@@ -84,6 +84,12 @@ def test_large_weights_are_read_once(target: Target) -> None:
     assert tiling.chunk() == tiling.rows
 
 
+def test_uneven_chunks() -> None:
+    """19 rows of tiles fall into 19 equal chunks or one; 14 fall into some that cost no more."""
+    assert 1 < Tiling(F4, 64, 16, 74, 74, TARGETS[1]).chunk() < 19
+    assert 14 % Tiling(F4, 64, 64, 56, 56, TARGETS[1]).chunk() == 0
+
+
 @ON_BOTH
 def test_threads_share_chunks(target: Target) -> None:
     """Two caches hold more than one, and a barrier is dearer where there is less to do."""

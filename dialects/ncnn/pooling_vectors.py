@@ -85,6 +85,10 @@ class Bins:
         return cells, self.window.kernel * self.count - self.size - cells
 
 
+HIGHEST_PYRAMID = 15
+"""More levels have more bins than a Mat of ncnn can have columns."""
+
+
 @layer("SPP")
 class SPPOp(Layer):
     """A spatial pyramid: level p divides (c, h, w) into 2^p by 2^p bins, of each channel one value.
@@ -100,6 +104,11 @@ class SPPOp(Layer):
     def check(self) -> None:
         check_pooling_type(self.pooling_type)
         check_positive(self, ["pyramid_height"])
+        if self.pyramid_height > HIGHEST_PYRAMID:
+            raise LayerError(
+                f"pyramid_height is {self.pyramid_height}, but at most {HIGHEST_PYRAMID}",
+                "pyramid_height",
+            )
 
     @property
     def bins(self) -> int:

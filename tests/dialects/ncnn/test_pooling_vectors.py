@@ -77,6 +77,7 @@ def test_more_channels_than_a_pyramid_holds(check_layer: Check) -> None:
     [
         ({"pooling_type": 2}, (2, 4, 4), "pooling_type is 2"),
         ({"pyramid_height": 0}, (2, 4, 4), "pyramid_height is 0"),
+        ({"pyramid_height": 2**31 - 1}, (2, 4, 4), "pyramid_height is 2147483647, but at most 15"),
         ({}, (1, 4, 4), "two channels or more"),
         ({}, (4, 4), "two channels or more"),
     ],

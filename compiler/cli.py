@@ -106,6 +106,9 @@ def _run(arguments: Sequence[str]) -> int:
         click.echo(f"ncc: there is not enough memory: {error}", err=True)
         return WRONG
     except Exception as error:
+        # Python 3.11 wraps what interrupts the making of a class.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
         traceback.print_exc()
         click.echo(f"ncc: {CompilerBug(f'{type(error).__name__}: {error}')}", err=True)
         return BUG

@@ -207,6 +207,20 @@ def test_the_exit_code_tells_whose_fault_it_is(
     assert ncc("compile", DIGITS).code == code
 
 
+def test_ctrl_c_amid_a_class_is_no_bug(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the levels are imported, Python 3.11 makes a RuntimeError of it."""
+
+    class Interrupted:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def fail(*arguments: object, **options: object) -> None:
+        type("Class", (), {"member": Interrupted()})
+
+    monkeypatch.setattr(kept, "compile_file", fail)
+    assert ncc("compile", DIGITS).code == exit_codes.INTERRUPTED
+
+
 def test_an_unknown_target_names_the_known_ones(ncc: Run) -> None:
     """Exit code 3."""
     outcome = ncc("compile", DIGITS, "--target", "sparc")

@@ -55,10 +55,12 @@ def phases(window: Window, size: int, out: int, before: int) -> tuple[int, int, 
     stride, dilation = window.stride, window.dilation
     common = gcd(stride, dilation)
     step, reach = stride // common, dilation // common
+    taps_of: dict[int, list[int]] = {}
+    for k in range(window.kernel):
+        taps_of.setdefault((k * dilation - before) % stride, []).append(k)
     found: list[tuple[int, int, int, int, int]] = []
-    for r in range(min(stride, out)):
-        taps = [k for k in range(window.kernel) if (r + before - k * dilation) % stride == 0]
-        if taps:
+    for r, taps in sorted(taps_of.items()):
+        if r < out:
             count = (out - r - 1) // stride + 1
             start = (r + before - taps[-1] * dilation) // stride
             found.append((r, count, len(taps), taps[-1], start))

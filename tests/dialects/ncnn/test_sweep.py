@@ -41,3 +41,13 @@ def test_each_place_takes_the_taps_that_meet_it(
                 found[at] += wide[place] * w[u * s.tap_step + s.tap_start]
     np.testing.assert_allclose(found, expected[before:])
     assert written.max() <= 1
+
+
+def test_a_stride_beyond_the_taps_costs_nothing() -> None:
+    """There are no more phases than taps."""
+    _, _, sweeps = phases(Window(3, stride=2**31 - 1), 2, 2**31 + 2, before=1)
+    assert [(s.out_start, s.count, s.taps) for s in sweeps] == [
+        (0, 2, 1),
+        (1, 2, 1),
+        (2**31 - 2, 1, 1),
+    ]

@@ -17,7 +17,13 @@ import numpy as np
 
 from ncc.compiler.llvm.approximation import Array, interpolated
 from ncc.compiler.llvm.avx512 import TABLE
-from ncc.compiler.llvm.real import Lanes, magic_with_bias, power_of_two
+from ncc.compiler.llvm.real import (
+    MAGIC_BITS_WITH_BIAS,
+    MAGIC_WITH_BIAS,
+    Lanes,
+    magic_for,
+    power_of_two,
+)
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -27,12 +33,14 @@ _LN2_LOW = LN2 - _LN2_HIGH
 _HALF_ROOT = sqrt(0.5)
 _SMALLEST_NORMAL = 2.0**-126
 _LOGISTIC_LIMIT = 88.3
+# tanh: below this a polynomial in x*x, above it 1 - 2 / (exp(2x) + 1).
+_TANH_SPLIT = 0.6
 
 
 @cache
 def _exp_tail() -> tuple[float, ...]:
     """(exp(r) - 1 - r) / r**2 on [-ln(2)/2, ln(2)/2]."""
-    return interpolated(lambda r: (np.expm1(r) - r) / r**2, -0.35, 0.35, 5)
+    return interpolated(lambda r: (np.expm1(r) - r) / r**2, -0.349, 0.35, 4)
 
 
 @cache
@@ -42,16 +50,27 @@ def _exp2_tail() -> tuple[float, ...]:
 
 
 @cache
-def _short_exp(steps: int) -> tuple[float, ...]:
-    """exp(-r) for |r| <= ln(2) / (2 * steps), to 1e-7."""
-    reach = 0.502 * LN2 / steps
-    return interpolated(lambda r: np.exp(-r), -reach, reach, 5 if steps == 1 else 2)
+def _short_exp() -> tuple[float, ...]:
+    """exp(-r) for |r| <= ln(2) / 64, to 1e-7."""
+    reach = 0.502 * LN2 / TABLE
+    return interpolated(lambda r: np.exp(-r), -reach, reach, 2)
 
 
 @cache
 def _roots_of_two() -> tuple[float, ...]:
     """2**0, 2**(1/32), ... 2**(31/32)."""
     return tuple(2.0 ** (k / TABLE) for k in range(TABLE))
+
+
+@cache
+def _tanh_tail() -> tuple[float, ...]:
+    """(tanh(x)/x - 1) / x**2 as a function of x**2, |x| <= _TANH_SPLIT."""
+
+    def tail(square: Array) -> Array:
+        x = np.sqrt(square)
+        return (np.tanh(x) - x) / (square * x)
+
+    return interpolated(tail, 1e-4, _TANH_SPLIT**2, 4)
 
 
 @cache
@@ -66,10 +85,20 @@ class _Reduced:
 
     nearest: Lanes
     """n as a float."""
-    exponent: Lanes
-    """n as an integer."""
+    biased: Lanes
+    """An integer whose low bits are n, biased like the exponent of a float."""
     fraction: Lanes
     """exp(r) - 1."""
+
+    @property
+    def exponent(self) -> Lanes:
+        """n as an integer."""
+        return self.biased - MAGIC_BITS_WITH_BIAS
+
+    @property
+    def scale(self) -> Lanes:
+        """2**n, |n| <= 127, where 2**-127 is 0."""
+        return (self.biased << 23).as_float()
 
     def exp(self) -> Lanes:
         """exp(x)."""
@@ -77,9 +106,10 @@ class _Reduced:
 
 
 def _reduced(x: Lanes) -> _Reduced:
-    nearest, exponent = (x * LOG2_E).rounded()
+    shifted = x.times_plus(LOG2_E, MAGIC_WITH_BIAS)
+    nearest = shifted - MAGIC_WITH_BIAS
     r = nearest.times_plus(-_LN2_LOW, nearest.times_plus(-_LN2_HIGH, x))
-    return _Reduced(nearest, exponent, (r * r).times_plus(r.polynomial(_exp_tail()), r))
+    return _Reduced(nearest, shifted.bits(), (r * r).times_plus(r.polynomial(_exp_tail()), r))
 
 
 def exp(x: Lanes) -> Lanes:
@@ -105,33 +135,39 @@ def expm1(x: Lanes) -> Lanes:
     return result.with_sign_of(x)
 
 
+def _exp_plus_one(x: Lanes) -> Lanes:
+    """exp(x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of two powers of two is
+    exact for all n up to 23, and all but that behind it.
+    """
+    reduced = _reduced(x)
+    return reduced.fraction.times_plus(reduced.scale, reduced.scale + 1.0)
+
+
 def logistic(x: Lanes) -> Lanes:
     """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) where float32 ends for exp(-x)."""
-    return _logistic_within_limit(x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT))
+    return _exp_plus_one(-x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT)).inverse()
 
 
 def swish(x: Lanes) -> Lanes:
     """x / (1 + exp(-x)), in which a NaN comes through the numerator."""
-    return x * _logistic_within_limit(x.within(_LOGISTIC_LIMIT))
+    if x.fills_avx512:
+        return x * _short_exp_plus_one(x.within(_LOGISTIC_LIMIT)).inverse()
+    return x / _exp_plus_one(-x.within(_LOGISTIC_LIMIT))
 
 
-def _logistic_within_limit(x: Lanes) -> Lanes:
-    """1 / (1 + 2**n * exp(-r)), x = r - n*ln(2): within 5e-7 from x = -16 on, 1e-6 below.
+def _short_exp_plus_one(x: Lanes) -> Lanes:
+    """exp(-x) + 1 = 2**n * exp(-r) + 1, x = r - n*ln(2), within 2e-7 from x = -16 on, 4e-7 below.
 
-    n is a whole number, which goes into the bits of a float, or, where a table of two registers
-    has the roots, one of 32 steps of it: so short an r takes three terms instead of six.
+    n is a multiple of 1/32, and a table of two registers has the roots: so short an r takes three
+    terms instead of six.
     """
-    steps = TABLE if x.fills_avx512 else 1
-    magic = magic_with_bias(steps)
+    magic = magic_for(TABLE)
     shifted = x.times_plus(-LOG2_E, magic)
     n = shifted - magic
-    power = n.times_plus(LN2, x).nested_polynomial(_short_exp(steps))
+    power = n.times_plus(LN2, x).nested_polynomial(_short_exp())
     bits = shifted.bits()
-    if steps > 1:
-        scale = bits.looked_up(_roots_of_two()).times_power_of_two(n, bits)
-    else:
-        scale = (bits << 23).as_float()
-    return power.times_plus(scale, 1.0).inverse()
+    scale = bits.looked_up(_roots_of_two()).times_power_of_two(n, bits)
+    return power.times_plus(scale, 1.0)
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -271,9 +307,14 @@ def cosh(x: Lanes) -> Lanes:
 
 
 def tanh(x: Lanes) -> Lanes:
-    """e / (e + 2) with e = expm1(2|x|), which is 1 from 9.02 on."""
-    e = expm1(abs(x).at_most(10.0) * 2.0)
-    return (e / (e + 2.0)).with_sign_of(x)
+    """x + x**3 * P(x**2) near 0; elsewhere 1 - 2 / (exp(2|x|) + 1), which is 1 from 9.02 on."""
+    magnitude = abs(x)
+    square = x * x
+    near = (square * x).times_plus(square.polynomial(_tanh_tail()), x)
+    exponent = magnitude.at_most(10.0) * 2.0
+    enough = _short_exp_plus_one(-exponent) if x.fills_avx512 else _exp_plus_one(exponent)
+    far = enough.inverse().times_plus(-2.0, 1.0)
+    return magnitude.test("olt", _TANH_SPLIT).choose(near, far).with_sign_of(x)
 
 
 def asinh(x: Lanes) -> Lanes:
@@ -301,6 +342,7 @@ def atanh(x: Lanes) -> Lanes:
 # erf: below this a polynomial in x*x, above it 1 - exp(a polynomial).
 _ERF_SPLIT = 0.9
 _ERF_WIDTH = 0.125
+_ERF_END = (TABLE - 1) * _ERF_WIDTH
 
 
 def _erf_series(square: Array) -> Array:
@@ -334,16 +376,20 @@ def _erf_far() -> tuple[float, ...]:
 
 @cache
 def _erf_pieces() -> tuple[tuple[float, ...], ...]:
-    """erf in 31 pieces and the 1 that it is to 1e-7 from there on."""
+    """erf(x) - 3x/4 in 31 pieces, and in one more as if erf were 1, as it is there to 1e-7.
+
+    What is taken away comes back in a sum that is rounded once; what remains is smaller than erf
+    near 0, and so are the errors of its coefficients.
+    """
     exact: Callable[[Array], Array] = np.vectorize(exact_erf)
     half = _ERF_WIDTH / 2
 
     def piece(middle: float) -> tuple[float, ...]:
-        return interpolated(lambda r: exact(middle + r), -half, half, 4)
+        return interpolated(lambda r: exact(middle + r) - 0.75 * (middle + r), -half, half, 4)
 
-    first = (0.0, *interpolated(lambda r: exact(r) / r, 1e-9, half, 3))
+    first = (0.0, *interpolated(lambda r: exact(r) / r - 0.75, 1e-9, half, 3))
     others = (piece(k * _ERF_WIDTH) for k in range(1, TABLE - 1))
-    return (first, *others, (1.0, 0.0, 0.0, 0.0, 0.0))
+    return (first, *others, (1.0 - 0.75 * _ERF_END, -0.75, 0.0, 0.0, 0.0))
 
 
 def erf(x: Lanes) -> Lanes:
@@ -352,9 +398,9 @@ def erf(x: Lanes) -> Lanes:
     """
     magnitude = abs(x)
     if x.fills_avx512:
-        end = (TABLE - 1) * _ERF_WIDTH
-        pieces = magnitude.at_most(end).piecewise(_erf_pieces(), _ERF_WIDTH)
-        return pieces.with_sign_of(x)
+        limited = magnitude.at_most(_ERF_END)
+        pieces = limited.piecewise(_erf_pieces(), _ERF_WIDTH)
+        return limited.times_plus(0.75, pieces).with_sign_of(x)
     near = x.times_plus((x * x).polynomial(_erf_near()), x)
     limited = magnitude.at_most(4.0)
     far = 1.0 - _reduced(limited.polynomial(_erf_far())).exp()

@@ -22,11 +22,16 @@ _MAGIC64 = 6755399441055744.0
 _MAGIC32_BITS = 0x4B400000
 
 
-def magic_with_bias(steps: int = 1) -> float:
-    """Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum, and
-    below it, where steps are a power of two, n's nearest fraction in so many of them.
+MAGIC_WITH_BIAS = _MAGIC32 + 127.0
+"""Added to a float32 n it leaves the exponent of 2**n, biased, in the low bits of the sum."""
+MAGIC_BITS_WITH_BIAS = _MAGIC32_BITS + 127
+
+
+def magic_for(steps: int) -> float:
+    """Added to a float32 it leaves in the low bits of the sum how many of so many parts of 1, a
+    power of two, are nearest to it.
     """
-    return _MAGIC32 / steps + 127.0
+    return _MAGIC32 / steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,23 +113,17 @@ def tune(
             for name, found in trials.items()
         }
     before, after = network.times([favourites, winners], rounds)
-    found = []
-    for name, candidates in choices.items():
-        old, new = _sum(steps, name, before), _sum(steps, name, after)
-        stays = name in known or new <= (1 - GAIN) * old
-        layers = [layer for step in steps if step.signature == name for layer in step.layers]
-        found.append(
-            TunedKernel(
-                name,
-                tuple(dict.fromkeys(layers)),
-                len(candidates),
-                favourites[name],
-                winners[name] if stays else favourites[name],
-                old,
-                new if stays and winners[name] != favourites[name] else old,
-                name in known,
-            )
+    found = [
+        _outcome(
+            name,
+            candidates,
+            winners[name],
+            _layers(steps, name),
+            (_sum(steps, name, before), _sum(steps, name, after)),
+            name in known,
         )
+        for name, candidates in choices.items()
+    ]
     kept.add({kernel.signature: str(kernel.schedule) for kernel in found if not kernel.known})
     total = float(before.sum())
     gained = sum(kernel.before_ms - kernel.after_ms for kernel in found)
@@ -153,6 +147,38 @@ def _choices(steps: Sequence[Step], options: Options) -> Choices:
     }
     found = {name: rivals(kernel, options.target) for name, kernel in kernels.items()}
     return {name: candidates for name, candidates in found.items() if len(candidates) > 1}
+
+
+def _outcome(
+    name: str,
+    candidates: Sequence[Schedule],
+    winner: Schedule,
+    layers: tuple[str, ...],
+    times: tuple[float, float],
+    known: bool,
+) -> TunedKernel:
+    """What a kernel gets: the winner, if that was known or is enough faster than the favourite.
+
+    times: of the favourite and of the winner.
+    """
+    favourite, (before, after) = candidates[0], times
+    chosen = winner if known or after <= (1 - GAIN) * before else favourite
+    return TunedKernel(
+        name,
+        layers,
+        len(candidates),
+        favourite,
+        chosen,
+        before,
+        before if chosen == favourite else after,
+        known,
+    )
+
+
+def _layers(steps: Sequence[Step], name: str) -> tuple[str, ...]:
+    """The layers that a kernel computes, by its signature."""
+    found = [layer for step in steps if step.signature == name for layer in step.layers]
+    return tuple(dict.fromkeys(found))
 
 
 def _known(choices: Choices, kept: Mapping[str, str]) -> dict[str, Schedule]:

@@ -10,7 +10,7 @@ from time import perf_counter
 class Stopwatch:
     """Where time went, by what it was called, in the order of first use.
 
-    What two threads do at once counts for both.
+    What two threads, or processes, do at once counts for both.
     """
 
     def __init__(self) -> None:

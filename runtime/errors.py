@@ -6,7 +6,6 @@ so that a worker process can hand it to its parent.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -16,6 +15,8 @@ class NccError(Exception):
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The choice that looks most like `word`, ignoring case; None when none comes near."""
+    import difflib  # slow to import, and only needed here
+
     by_folded: dict[str, str] = {}
     for choice in choices:
         by_folded.setdefault(choice.casefold(), choice)

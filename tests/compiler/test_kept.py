@@ -96,7 +96,17 @@ def test_what_is_broken_is_made_again(network: Path, asked: list[object], damage
     (model,) = models(network)
     model.write_bytes(damage)
     assert compiled(network) == first and len(asked) == 2
+    assert not list(network.parent.glob(".*"))
     assert compiled(network) == first and len(asked) == 2
+
+
+def test_a_path_that_cannot_be_written_is_told(network: Path) -> None:
+    """Also where the model is kept; and what stands there stays."""
+    compiled(network)
+    for path in (network.parent / "nowhere" / "net.ncc", network.parent / "kernels"):
+        with pytest.raises(OSError, match="no such folder|no plain file"):
+            compile_file(network, None, Options.of(), path, Stopwatch())
+    assert models(network)
 
 
 @pytest.mark.parametrize("largest", [100, 21000])

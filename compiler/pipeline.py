@@ -38,6 +38,7 @@ from ncc.compiler.linalg.channels.part_groups import PartGroups
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
@@ -106,6 +107,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         sums = [ScaleWeights(), SplitSums(), SumRows(), SumInParts(target)]
     return [
         ExpandLayers(),
+        LiftSequences(),
         SinkViews(),
         TrimWindows(),
         ChooseConvolution(target, threads, options.tiles),

@@ -22,6 +22,7 @@ PASSES = {
     "canonicalize-ncnn": ("ncc.compiler.ncnn.canonicalize", "CanonicalizeNcnn"),
     "optimize-ncnn": ("ncc.compiler.ncnn.optimize", "OptimizeNcnn"),
     "expand-layers": ("ncc.compiler.ncnn.expand", "ExpandLayers"),
+    "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),
     "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),

@@ -1,0 +1,177 @@
+"""Sequences of convolutions as images of one row.
+
+    y[o, q] += x[i, q * 2 + m] * w[o, i, m]    ->    y[o, r, q] += x[i, r, q * 2 + m] * w[o, i, m]
+
+What is known of images, blocks of channels first of all, is so of sequences, whose vectors would
+run along the sequence, whatever its stride. Who else reads a sequence reads a view of the image.
+
+Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
+from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied
+
+
+@dataclass(frozen=True)
+class LiftSequences(ModulePass):
+    """Make images of the sequences of convolutions; see the head of this file."""
+
+    name = "lift-sequences"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        lifted = [_lift(inner) for inner in list(block.ops)]
+        if any(lifted):
+            erase_dead(block)
+
+
+def _lift(op: Operation) -> bool:
+    """Write op anew for images, if it is one that reads a sequence of convolutions."""
+    scratch = Block()
+    b = Builder(scratch)
+    made: Tensor | None = None
+    match op:
+        case GenericOp():
+            made = _computed(b, op)
+        case tensor.PadOp() if _is_lifted(op.source) or _feeds_convolution(op):
+            low, high = pad_sides(op)
+            low, high = ([*side[:-1], 0, side[-1]] for side in (low, high))
+            made = b.pad(_image(b, op.source), low, high, pad_value(op))
+        case tensor.CollapseShapeOp() if _is_lifted(op.src):
+            *groups, last = groups_of(op)
+            if len(last) == 1 and groups:
+                row = last[0]
+                made = b.collapse(_image(b, op.src), [*groups, [row], [row + 1]])
+    if made is None:
+        return False
+    put_for(op, scratch, _sequence(b, made).value)
+    return True
+
+
+def _computed(b: Builder, op: GenericOp) -> Tensor | None:
+    """What a convolution, or a computation at each point of a lifted sequence, makes."""
+    if not any(map(_is_sequence, op.inputs)):
+        return None
+    view = View(op)
+    if view.captured or view.indexed or op.attributes or element_of(op.results[0]) != f32:
+        return None
+    if _is_convolution(view):
+        pair = view.product()
+        data = [] if pair is None else [view.reads[pair[0]]]
+    elif _is_at_each_point(view):
+        data = [access for access in view.reads if access.index == view.write.index]
+        if not any(_is_lifted(access.value) for access in data):
+            return None
+    else:
+        return None
+    return _with_row(b, op, data)
+
+
+def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
+    """A computation with a row in its result, and in some of what it reads."""
+    view = View(op)
+    row = AffineDimExpr(len(view.extents))
+    maps: list[AffineMapAttr] = []
+    for access, given in zip([*view.reads, view.write], op.indexing_maps, strict=True):
+        results = list(given.data.results)
+        if access in data or access is view.write:
+            results.insert(len(results) - 1, row)
+        maps.append(AffineMapAttr(AffineMap(len(view.extents) + 1, 0, tuple(results))))
+    operands = [
+        _image(b, access.value).value if access in data else access.value for access in view.reads
+    ]
+    outs = _start(b, op.outputs[0])
+    kinds = ArrayAttr([*op.iterator_types, PARALLEL])
+    new = generic(operands, outs.value, ArrayAttr(maps), kinds, copied(op.body), op.doc)
+    b.block.add_op(new)
+    return Tensor(new.results[0], outs.shape)
+
+
+def _start(b: Builder, value: SSAValue) -> Tensor:
+    """What sums start from, as an image."""
+    start = value.owner
+    *outer, width = shape_of(value)
+    shape = (*outer, 1, width)
+    match start:
+        case GenericOp() if View(start).is_pointwise and not View(start).captured:
+            return _with_row(b, start, ())
+        case FillOp():
+            number = constant_number(start.inputs[0])
+            if number is not None:
+                return b.full(shape, number, element_of(value))
+        case tensor.EmptyOp():
+            return b.empty(shape, element_of(value))
+    return _image(b, value)
+
+
+def _is_sequence(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and len(shape_of(value)) == 2
+
+
+def _is_convolution(view: View) -> bool:
+    """Whether it sums over a window of a sequence."""
+    pair = view.product()
+    if pair is None or len(view.reads) != 2 or len(view.write.index) < 2:
+        return False
+    data = view.reads[pair[0]]
+    along = data.index[-1].loops() if len(data.index) == 2 else set()
+    return (
+        element_of(data.value) == f32
+        and bool(along & set(view.reduced))
+        and bool(along & view.write.index[-1].loops())
+    )
+
+
+def _is_at_each_point(view: View) -> bool:
+    loops = [form.bare for form in view.write.index]
+    return view.is_pointwise and len(loops) == 2 and None not in loops
+
+
+def _feeds_convolution(op: Operation) -> bool:
+    users = (use.operation for use in op.results[0].uses)
+    found = [View(user) for user in users if isinstance(user, GenericOp)]
+    return _is_sequence(op.results[0]) and any(map(_is_convolution, found))
+
+
+def _is_lifted(value: SSAValue) -> bool:
+    """Whether a value is the view of an image of one row."""
+    op = value.owner
+    if not isinstance(op, tensor.CollapseShapeOp) or shape_of(op.src)[-2:-1] != (1,):
+        return False
+    return groups_of(op) == _rows(len(shape_of(op.src)))
+
+
+def _image(b: Builder, value: SSAValue) -> Tensor:
+    """A sequence as an image of one row."""
+    op = value.owner
+    if _is_lifted(value) and isinstance(op, tensor.CollapseShapeOp):
+        return tensor_of(op.src)
+    *outer, width = shape_of(value)
+    return b.expand(tensor_of(value), _rows(len(outer) + 2), [*outer, 1, width])
+
+
+def _sequence(b: Builder, image: Tensor) -> Tensor:
+    return b.collapse(image, _rows(image.rank))
+
+
+def _rows(rank: int) -> list[list[int]]:
+    """The axes of an image with its row and its column as one."""
+    return [*([axis] for axis in range(rank - 2)), [rank - 2, rank - 1]]

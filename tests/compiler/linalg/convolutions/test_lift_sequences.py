@@ -1,0 +1,112 @@
+"""Sequences as images of one row: the same numbers, and blocks of channels in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weight import WeightAttr
+from tests.structured.evaluate import evaluate
+
+MakeNetwork = Callable[..., ModuleOp]
+
+
+def convolve(b: Builder, x: Tensor, outputs: int, stride: int, stream: int) -> Tensor:
+    """A padded convolution of a sequence over three cells."""
+    x = b.pad(x, [0, 1], [0, 1])
+    width = (x.shape[1] - 3) // stride + 1
+    w = b.weight(WeightAttr(Weights((outputs, x.shape[0], 3), Random(7, stream, 0.2))))
+    bias = b.weight(WeightAttr(Weights((outputs,), Random(8, stream, 1.0))))
+    start = b.spread(bias, (outputs, width), axis=0)
+    o, q, i, m = b.loops(f"o q:{width} i m")
+    return b.sum((o, q), (i, m), x[i, q * stride + m] * w[o, i, m], start)
+
+
+def residual(b: Builder, x: Tensor) -> Tensor:
+    """Two convolutions, the second of what the first is at each point, and both together."""
+    y = convolve(b, x, 32, 2, 0)
+    at = b.loops_of(y.shape)
+    y = b.map(at, maximum(y[at], 0.0))
+    z = convolve(b, y, 32, 1, 1)
+    return b.map(at, y[at] + z[at])
+
+
+def test_what_lies_between_convolutions_is_in_blocks(make_network: MakeNetwork) -> None:
+    """The first reads the input as it is; nothing but the result is unpacked."""
+    module = make_network([(20, 31)], residual)
+    x = [np.random.default_rng(1).standard_normal((20, 31)).astype(np.float32)]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    LiftSequences().apply(Context(), module)
+    module.verify()
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    Pack().apply(Context(), module)
+    (packed,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
+    made = [
+        shape_of(op.results[0])
+        for op in network_of(module).body.block.ops
+        if op.name == "linalg.generic" and len(shape_of(op.results[0])) > 1
+    ]
+    assert made.count((2, 1, 16, 16)) == len(made) - 1
+
+
+def test_matrices_stay(make_network: MakeNetwork) -> None:
+    """A product of matrices has no window, whatever follows it."""
+
+    def product(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr(Weights((20, 24), Random(7, 0, 0.2))))
+        m, n, k = b.loops("m n k")
+        y = b.sum((m, n), (k,), x[m, k] * w[k, n])
+        at = b.loops_of(y.shape)
+        return b.map(at, maximum(y[at], 0.0))
+
+    module = make_network([(31, 20)], product)
+    text = str(module)
+    LiftSequences().apply(Context(), module)
+    assert str(module) == text
+
+
+NETWORK = """7767517
+12 13
+Input data 0 1 data 0=45 1=20
+Convolution1D first 1 1 data a 0=24 1=3 3=2 4=1 5=1 6=1440
+GELU gelu 1 1 a b
+Split split 1 2 b b0 b1
+Padding pad 1 1 b0 c 2=1 3=2 5=0.5
+Convolution1D dilated 1 1 c d 0=24 1=3 2=2 4=1 5=1 6=1728 9=1
+Concat joint 2 1 b1 d e 0=1
+ConvolutionDepthWise1D each 1 1 e f 0=24 1=5 4=2 5=1 6=120 7=24
+ConvolutionDepthWise1D groups 1 1 f g 0=32 1=3 4=1 5=1 6=1152 7=2 9=1
+Deconvolution1D back 1 1 g h 0=16 1=4 3=2 4=1 5=1 6=2048 9=1
+Permute turn 1 1 h i 0=1
+LayerNorm norm 1 1 i y 0=16
+"""
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
+def test_compiled(tmp_path: Path, target: str) -> None:
+    """The numbers of -O1, which lifts nothing; the same bits for any number of threads."""
+    param = tmp_path / "net.param"
+    param.write_text(NETWORK)
+    x = np.random.default_rng(3).standard_normal((20, 45)).astype(np.float32)
+    plain = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
+    one, two = (
+        ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
+        for threads in (1, 2)
+    )
+    np.testing.assert_allclose(one, plain, rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(one, two)

@@ -138,6 +138,11 @@ class Builder:
         """out[to] = of. `into` keeps what `to` does not reach (a result at strided places)."""
         return self._compute(to, (), scalar(of), None, into)
 
+    def scaled(self, x: Tensor, factor: float) -> Tensor:
+        """x times a number."""
+        at = self.loops_of(x.shape)
+        return self.map(at, x[at] * factor)
+
     def sum(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 0.0) -> Tensor:
         """out[to] = init + the sum over `over`."""
         return self._compute(to, over, of, arith.AddfOp, init)

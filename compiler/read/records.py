@@ -136,12 +136,11 @@ class Source:
         *,
         expected: str | None = None,
         found: str | None = None,
-        suggestion: str | None = None,
         how: str | None = None,
     ) -> ModelError:
         """The same as an error to raise."""
-        told = {"expected": expected, "found": found, "suggestion": suggestion, "how": how}
-        return ModelError(self.problem(message, place, **told))
+        problem = self.problem(message, place, expected=expected, found=found, how=how)
+        return ModelError(problem)
 
     def warning(self, message: str, place: Place | None = None) -> str:
         """One line about something that ncnn ignores."""

@@ -22,11 +22,11 @@ def only_axis(axis: int, rank: int) -> int:
     return 0 if rank == 1 else resolve_axis(axis, rank)
 
 
-def resolve_axes(axes: Sequence[int], rank: int, param: str | None = "axes") -> tuple[int, ...]:
-    """Each axis of a list resolved, in the list's order; an axis may not stand there twice."""
-    resolved = tuple(resolve_axis(axis, rank, param) for axis in axes)
+def resolve_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Each of a layer's `axes` resolved, in their order; an axis may not stand there twice."""
+    resolved = tuple(resolve_axis(axis, rank, "axes") for axis in axes)
     if len(set(resolved)) != len(resolved):
-        raise LayerError(f"axes {tuple(axes)} name an axis of rank {rank} twice", param)
+        raise LayerError(f"axes {tuple(axes)} name an axis of rank {rank} twice", "axes")
     return resolved
 
 

@@ -52,17 +52,10 @@ class Rest:
         return folded[at]
 
 
-def scaled(b: Builder, x: Tensor, factor: float, offset: float = 0.0) -> Tensor:
-    """x * factor + offset."""
-    at = b.loops_of(x.shape)
-    value = x[at] * factor
-    return b.map(at, value + offset if offset else value)
-
-
 def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
     """The mean over the axes `region`."""
     count = prod(x.shape[axis] for axis in region)
-    return scaled(b, fold(b, x, region, lambda value, _: value), 1 / count)
+    return b.scaled(fold(b, x, region, lambda value, _: value), 1 / count)
 
 
 def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> Tensor:
@@ -73,7 +66,7 @@ def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> T
         return off * off
 
     count = prod(x.shape[axis] for axis in region)
-    return scaled(b, fold(b, x, region, squared), 1 / count)
+    return b.scaled(fold(b, x, region, squared), 1 / count)
 
 
 def reciprocal_root(b: Builder, x: Tensor, eps: float) -> Tensor:
@@ -181,7 +174,7 @@ class RMSNormOp(InnerRegion):
     def expand(self, b: Builder, x: Tensor) -> Tensor:
         region = self.region(x.shape)
         squares = fold(b, x, region, lambda value, _: value * value)
-        squares = scaled(b, squares, 1 / prod(x.shape[axis] for axis in region))
+        squares = b.scaled(squares, 1 / prod(x.shape[axis] for axis in region))
         factor = reciprocal_root(b, squares, self.eps)
         gamma = None
         if self.gamma is not None:

@@ -216,7 +216,7 @@ class PoolingLayer(Layer):
             return pool(b, b.pad(x, lows, highs, LOWEST), self.windows, MAXIMUM)
         x = b.pad(x, lows, highs)
         if not self.keeps_apart:
-            return scaled(b, pool(b, x, self.windows, MEAN), 1 / cells_of(self.windows))
+            return b.scaled(pool(b, x, self.windows, MEAN), 1 / cells_of(self.windows))
         return self._expand_mean_of_real(b, x, shape[1:])
 
     def _expand_adaptive(self, b: Builder, x: Tensor) -> Tensor:
@@ -226,7 +226,7 @@ class PoolingLayer(Layer):
             pooled = pool(b, x, windows, self.pooling_type)
             if self.pooling_type == MAXIMUM:
                 return pooled
-            return scaled(b, pooled, 1 / cells_of(windows))
+            return b.scaled(pooled, 1 / cells_of(windows))
         cells = [b.table(part.cells()) for part in parts]
         shares = [b.table(part.shares()) for part in parts]
         count = len(parts)
@@ -259,7 +259,7 @@ class PoolingLayer(Layer):
             inverse = (1 / reduce(np.multiply.outer, cells)).astype(np.float32)
         first = inverse.flat[0]
         if (inverse == first).all():
-            return scaled(b, total, float(first))
+            return b.scaled(total, float(first))
         table = b.table(inverse)
         c, *space = b.loops_of(total.shape)
         return b.map((c, *space), total[[c, *space]] * table[space])
@@ -310,13 +310,7 @@ def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
     if kind == MAXIMUM:
         return b.max((c,), over=space, of=x[[c, *space]])
     total = b.sum((c,), over=space, of=x[[c, *space]])
-    return scaled(b, total, 1 / prod(x.shape[1:]))
-
-
-def scaled(b: Builder, x: Tensor, factor: float) -> Tensor:
-    """x times a number."""
-    at = b.loops_of(x.shape)
-    return b.map(at, x[at] * factor)
+    return b.scaled(total, 1 / prod(x.shape[1:]))
 
 
 class PoolingOnPlane(PoolingLayer):

@@ -25,7 +25,6 @@ from ncc.dialects.ncnn.pooling import (
     largest,
     pool,
     pool_all,
-    scaled,
 )
 from ncc.dialects.ncnn.window import Pad, Window, check_positive, planes, windows_of
 from ncc.dialects.scalar import sqrt
@@ -142,7 +141,7 @@ class SPPOp(Layer):
             low, high = (0, rows.pad[0], columns.pad[0]), (0, rows.pad[1], columns.pad[1])
             pooled = pool(b, b.pad(x, low, high), windows, self.pooling_type)
             if self.pooling_type == MEAN:
-                pooled = scaled(b, pooled, 1 / cells_of(windows))
+                pooled = b.scaled(pooled, 1 / cells_of(windows))
             levels.append(b.reshape(pooled, (prod(pooled.shape),)))
         shape = self.infer(x.shape)
         flat = b.concat(levels, 0)

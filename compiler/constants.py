@@ -62,8 +62,8 @@ class Constants:
     def parts(self) -> Iterator[memoryview]:
         """The same from front to back; a thread packs the next part while one is used.
 
-        Each holds until the one after the next is asked for. New pages would cost as much as what
-        is put into them, so there are three rooms that parts are packed into in turn.
+        Each holds until the one after the next is asked for: there are three rooms that parts are
+        packed into in turn, as new pages would cost as much as what is put into them.
         """
         parts = list(self._parts())
         size = max(part.end - part.start for part in parts)

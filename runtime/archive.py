@@ -33,7 +33,9 @@ _ZIP64_FIELD = 20
 _CHUNK = 1 << 22
 
 Content: TypeAlias = "tuple[int, Iterable[memoryview]]"
-"""The size of an entry, and its bytes part by part: one is written while the next is made."""
+"""The size of an entry, and its bytes part by part: one is written while the next is made. Each
+must hold until the one after the next is asked for.
+"""
 
 
 def write_archive(

@@ -26,6 +26,13 @@ def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: floa
     return np.asarray(softmax_array(scores, 2) @ v)
 
 
+AT_ONCE = 1 << 18
+"""So many scores stay in a second-level cache between product, softmax and product."""
+
+MOST_STRIPS = 128
+"""Of the rows of all heads: each is compiled and launched by itself, if by shared kernels."""
+
+
 @dataclass(frozen=True)
 class Heads:
     """Rows of features for each head; in memory heads are outside, or rows are."""
@@ -44,6 +51,14 @@ class Heads:
         h, r, e = b.loops_of(self.shape)
         return b.map((h, r, e), self.cell(h, r, e)) if self.rows_outside else self.x
 
+    def of_heads(self, b: Builder, begin: int, end: int) -> Heads:
+        """Some of the heads."""
+        return Heads(b.cut(self.x, int(self.rows_outside), begin, end), self.rows_outside)
+
+    def of_rows(self, b: Builder, begin: int, end: int) -> Heads:
+        """Some of the rows."""
+        return Heads(b.cut(self.x, int(not self.rows_outside), begin, end), self.rows_outside)
+
     def cell(self, head: AffineExpr, row: AffineExpr, feature: AffineExpr) -> Scalar:
         """One number."""
         at = (row, head, feature) if self.rows_outside else (head, row, feature)
@@ -53,7 +68,45 @@ class Heads:
 def attended(
     b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float = 1.0
 ) -> Tensor:
-    """The mixed values, with rows outside where q has them."""
+    """The mixed values, with rows outside where q has them.
+
+    Scores of more heads, or rows of a head, than are held at once are computed some at a time:
+
+        for heads, and for rows of q:  mixed[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
+    """
+    heads, rows, _ = q.shape
+    groups, keys, _ = v.shape
+    shared = heads // groups
+    together = max(1, AT_ONCE // max(1, shared * rows * keys))
+    strips = 1
+    if shared * rows * keys > AT_ONCE:
+        wanted = -(-shared * rows * keys // AT_ONCE)
+        strips = max(1, min(wanted, rows, MOST_STRIPS // groups))
+    by_heads = []
+    for group in range(0, groups, together):
+        last = min(group + together, groups)
+        asked, shown = (group * shared, last * shared), mask
+        if mask is not None and mask.rank == 3 and mask.shape[0] > 1:
+            shown = b.cut(mask, 0, *asked)
+        parts = (q.of_heads(b, *asked), k.of_heads(b, group, last), v.of_heads(b, group, last))
+        by_heads.append(_attended_in_strips(b, *parts, shown, scale, -(-rows // strips)))
+    return b.concat(by_heads, int(q.rows_outside))
+
+
+def _attended_in_strips(
+    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float, height: int
+) -> Tensor:
+    strips = []
+    for row in range(0, q.shape[1], height):
+        last = min(row + height, q.shape[1])
+        shown = None if mask is None else b.cut(mask, mask.rank - 2, row, last)
+        strips.append(_attended_at_once(b, q.of_rows(b, row, last), k, v, shown, scale))
+    return b.concat(strips, int(not q.rows_outside))
+
+
+def _attended_at_once(
+    b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float
+) -> Tensor:
     heads, rows, _ = q.shape
     groups, keys, features = v.shape
     if groups != heads:  # the heads of a group are more rows of one head

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.dialects.ncnn import scaled_dot_product
 from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.ncnn.scaled_dot_product import attended_array
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -58,6 +60,21 @@ def test_heads_share_keys_and_a_mask_hides(heads: int | None, check_layer: Check
         shown[3] = shown[3][::-1]
         expected[3] = expected[3][::-1]
     check_layer("SDPA", {"attn_mask": 1}, [q, k, v, shown], expected=[expected])
+
+
+@pytest.mark.parametrize("at_once", [10, 36, 80])
+@pytest.mark.parametrize("masks", [0, 1, 4])
+def test_many_scores_are_computed_in_parts(
+    at_once: int, masks: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a head, heads that share keys, or some such heads: with the same results."""
+    monkeypatch.setattr(scaled_dot_product, "AT_ONCE", at_once)
+    random = np.random.default_rng(at_once)
+    shapes = [(4, 3, 5), (2, 6, 5), (2, 6, 7)] + [(masks, 3, 6)] * bool(masks)
+    inputs = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+    q, k, v, *mask = inputs
+    expected = attended_array(q, k, v, mask[0] if mask else None, 5**-0.5)
+    check_layer("SDPA", {"attn_mask": int(masks > 0)}, inputs, expected=[expected])
 
 
 def test_scales(check_layer: Check) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.dialects.ncnn import scaled_dot_product
 from ncc.dialects.ncnn.layer import LayerError
 
 Array = np.ndarray[Any, Any]
@@ -36,9 +37,16 @@ def test_equal_keys_mix_all_values(check_layer: Check) -> None:
     check_layer("MultiHeadAttention", PARAMS, [q, k, v], identity(2), expected=[expected])
 
 
+@pytest.mark.parametrize("at_once", [1, scaled_dot_product.AT_ONCE])
 @pytest.mark.parametrize("heads", [None, 1, 2])
-def test_a_mask_hides(heads: int | None, check_layer: Check) -> None:
-    """Minus infinity hides a key; the mask is one for all heads or one a head."""
+def test_a_mask_hides(
+    heads: int | None, at_once: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minus infinity hides a key; the mask is one for all heads or one a head.
+
+    So it is where each row of a head is computed by itself.
+    """
+    monkeypatch.setattr(scaled_dot_product, "AT_ONCE", at_once)
     x, v = np.zeros((2, 2), np.float32), np.array([[1, 2], [3, 6]], np.float32)
     mask = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
     mask = mask if heads is None else np.stack([mask] * heads)

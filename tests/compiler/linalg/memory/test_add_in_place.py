@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.plan import Call, Frame, Plan
+from ncc.compiler.plan import Call, Frame, Place, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 
@@ -37,6 +37,13 @@ def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     return b.map(at, maximum(x[at] + y[at], 0.0))
 
 
+def box(b: Builder, x: Tensor, low: int, high: int) -> Tensor:
+    """Sums over windows of 3x3, with a border."""
+    x = b.pad(x, [0, low, low], [0, high, high])
+    c, p, q, k, m = b.loops(f"c p:{x.shape[1] - 2} q:{x.shape[2] - 2} k:3 m:3")
+    return b.sum((c, p, q), (k, m), x[c, p + k, q + m])
+
+
 def residual(b: Builder, x: Tensor) -> Tensor:
     x = turned(b, x)
     return turned(b, add(b, mix(b, turned(b, x)), x))
@@ -45,6 +52,12 @@ def residual(b: Builder, x: Tensor) -> Tensor:
 def read_by_the_sum(b: Builder, x: Tensor) -> Tensor:
     x = turned(b, x)
     return turned(b, add(b, mix(b, x), x))
+
+
+def read_by_windows(b: Builder, x: Tensor) -> Tensor:
+    """The sum reads the value with its border, which is in the same memory."""
+    x = turned(b, x)
+    return box(b, add(b, box(b, x, 1, 1), x), 1, 1)
 
 
 def read_later(b: Builder, x: Tensor) -> Tensor:
@@ -78,6 +91,7 @@ def first_addition(plan: Plan) -> Call:
     [
         (residual, True),
         (read_by_the_sum, False),
+        (read_by_windows, False),
         (read_later, False),
         (read_elsewhere, False),
         (without_a_sum, False),
@@ -99,17 +113,21 @@ def test_a_border_is_written_once(
 ) -> None:
     """The result has that of the value in whose place it is; within another one, it lies apart."""
 
-    def box(b: Builder, x: Tensor, low: int, high: int) -> Tensor:
-        x = b.pad(x, [0, low, low], [0, high, high])
-        c, p, q, k, m = b.loops(f"c p:{x.shape[1] - 2} q:{x.shape[2] - 2} k:3 m:3")
-        return b.sum((c, p, q), (k, m), x[c, p + k, q + m])
-
     def write(b: Builder, x: Tensor) -> Tensor:
         x = turned(b, x)
         return box(b, add(b, mix(b, box(b, x, 1, 1)), x), *sides)
 
     plan = make_plan(make_network([(4, 8, 8)], write))
     assert sum(isinstance(step, Frame) for step in plan.steps) == frames
+    calls = [step for step in plan.steps if isinstance(step, Call)]
+    [call] = [c for c in calls if len(c.operands) > 1 and _has_a_border(c.results[0])]
+    (result,) = call.results
+    places = [place.root.byte_offset for place in call.operands if _has_a_border(place)]
+    assert (result.root.byte_offset in places) == (frames == 1)
+
+
+def _has_a_border(place: Place) -> bool:
+    return place.offset > 0 or place.strides[-2] > 8
 
 
 def test_numbers(tmp_path: Path) -> None:

@@ -65,6 +65,30 @@ def test_memory_that_is_still_read(make_network: MakeNetwork, make_plan: MakePla
     assert old.byte_offset != new.byte_offset
 
 
+def test_memory_that_was_begun_before(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """A value of which a part is there while another one still is needed has memory of its own."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        rows, before = relu(b, y), relu(b, x)
+        return relu(b, b.concat([b.slice(before, [0, 6, 0], [4, 2, 16]), rows], axis=1))
+
+    (copy,) = copies(make_plan(make_network([(4, ROWS, 16), (4, 6, 16)], write)))
+    old, new = (place.root for place in copy.places)
+    assert old.byte_offset != new.byte_offset
+
+
+def test_memory_of_another_size(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Rows of a longer value lie as those of a shorter one, but have no room in its memory."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        last = b.slice(relu(b, x), [6, 0], [2, 16])
+        return relu(b, b.concat([last, relu(b, y)], axis=0))
+
+    (copy,) = copies(make_plan(make_network([(ROWS, 16), (ROWS, 16)], write)))
+    old, new = (place.root for place in copy.places)
+    assert old.byte_offset != new.byte_offset
+
+
 def test_a_frame_is_written_once(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Columns beside the rows are there already; a row below the last ones is not."""
 

@@ -1,9 +1,12 @@
-"""Attributes that the IR of a network has many of, each made once: they never change."""
+"""Attributes never change: those that a network has many of are made once, and what is asked of
+one is kept with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from xdsl.dialects.builtin import (
     BytesAttr,
@@ -17,6 +20,24 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+ResultT = TypeVar("ResultT")
+
+
+def kept(ask: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT], ResultT]:
+    """`ask`, its answers kept in the attributes: a table would hash all that these are made of."""
+    name = f"{ask.__module__}.{ask.__qualname__}"
+
+    @wraps(ask)
+    def answer(attribute: AttributeT) -> ResultT:
+        held = attribute.__dict__
+        if name not in held:
+            held[name] = ask(attribute)
+        found: ResultT = held[name]
+        return found
+
+    return answer
 
 
 @lru_cache(maxsize=1024)
@@ -39,12 +60,13 @@ def symbol(name: str) -> SymbolRefAttr:
 
 def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """A list of i64."""
-    return _integers(i64, tuple(values))
+    return _integers(tuple(values))
 
 
+@lru_cache(maxsize=1024)
 def segments(*sizes: int) -> DenseArrayBase[IntegerType]:
-    """How many operands each segment of an operation has."""
-    return _integers(i32, sizes)
+    """How many operands each segment of an operation has, as i32."""
+    return _array(i32, sizes)
 
 
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
@@ -53,7 +75,11 @@ def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribut
 
 
 @lru_cache(maxsize=1024)
-def _integers(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+def _integers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return _array(i64, values)
+
+
+def _array(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     made = DenseArrayBase.__new__(DenseArrayBase)  # without looking whether it is one
     object.__setattr__(made, "elt_type", kind)
     object.__setattr__(made, "data", BytesAttr(kind.pack(values)))

@@ -38,9 +38,16 @@ def make(
     for place, operand in enumerate(operands):
         use = Use(op, place)
         uses.append(use)
-        operand.add_use(use)
+        # operand.add_use(use)
+        others = operand.first_use
+        if others is not None:
+            use._next_use = others
+            others._prev_use = use
+        operand.first_use = use
     op._operand_uses = tuple(uses)
-    if result_types:
+    if len(result_types) == 1:
+        op.results = SSAValues((OpResult(result_types[0], op, 0),))
+    elif result_types:
         results = [OpResult(type, op, place) for place, type in enumerate(result_types)]
         op.results = SSAValues(results)
     op.properties = dict(properties)

@@ -32,6 +32,8 @@ from xdsl.ir.affine import (
 )
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.attributes import kept
+from ncc.dialects.operation import operands_of
 
 
 @dataclass(frozen=True)
@@ -175,14 +177,15 @@ class Role(Enum):
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The static shape of a tensor value. It is kept with the type, which never changes."""
-    kind = value.type
-    known: tuple[int, ...] | None = vars(kind).get("known_shape")
-    if known is None:
-        if not isinstance(kind, TensorType):
-            raise CompilerBug(f"{kind} is no ranked tensor")
-        known = vars(kind)["known_shape"] = kind.get_shape()
-    return known
+    """The static shape of a tensor value."""
+    return _shape(value.type)
+
+
+@kept
+def _shape(kind: Attribute) -> tuple[int, ...]:
+    if not isinstance(kind, TensorType):
+        raise CompilerBug(f"{kind} is no ranked tensor")
+    return kind.get_shape()
 
 
 def constant_number(value: SSAValue) -> float | None:
@@ -205,13 +208,15 @@ def uncast(value: SSAValue) -> SSAValue:
 def factors(total: Operation, accumulator: SSAValue) -> tuple[SSAValue, SSAValue] | None:
     """The a and b of acc + a * b, of floats or integers, exact conversions to wider types aside."""
     times = arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp
-    if not isinstance(total, arith.AddfOp | arith.AddiOp) or accumulator not in total.operands:
+    operands = operands_of(total)
+    if not isinstance(total, arith.AddfOp | arith.AddiOp) or accumulator not in operands:
         return None
-    others = [operand for operand in total.operands if operand is not accumulator]
+    others = [operand for operand in operands if operand is not accumulator]
     factor = others[0].owner if len(others) == 1 else None
     if not isinstance(factor, times):
         return None
-    return uncast(factor.operands[0]), uncast(factor.operands[1])
+    a, b = operands_of(factor)
+    return uncast(a), uncast(b)
 
 
 class View:
@@ -221,8 +226,8 @@ class View:
         self.op = op
         loops = _Loops.of(op)
         self._shown = loops.shown
-        *self.reads, self.write = map(Access, op.operands, loops.forms)
-        self.body: Block = op.body.block
+        *self.reads, self.write = map(Access, operands_of(op), loops.forms)
+        self.body: Block = op.regions[0].block
         self.reduced = loops.reduced
         self.parallel = loops.parallel
 
@@ -241,9 +246,9 @@ class View:
     def yielded(self) -> SSAValue:
         """What the body computes for one point."""
         last = self.body.last_op
-        if last is None or not last.operands:
+        if last is None or not operands_of(last):
             raise CompilerBug("a generic without a yield")
-        return last.operands[0]
+        return operands_of(last)[0]
 
     @property
     def accumulator(self) -> BlockArgument:
@@ -258,9 +263,9 @@ class View:
     def combiner(self) -> tuple[Operation, SSAValue] | None:
         """The operation that folds into the accumulator and the value it folds in."""
         op = self.yielded.owner
-        if not isinstance(op, Operation) or len(op.operands) != 2:
+        if not isinstance(op, Operation) or len(operands_of(op)) != 2:
             return None
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
         if lhs is self.accumulator:
             return op, rhs
         return (op, lhs) if rhs is self.accumulator else None

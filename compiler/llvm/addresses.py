@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import MemRefType, i64
@@ -22,6 +21,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder, Scope, element_pointer
 from ncc.compiler.llvm.streams import Motion, Streams
+from ncc.dialects.attributes import kept
 from ncc.dialects.operation import make
 
 _LARGEST_CONSTANT = 2**31 - 1
@@ -77,7 +77,7 @@ class Memory:
         return total
 
 
-@cache
+@kept
 def layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
     """The strides and the offset of a memref, in elements; both must be static."""
     strides, offset = type.get_strides(), type.get_offset()
@@ -156,7 +156,7 @@ class Addresses:
         """The pointer moved by a constant number of elements."""
         if abs(count) > _LARGEST_CONSTANT:
             return self._step(scope, pointer, self.builder.constant(count, i64), element)
-        key = ("step", pointer, count, element)
+        key = ("step", pointer, count, id(element))  # what is found keeps the element alive
         found = scope.known.get(key)
         if found is None:
             op = element_pointer(pointer, count, element)
@@ -215,7 +215,7 @@ class Addresses:
     def _step(
         self, scope: Scope, pointer: SSAValue, index: SSAValue, element: Attribute
     ) -> SSAValue:
-        key = ("step", pointer, index, element)
+        key = ("step", pointer, index, id(element))
         found = scope.known.get(key)
         if found is None:
             op = element_pointer(pointer, index, element)

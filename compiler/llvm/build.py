@@ -40,7 +40,7 @@ from ncc.compiler.llvm.instructions import (
     lanes,
 )
 from ncc.compiler.target import Target
-from ncc.dialects.attributes import integer, segments, string, symbol
+from ncc.dialects.attributes import integer, kept, segments, string, symbol
 from ncc.dialects.operation import append, make, only_result
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -86,7 +86,7 @@ def with_lanes(type: Attribute, count: int) -> Attribute:
     return VectorType(type, [count]) if count else type
 
 
-@cache
+@kept
 def suffix(type: Attribute) -> str:
     """How names of intrinsics spell a type: v16f32, i64, p0."""
     if isinstance(type, llvm.LLVMPointerType):
@@ -134,7 +134,8 @@ class Builder:
         self.target = target
         self.scope = Scope(entry, None)
         self._root = self.scope
-        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+        # By the identities of their types, which they keep alive.
+        self._constants: dict[tuple[int, str], SSAValue] = {}
         self._scopes: dict[SSAValue, Scope] = {}
         self._numbers: set[SSAValue] = set()
         """Extrema that cannot be NaN."""
@@ -187,7 +188,7 @@ class Builder:
 
     def constant(self, value: float | int, type: Attribute) -> SSAValue:
         """A constant, or a vector of equal constants."""
-        key = (type, repr(value))
+        key = (id(type), repr(value))
         found = self._constants.get(key)
         if found is None:
             found = self.literal(_constant_attribute(type, repr(value)), type)
@@ -202,7 +203,7 @@ class Builder:
 
     def undefined(self, type: Attribute) -> SSAValue:
         """A value that does not matter."""
-        key = (type, "undefined")
+        key = (id(type), "undefined")
         found = self._constants.get(key)
         if found is None:
             op = make(llvm.UndefOp, result_types=[type])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType, i64
@@ -14,6 +13,7 @@ from ncc.compiler.llvm.addresses import Addresses, Linear, Memory
 from ncc.compiler.llvm.build import POINTER, Builder, Scope, with_lanes
 from ncc.compiler.llvm.math import Library
 from ncc.compiler.target import Target
+from ncc.dialects.attributes import kept
 
 PASS = "lower-to-llvm"
 
@@ -23,7 +23,7 @@ Handler = Callable[["Function", Any], None]
 Handlers = Mapping[type[Operation], Handler]
 
 
-@cache
+@kept
 def machine_type(type: Attribute) -> Attribute:
     """The type of the llvm dialect that carries values of a type of the loops level."""
     if isinstance(type, IndexType):

@@ -7,7 +7,6 @@ read. The arguments of a kernel are bare pointers, to which the callee adds the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from xdsl.dialects import builtin, llvm, memref
 from xdsl.dialects.builtin import (
@@ -25,14 +24,14 @@ from ncc.compiler.llvm.build import POINTER, Builder
 from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element
 from ncc.dialects import rt
-from ncc.dialects.attributes import integer
+from ncc.dialects.attributes import integer, kept
 from ncc.dialects.operation import make, only_result, operands_of
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
 
 
-@cache
+@kept
 def alignment(type: Attribute) -> int:
     """Bytes that addresses of a type divide by: the size of one element."""
     scalar = element(type)
@@ -44,7 +43,7 @@ def alignment(type: Attribute) -> int:
     return max(1, bits // 8)
 
 
-@cache
+@kept
 def _access(type: Attribute) -> dict[str, Attribute]:
     """What an access to memory of a type says of itself."""
     return {"alignment": integer(alignment(type)), "ordering": integer(0)}

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     VectorType,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -229,7 +230,7 @@ class Emitter:
     def _literal(self, value: Attribute) -> str:
         if isinstance(value, IntegerAttr):
             number = value.value.data
-            if value.type == IntegerType(1):
+            if value.type == i1:
                 return "true" if number else "false"
             return str(number)
         if isinstance(value, FloatAttr):

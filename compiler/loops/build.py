@@ -77,7 +77,7 @@ class LoopBuilder:
 
     def constant(self, value: float, type: Attribute = index) -> SSAValue:
         """A number of any type; at the head of the function, once."""
-        key = (repr(value), type)
+        key = value if type is index else (repr(value), type)
         found = self._constants.get(key)
         if found is None:
             data = _number(repr(value), type)

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.stable_text import stable_text
+from ncc.dialects.operation import operands_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Stage:
         last = self.body.last_op
         if last is None:
             raise CompilerBug("a computation without a result")
-        return last.operands[0]
+        return operands_of(last)[0]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
 from hashlib import sha256
 from types import NoneType
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.attributes import kept
 
 
 def stable_text(value: object) -> str:
@@ -72,7 +72,7 @@ def _mapping_text(value: Mapping[Any, Any]) -> str:
     return f"{{{','.join(sorted(items))}}}"
 
 
-@lru_cache(maxsize=4096)
+@kept
 def _attribute_text(attribute: Attribute) -> str:
     if isinstance(attribute, Data):
         return f"{attribute.name}<{stable_text(attribute.data)}>"

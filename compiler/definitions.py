@@ -1,9 +1,10 @@
 """Defining classes without what few of them are ever asked for.
 
 xDSL's operations and our own classes make some four hundred dataclasses, whose methods Python
-compiles from texts, and two hundred assembly formats, which xDSL reads with a parser: half of the
-time of importing them. A compilation calls a tenth of these methods, and writes or reads IR only
-where someone wants to see it. So each is made when it is first called.
+compiles from texts, and two hundred assembly formats, which xDSL reads with a parser, as it reads
+the definitions of three hundred operations: more than half of the time of importing them. A
+compilation calls a tenth of these methods, makes a third of these operations, and writes or reads
+IR only where someone wants to see it. So each is made when it is first asked for.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from contextlib import contextmanager
 from functools import cached_property
 from threading import RLock
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from xdsl.irdl import IRDLOperation, OpDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
     from xdsl.parser import Parser
     from xdsl.printer import Printer
+
+OperationT = TypeVar("OperationT", bound="IRDLOperation")
 
 _COMPILE = "_create_fn"
 """By this function dataclasses make each method, up to Python 3.12; a later one makes them all."""
@@ -39,9 +42,13 @@ def methods_put_off() -> Iterator[None]:
 def put_off() -> Iterator[None]:
     """Operations, too."""
     with methods_put_off():
+        from xdsl import irdl
         from xdsl.irdl.declarative_assembly_format import FormatProgram
 
-        with _replaced(FormatProgram, {"from_str": staticmethod(_LateFormat)}):
+        with (
+            _replaced(FormatProgram, {"from_str": staticmethod(_LateFormat)}),
+            _replaced(irdl, {"irdl_op_definition": _late_operation}),
+        ):
             yield
 
 
@@ -79,6 +86,35 @@ def _late_method(name: str, *given: Any, **named: Any) -> Callable[..., Any]:
 
     method.__name__ = name
     return method
+
+
+def _late_operation(kind: type[OperationT]) -> type[OperationT]:
+    """What xDSL's `irdl_op_definition` makes, when the first operation is made, or is read."""
+    from xdsl.irdl.operations import irdl_op_definition
+
+    done = False
+
+    def define() -> None:
+        nonlocal done
+        with put_off():
+            if not done:
+                if kind.assembly_format is not None:
+                    del kind.parse  # xDSL takes no other beside the format
+                irdl_op_definition(kind)
+                done = True
+
+    def get_irdl_definition(cls: type[IRDLOperation]) -> OpDef:
+        define()
+        return cls.get_irdl_definition()
+
+    def parse(cls: type[OperationT], parser: Parser) -> OperationT:
+        define()
+        return cls.parse(parser)
+
+    type.__setattr__(kind, "get_irdl_definition", classmethod(get_irdl_definition))
+    if kind.assembly_format is not None:
+        type.__setattr__(kind, "parse", classmethod(parse))
+    return kind
 
 
 class _LateFormat:

@@ -1,4 +1,4 @@
-"""Classes defined while methods and formats are put off: they do what others do."""
+"""Classes defined while methods, formats and operations are put off: they do what others do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from xdsl import irdl
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, IntegerAttr, ModuleOp, i64
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def
+from xdsl.dialects.builtin import Builtin, IntegerAttr, IntegerType, ModuleOp, i64
+from xdsl.dialects.test import TestOp
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.irdl.operations import PropertyAccessor
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.test_value import create_ssa_value
 
 from ncc.compiler.definitions import put_off
 from ncc.compiler.pipeline import stages
@@ -87,11 +98,11 @@ def test_a_method_takes_its_place_when_it_is_called() -> None:
 
 def test_nothing_is_put_off_behind_the_block() -> None:
     """Not even where what it imports fails."""
-    before = dict(vars(dataclasses)), vars(FormatProgram)["from_str"]
+    before = dict(vars(dataclasses)), vars(FormatProgram)["from_str"], dict(vars(irdl))
     with pytest.raises(ImportError), put_off(), put_off():
         assert vars(FormatProgram)["from_str"] is not before[1]
         raise ImportError
-    assert (vars(dataclasses), vars(FormatProgram)["from_str"]) == before
+    assert (vars(dataclasses), vars(FormatProgram)["from_str"], vars(irdl)) == before
 
 
 def test_formats_are_read_when_they_are_used() -> None:
@@ -110,6 +121,51 @@ def test_formats_are_read_when_they_are_used() -> None:
     module = ModuleOp([CountOp(properties={"number": IntegerAttr(3, i64)})])
     assert "late.count to 3 : i64" in str(module)
     assert str(Parser(context, str(module)).parse_module()) == str(module)
+
+
+def late_operation() -> type[IRDLOperation]:
+    """An operation whose definition is put off."""
+    with put_off():
+
+        @irdl.irdl_op_definition
+        class SumOp(IRDLOperation):
+            name = "late.sum"
+            terms = var_operand_def(IntegerType)
+            total = result_def(IntegerType)
+            scale = prop_def(IntegerAttr)
+            assembly_format = "$terms `by` $scale attr-dict `:` functional-type($terms, $total)"
+
+    return SumOp
+
+
+def test_an_operation_is_defined_when_the_first_is_made() -> None:
+    """Its fields are accessors then, and it is verified, written and cloned as others are."""
+    kind = late_operation()
+    assert not isinstance(vars(kind)["scale"], PropertyAccessor)
+    terms = create_ssa_value(i64), create_ssa_value(i64)
+    one = kind.create(operands=terms, result_types=[i64], properties={"scale": IntegerAttr(3, i64)})
+    assert isinstance(vars(kind)["scale"], PropertyAccessor)
+    one.verify()
+    assert tuple(one.terms) == terms  # type: ignore[attr-defined]
+    assert one.scale.value.data == 3  # type: ignore[attr-defined]
+    assert one.total is one.results[0]  # type: ignore[attr-defined]
+    assert one.clone().is_structurally_equivalent(one)
+    assert kind.get_irdl_definition() is one.get_irdl_definition()
+    with pytest.raises(VerifyException):
+        kind.create(operands=terms, result_types=[i64]).verify()
+
+
+def test_an_operation_is_defined_when_it_is_read() -> None:
+    """None has been made before."""
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_op(late_operation())
+    context.load_op(TestOp)
+    text = """builtin.module {
+  %a = "test.op"() : () -> i64
+  %b = late.sum %a, %a by 3 : i64 : (i64, i64) -> i64
+}"""
+    assert str(Parser(context, text).parse_module()) == text
 
 
 def test_levels_imported_so_write_the_same(tmp_path: Path) -> None:

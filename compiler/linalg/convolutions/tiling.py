@@ -78,7 +78,7 @@ class Tiling:
         points = self.form.window**2 * self.rows * self.columns
         weights = 4 * self.form.window**2 * self.outputs * self.inputs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
-        between = 4 * points * (self.groups * self.inputs + self.outputs)
+        between = self._between(self.rows)
         shared = hypot(
             points * self.outputs * self.inputs / _multiply_adds(self.target),
             weights / LINE * stream,
@@ -89,14 +89,20 @@ class Tiling:
         """The cheapest number of rows of tiles in a chunk; of those that cost as much, or nearly,
         the smallest, which takes the least memory.
 
-        All chunks are equal, for they share kernels, unless that costs much: then the last has
-        fewer.
+        All chunks are equal, for they share kernels, unless others cost much less, or no more and
+        stay in a cache which equal ones leave: then the last has fewer.
         """
         fewest = {-(-self.rows // n): n for n in range(self.rows, 0, -1)}
         costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sorted(fewest.values())}
         equal = _cheapest({n: cost for n, cost in costs.items() if self.rows % n == 0})
         found = _cheapest(costs)
-        return found if costs[found] < UNEVEN * costs[equal] else equal
+        stays = self._between(found) <= self.target.core.l2_bytes < self._between(equal)
+        return found if costs[found] < (1 if stays else UNEVEN) * costs[equal] else equal
+
+    def _between(self, rows: int) -> int:
+        """Bytes of V and M of so many rows of tiles."""
+        points = self.form.window**2 * rows * self.columns
+        return 4 * points * (self.groups * self.inputs + self.outputs)
 
 
 def _cheapest(costs: dict[int, float]) -> int:

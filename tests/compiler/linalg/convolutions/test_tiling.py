@@ -90,6 +90,13 @@ def test_uneven_chunks() -> None:
     assert 14 % Tiling(F4, 64, 64, 56, 56, TARGETS[1]).chunk() == 0
 
 
+def test_uneven_chunks_that_stay_near() -> None:
+    """Two of 7 rows leave the cache that 5, 5 and 4 rows stay in, for as many cycles."""
+    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[1])
+    assert tiling.cycles(5, threads=2) == pytest.approx(tiling.cycles(7, threads=2), rel=0.01)
+    assert tiling.chunk(threads=2) == 5
+
+
 @ON_BOTH
 def test_threads_share_chunks(target: Target) -> None:
     """Two caches hold more than one, and a barrier is dearer where there is less to do."""

@@ -40,6 +40,7 @@ from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
+from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
@@ -108,6 +109,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
     return [
         ExpandLayers(),
         LiftSequences(),
+        RepeatGroups(),
         SinkViews(),
         TrimWindows(),
         ChooseConvolution(target, threads, options.tiles),

@@ -83,7 +83,7 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
         return f"it has fewer than {FEWEST_CHANNELS} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
-    init = _start(op)
+    init = start_of(op)
     if init is None:
         return "it goes on from other values than a bias"
     *lead, rows, columns = shape_of(op.results[0])
@@ -95,7 +95,7 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     return Convolution(op, x.value, w.value, init, tiling)
 
 
-def _start(op: GenericOp) -> SSAValue | float | None:
+def start_of(op: GenericOp) -> SSAValue | float | None:
     """The vector along channels, or the number, that the sums start from."""
     source = op.outputs[0].owner
     if isinstance(source, FillOp):

@@ -1,0 +1,161 @@
+"""Groups of one channel that make several, as groups of one that make one.
+
+    y[g, o] += x[g] * w[g, o]        ->        t[c] = x[c / 2],  y[c] += t[c] * w[c]
+
+Such channels are in blocks, as those of other depthwise convolutions are. To repeat a channel is
+little beside the window that is summed for each.
+
+Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.element import element_of
+from ncc.dialects.operation import copied
+
+
+@dataclass(frozen=True)
+class RepeatGroups(ModulePass):
+    """Repeat the channels of every such group; see the head of this file."""
+
+    name = "repeat-groups"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        found = [
+            one
+            for joint in block.ops
+            if isinstance(joint, tensor.CollapseShapeOp)
+            and (one := _Repeating.of(joint)) is not None
+        ]
+        for one in found:
+            one.rewrite()
+        if found:
+            erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Repeating:
+    """A convolution in groups, what joins its channels, and what its sums start from."""
+
+    joint: tensor.CollapseShapeOp
+    view: View
+    data: Access
+    start: SSAValue | float
+
+    @staticmethod
+    def of(joint: tensor.CollapseShapeOp) -> _Repeating | None:
+        op = joint.src.owner
+        if not isinstance(op, GenericOp) or groups_of(joint) != [[0, 1], [2], [3]]:
+            return None
+        view = View(op)
+        pair = view.product()
+        if pair is None or not joint.src.has_one_use() or op.attributes or len(view.reads) != 2:
+            return None
+        data, weights = (view.reads[k] for k in pair)
+        loops = [form.bare for form in view.write.index]
+        group, output = loops[:2]
+        if group is None or output is None or view.extents[output] == 1:
+            return None
+        if [form.bare for form in weights.index[:2]] != [group, output]:
+            return None
+        if any(form.coefficient(loop) for form in weights.index[2:] for loop in (group, output)):
+            return None
+        first, *rest = data.index
+        others = first.loops() - {group}
+        alone = all(view.extents[d] == 1 and d in view.reduced for d in others)
+        if first.coefficient(group) != 1 or first.constant or not alone or data.uses(output):
+            return None
+        if len(rest) != 2 or any(form.coefficient(group) for form in rest):
+            return None
+        if shape_of(joint.result)[0] < BLOCK or not is_constant(weights.value):
+            return None
+        if not _is_computed(data.value):
+            return None
+        start = start_of(op)
+        if start is None or {element_of(value) for value in op.operands} != {f32}:
+            return None
+        return _Repeating(joint, view, data, start)
+
+    def rewrite(self) -> None:
+        """Put the convolution of repeated channels in place of the joint."""
+        view, scratch = self.view, Block()
+        b = Builder(scratch, "" if view.op.doc is None else view.op.doc.data)
+        count, shape = self._outputs(), shape_of(self.joint.result)
+        group, output = (form.bare for form in view.write.index[:2])
+        start = (
+            b.full(shape, self.start)
+            if isinstance(self.start, float)
+            else b.spread(b.collapse(tensor_of(self.start), [[0, 1]]), shape, axis=0)
+        )
+        inputs: list[SSAValue] = []
+        maps: list[AffineMapAttr] = []
+        for access in (*view.reads, view.write):
+            forms = list(access.index)
+            if access is self.data:
+                forms[0] = Linear.of({group: 1} if group is not None else {})
+                inputs.append(_repeated(b, access.value, count).value)
+            else:
+                del forms[1]
+                if access is not view.write:
+                    axes = range(2, len(access.index))
+                    joined = b.collapse(tensor_of(access.value), [[0, 1], *([k] for k in axes)])
+                    inputs.append(joined.value)
+            results = tuple(
+                expression({d - (d > (output or 0)): c for d, c in form.terms}, form.constant)
+                for form in forms
+            )
+            maps.append(AffineMapAttr(AffineMap(len(view.extents) - 1, 0, results)))
+        kinds = [kind for d, kind in enumerate(view.op.iterator_types) if d != output]
+        new = generic(
+            inputs,
+            start.value,
+            ArrayAttr(maps),
+            ArrayAttr(kinds),
+            copied(view.op.body),
+            view.op.doc,
+        )
+        scratch.add_op(new)
+        put_for(self.joint, scratch, new.results[0])
+
+    def _outputs(self) -> int:
+        """How many channels a group makes."""
+        return shape_of(self.joint.src)[1]
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a run makes it, who could do so in blocks: an input is summed along its rows."""
+    owner = value.owner
+    return (
+        _is_computed(owner.source)
+        if isinstance(owner, tensor.PadOp)
+        else isinstance(owner, Operation)
+    )
+
+
+def _repeated(b: Builder, value: SSAValue, count: int) -> Tensor:
+    """A value with each channel so many times; what is padded is so afterwards."""
+    owner = value.owner
+    if isinstance(owner, tensor.PadOp):
+        low, high = pad_sides(owner)
+        if not low[0] and not high[0]:
+            return b.pad(_repeated(b, owner.source, count), low, high, pad_value(owner))
+    return select(b, value, [n // count for n in range(count * shape_of(value)[0])])

@@ -95,6 +95,10 @@ def resample_array(x: Array, axis: int, sweep: Sweep, resize_type: int) -> Array
     return np.asarray(sum(taken[1:], taken[0]))
 
 
+LARGEST_SCALE = 2.0**31
+"""An extent is an int32, and times this still a finite float32."""
+
+
 @layer("Interp", inputs=(1, None))
 class InterpOp(Layer):
     """An image at another size: nearest cell, bilinear or bicubic.
@@ -131,8 +135,10 @@ class InterpOp(Layer):
             check_expression(self.size_expr, len(self.operands), "size_expr")
             return
         for name in ("width_scale", "height_scale"):
-            if self.by_scale and not 0 < getattr(self, name) < float("inf"):
-                raise LayerError(f"{name} is {getattr(self, name)}, not positive", name)
+            if self.by_scale and not 0 < getattr(self, name) <= LARGEST_SCALE:
+                raise LayerError(
+                    f"{name} is {getattr(self, name)}, not positive and at most 2^31", name
+                )
         wanted = 2 if self.dynamic_target_size else 1
         if len(self.operands) != wanted:
             raise LayerError(f"this form of Interp has {wanted} inputs, not {len(self.operands)}")

@@ -10,13 +10,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ncc.compiler.cache import cache_of
 from ncc.compiler.definitions import put_off
-from ncc.compiler.keys import key_of
+from ncc.compiler.kept.cache import cache_of
+from ncc.compiler.kept.keys import key_of
+from ncc.compiler.kept.recipe import Recipe, recalled
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
-from ncc.compiler.recipe import Recipe, recalled
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.session import Model
 

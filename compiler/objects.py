@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.cache import Cache, key_of
 from ncc.compiler.copies import Copies, CopyEnded
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object

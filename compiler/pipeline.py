@@ -26,9 +26,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, constants
-from ncc.compiler.cache import Cache, cache_of
 from ncc.compiler.diagnostics import ModelWarning
-from ncc.compiler.keys import key_of
+from ncc.compiler.kept.cache import Cache, cache_of
+from ncc.compiler.kept.keys import key_of
+from ncc.compiler.kept.recipe import Recipe, keep
+from ncc.compiler.kept.tuned import tuned_schedules
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
 from ncc.compiler.linalg.channels.align_channels import AlignChannels
 from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
@@ -78,8 +80,6 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
-from ncc.compiler.recipe import Recipe, keep
-from ncc.compiler.tuned import tuned_schedules
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs

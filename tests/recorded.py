@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ncc.compiler import oracle
+from ncc.compiler.verification import oracle
 from ncc.dialects.element import element_of_dtype, name_of
 from ncc.dialects.ncnn.layer import LAYERS, Array, ParamValue
 

@@ -78,7 +78,7 @@ def compile_command(
     from ncc.compiler.definitions import methods_put_off
 
     with methods_put_off():
-        from ncc.compiler import kept
+        from ncc.compiler.kept import models
         from ncc.compiler.measure.stopwatch import Stopwatch
         from ncc.compiler.options import TILES_LEVEL, Options
 
@@ -95,7 +95,7 @@ def compile_command(
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        artifact = kept.compile_file(param, bin, chosen, path, stopwatch)
+        artifact = models.compile_file(param, bin, chosen, path, stopwatch)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")

@@ -36,7 +36,7 @@ def verify_command(
     something differs; the last lines name the first layer that does.
     """
     from ncc.compiler.feeds import read_arrays
-    from ncc.compiler.verify import report_lines, verify
+    from ncc.compiler.verification.verify import report_lines, verify
 
     feeds = read_arrays(dict(given))
     with progress(f"verifying {param}"):

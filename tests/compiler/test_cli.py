@@ -15,11 +15,13 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from ncc.compiler import cli, kept, verify
+from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.commands.compile import SUFFIXES
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.compiler.verify import Report, Row
+from ncc.compiler.kept import models
+from ncc.compiler.verification import verify
+from ncc.compiler.verification.verify import Report, Row
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.param"
 
@@ -203,7 +205,7 @@ def test_the_exit_code_tells_whose_fault_it_is(
     def fail(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr(kept, "compile_file", fail)
+    monkeypatch.setattr(models, "compile_file", fail)
     assert ncc("compile", DIGITS).code == code
 
 
@@ -217,7 +219,7 @@ def test_ctrl_c_amid_a_class_is_no_bug(ncc: Run, monkeypatch: pytest.MonkeyPatch
     def fail(*arguments: object, **options: object) -> None:
         type("Class", (), {"member": Interrupted()})
 
-    monkeypatch.setattr(kept, "compile_file", fail)
+    monkeypatch.setattr(models, "compile_file", fail)
     assert ncc("compile", DIGITS).code == exit_codes.INTERRUPTED
 
 

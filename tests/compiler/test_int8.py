@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
-from ncc.compiler.verify import report_lines, verify
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.verify import report_lines, verify
 
 TAG_INT8 = 0x000D4B38
 

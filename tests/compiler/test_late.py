@@ -15,7 +15,7 @@ import pytest
 import ncc
 from ncc.compiler import late
 from ncc.compiler.late import LateModel, OpenBinding
-from ncc.compiler.verify import verify
+from ncc.compiler.verification.verify import verify
 from ncc.runtime.artifact import Artifact
 
 BRANCHES = """7767517

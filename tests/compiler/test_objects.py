@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler import objects
-from ncc.compiler.cache import Cache
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.kept.cache import Cache
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.objects import Objects

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize, optimize_network
 from ncc.compiler.read.network import read
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError

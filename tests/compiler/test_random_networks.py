@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.shapes import Shape

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain import fates
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize_network
 from ncc.compiler.read.network import read
+from ncc.compiler.verification import oracle
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.layer import LAYERS as DECLARED
 from ncc.dialects.ncnn.layer import (

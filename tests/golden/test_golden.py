@@ -17,10 +17,10 @@ import pytest
 from numpy.typing import NDArray
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.network import read_graph
-from ncc.compiler.verify import difference
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.verify import difference
 
 Array: TypeAlias = NDArray[Any]
 Answer: TypeAlias = "Mapping[str, Array] | oracle.OracleError"

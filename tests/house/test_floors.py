@@ -39,7 +39,7 @@ LIBRARIES = {
     "ncc.runtime": {"numpy"},
     "ncc.dialects": {"numpy", "xdsl"},
     "ncc.compiler.llvm": {"numpy", "xdsl", "llvmlite"},
-    "ncc.compiler.oracle": {"numpy", "ncnn"},
+    "ncc.compiler.verification.oracle": {"numpy", "ncnn"},
     "ncc.compiler.measure.peers": {"numpy", "ncnn", "onnxruntime", "openvino"},
     "ncc.compiler.cli": {"click"},
     COMMANDS: {"numpy", "click", "rich"},

@@ -27,8 +27,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ncc.compiler import oracle
 from ncc.compiler.read.network import read_graph
+from ncc.compiler.verification import oracle
 
 Array: TypeAlias = NDArray[Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 import ncc
 from ncc.compiler.target import Target
-from ncc.compiler.verify import difference, verify
+from ncc.compiler.verification.verify import difference, verify
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 

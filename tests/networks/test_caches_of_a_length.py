@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
-from ncc.compiler.interpret import interpret
 from ncc.compiler.late import LateModel
 from ncc.compiler.read.network import read
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import interpret
 
 Array = np.ndarray[Any, Any]
 Feeds = dict[str, Array]

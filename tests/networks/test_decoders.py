@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
-from ncc.compiler.interpret import interpret
 from ncc.compiler.optimizer import optimize
 from ncc.compiler.read.network import read
-from ncc.compiler.verify import verify
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import interpret
+from ncc.compiler.verification.verify import verify
 from ncc.compiler.write.network import write
 from ncc.runtime.session import Model
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.read.network import read
 from ncc.compiler.target import Target
-from ncc.compiler.verify import computed_blobs, difference
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.verify import computed_blobs, difference
 from ncc.compiler.write.network import write
 from ncc.runtime import cpu
 

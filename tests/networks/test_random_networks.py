@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.check_rewrites import require_equal_results
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module, pattern_names
 from ncc.compiler.read.network import read
-from ncc.compiler.verify import difference_to_wheel
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import interpret
+from ncc.compiler.verification.verify import difference_to_wheel
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network

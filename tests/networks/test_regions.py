@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
-from ncc.compiler.verify import verify
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import interpret
+from ncc.compiler.verification.verify import verify
 
 Array = np.ndarray[Any, Any]
 

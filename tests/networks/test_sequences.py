@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.target import TARGETS
+from ncc.compiler.verification import oracle
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
 

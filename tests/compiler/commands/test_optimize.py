@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 import pytest
 
-from ncc.compiler import cli, verify
+from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.read.network import read
-from ncc.compiler.verify import Report, Row
+from ncc.compiler.verification import verify
+from ncc.compiler.verification.verify import Report, Row
 from ncc.dialects.ncnn.network import Network
 
 LINES = """

@@ -12,13 +12,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
 
 import ncc
-from ncc.compiler.interpret import interpret
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies import choose, rivals
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS, Target
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weight import WeightAttr

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler import objects, pipeline
-from ncc.compiler.interpret import interpret
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.fusion import fuse
 from ncc.compiler.linalg.sums import halves
@@ -30,6 +29,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.read.network import read
 from ncc.compiler.target import AMX, TARGETS, Target
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects import tile
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr

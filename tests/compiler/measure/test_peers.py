@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.compiler import oracle
 from ncc.compiler.measure import peers
 from ncc.compiler.measure.peers import compare_network
+from ncc.compiler.verification import oracle
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 

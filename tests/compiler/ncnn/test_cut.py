@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.cut import cut
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError

@@ -14,10 +14,10 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import DYNAMIC, Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import DropoutOp

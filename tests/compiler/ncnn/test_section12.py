@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.optimize import optimize_module
+from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.network import Network
 

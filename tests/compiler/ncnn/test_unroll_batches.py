@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import oracle
 from ncc.compiler.diagnostics import ModelError, Unsupported
+from ncc.compiler.verification import oracle
 from ncc.dialects.sources import Array
 
 X = np.random.default_rng(5).standard_normal((2, 3, 4)).astype(np.float32)

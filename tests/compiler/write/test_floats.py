@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ncc.compiler import oracle
+from ncc.compiler.verification import oracle
 from ncc.compiler.write.floats import LONGEST, float_text, reading_of_old_runtimes
 
 MAX = float(np.finfo(np.float32).max)

@@ -16,9 +16,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.compiler.interpret import interpret
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.read.network import read
+from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.write.network import write
 from ncc.compiler.write.wiring import wire
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp

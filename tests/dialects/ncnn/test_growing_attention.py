@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.interpret import interpret
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS
+from ncc.compiler.verification.interpret import interpret
 from ncc.runtime import cpu
 
 Array = np.ndarray[Any, Any]

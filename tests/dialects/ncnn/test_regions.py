@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.test import TestOp as SourceOp
 
-from ncc.compiler import oracle
+from ncc.compiler.verification import oracle
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 
 Array = np.ndarray[Any, Any]

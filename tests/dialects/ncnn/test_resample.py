@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler import oracle
+from ncc.compiler.verification import oracle
 from ncc.dialects.ncnn.layer import Array, LayerError, Shape
 from ncc.dialects.ncnn.resample import Sweep
 

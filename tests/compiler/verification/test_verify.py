@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler import front, oracle
+from ncc.compiler import front
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.verify import (
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.verify import (
     Report,
     Row,
     difference,
@@ -21,7 +22,7 @@ from ncc.compiler.verify import (
     verify,
 )
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 needs_ncnn = pytest.mark.skipif(not oracle.available(), reason="the ncnn wheel is not installed")
 
 

@@ -10,11 +10,11 @@ from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.cache import compiler_version
+from ncc.compiler.kept.cache import compiler_version
+from ncc.compiler.kept.tuned import tuned_schedules
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.target import Target
-from ncc.compiler.tuned import tuned_schedules
 from ncc.runtime.artifact import PathLike
 
 

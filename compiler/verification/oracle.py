@@ -2,8 +2,8 @@
 
 The wheel can crash, or wait for ever, on a file that it does not expect, so that a caller only
 talks to it through `run` and `run_all`. This file is both ends: the functions that are imported,
-and the worker (`python -m ncc.compiler.oracle`) that reads requests from stdin and answers each in
-files.
+and the worker (`python -m ncc.compiler.verification.oracle`) that reads requests from stdin and
+answers each in files.
 
 ncnn runs in plain fp32: half precision (on by default, it loses three digits in InnerProduct) is
 off, and so is light mode, which frees a blob after its first reader.
@@ -139,7 +139,7 @@ def _work(requests: str, timeout: float) -> str | None:
     """Run the worker to its end: what ended it before it had answered all requests, if anything."""
     # The worker finds ncc and ncnn where this process found them.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "ncc.compiler.oracle"]
+    command = [sys.executable, "-m", "ncc.compiler.verification.oracle"]
     try:
         done = subprocess.run(
             command,

@@ -13,9 +13,9 @@ from hashlib import file_digest, sha256
 from shutil import copyfile
 from typing import NamedTuple
 
-from ncc.compiler.cache import MODEL, RECIPE, Cache, cache_of
 from ncc.compiler.definitions import methods_put_off
-from ncc.compiler.keys import key_of
+from ncc.compiler.kept.cache import MODEL, RECIPE, Cache, cache_of
+from ncc.compiler.kept.keys import key_of
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path

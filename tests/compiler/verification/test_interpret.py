@@ -10,8 +10,8 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.interpret import interpret, run_layers
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.verification.interpret import interpret, run_layers
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import Array, Layer
 from ncc.dialects.ncnn.network import Network

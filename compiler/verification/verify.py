@@ -28,14 +28,15 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 
-from ncc.compiler import front, oracle
+from ncc.compiler import front
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.feeds import random_feeds
-from ncc.compiler.interpret import run_layers
 from ncc.compiler.late import callable_now
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
+from ncc.compiler.verification import oracle
+from ncc.compiler.verification.interpret import run_layers
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network, growing_inputs

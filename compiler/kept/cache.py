@@ -2,7 +2,7 @@
 
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
     <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)
-    <folder>/<key>.ncc       a small model, as it is written for a user (see `kept.py`)
+    <folder>/<key>.ncc       a small model, as it is written for a user (see `models.py`)
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
@@ -57,21 +57,27 @@ _GENERATORS = (
     "../dialects/code.py",
     "../dialects/tile.py",
 )
-"""What machine code is made by, seen from here, given a kernel's key."""
+"""What machine code is made by, seen from the compiler, given a kernel's key."""
 
 
 @cache
 def generator_version() -> str:
     """Other code, other versions of LLVM or xDSL: another text. No kernel outlives an edit."""
-    room = os.path.dirname(__file__)
-    return _version([os.path.join(room, name) for name in _GENERATORS])
+    return _version([os.path.join(_above(2), name) for name in _GENERATORS])
 
 
 @cache
 def compiler_version() -> str:
     """The same for all of ncc: no recipe outlives an edit of anything."""
-    house = os.path.dirname(os.path.dirname(__file__))
-    return _version([os.path.join(house, room) for room in ("compiler", "dialects", "runtime")])
+    return _version([os.path.join(_above(3), room) for room in ("compiler", "dialects", "runtime")])
+
+
+def _above(floors: int) -> str:
+    """The folder so many steps above this file: 2 is the compiler, 3 all of ncc."""
+    place = __file__
+    for _ in range(floors):
+        place = os.path.dirname(place)
+    return place
 
 
 def _version(places: Iterable[str]) -> str:

@@ -20,8 +20,8 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
-from ncc.compiler.cache import RECIPE, Cache
 from ncc.compiler.constants import Constants
+from ncc.compiler.kept.cache import RECIPE, Cache
 from ncc.dialects.sources import Piece
 from ncc.runtime.artifact import Artifact, PathLike
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import cache as cache_module
-from ncc.compiler import pipeline, recipe
-from ncc.compiler.cache import Cache, cache_of
-from ncc.compiler.keys import key_of
+from ncc.compiler import pipeline
+from ncc.compiler.kept import cache as cache_module
+from ncc.compiler.kept import recipe
+from ncc.compiler.kept.cache import Cache, cache_of
+from ncc.compiler.kept.keys import key_of
+from ncc.compiler.kept.recipe import recalled
+from ncc.compiler.kept.tuned import tuned_file
 from ncc.compiler.options import Options
-from ncc.compiler.recipe import recalled
-from ncc.compiler.tuned import tuned_file
 
 PARAM = """7767517
 4 4
@@ -253,7 +254,7 @@ def test_an_edit_of_ncc_leaves_no_recipe(tmp_path: Path, monkeypatch: pytest.Mon
     """Whatever file it is in."""
     for room in ("compiler/ncnn", "dialects", "runtime"):
         (tmp_path / room).mkdir(parents=True)
-    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/cache.py"))
+    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/kept/cache.py"))
     version = cache_module.compiler_version.__wrapped__
     versions = {version()}
     for file in ("compiler/ncnn/fold.py", "dialects/rt.py", "runtime/cpu.py"):

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler import front, kept, pipeline
-from ncc.compiler.kept import compile_file
+from ncc.compiler import front, pipeline
+from ncc.compiler.kept import models
+from ncc.compiler.kept.models import compile_file
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def compiled(network: Path, options: Options | None = None) -> bytes:
     return path.read_bytes()
 
 
-def models(network: Path) -> list[Path]:
+def kept(network: Path) -> list[Path]:
     """What is kept."""
     return list((network.parent / "kernels").glob("*.ncc"))
 
@@ -93,7 +94,7 @@ def test_another_weight_is_another_model(network: Path, asked: list[object]) -> 
 def test_what_is_broken_is_made_again(network: Path, asked: list[object], damage: bytes) -> None:
     """It counts as absent, and is kept anew."""
     first = compiled(network)
-    (model,) = models(network)
+    (model,) = kept(network)
     model.write_bytes(damage)
     assert compiled(network) == first and len(asked) == 2
     assert not list(network.parent.glob(".*"))
@@ -106,7 +107,7 @@ def test_a_path_that_cannot_be_written_is_told(network: Path) -> None:
     for path in (network.parent / "nowhere" / "net.ncc", network.parent / "kernels"):
         with pytest.raises(OSError, match="no such folder|no plain file"):
             compile_file(network, None, Options.of(), path, Stopwatch())
-    assert models(network)
+    assert kept(network)
 
 
 @pytest.mark.parametrize("largest", [100, 21000])
@@ -115,9 +116,9 @@ def test_large_models_are_not_kept(
 ) -> None:
     """Neither by the size of their .bin, nor by their own."""
     assert 100 < network.with_suffix(".bin").stat().st_size < 21000
-    monkeypatch.setattr(kept, "LARGEST", largest)
+    monkeypatch.setattr(models, "LARGEST", largest)
     assert len(compiled(network)) > largest
-    assert not models(network)
+    assert not kept(network)
 
 
 def test_what_depends_on_more_than_the_files_is_not_kept(
@@ -127,7 +128,7 @@ def test_what_depends_on_more_than_the_files_is_not_kept(
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "OWN", ("xdsl.",))
         compiled(network)
-    assert not models(network)
+    assert not kept(network)
     make = front._compiled
 
     def disturbed(*given: Any, **named: Any) -> object:
@@ -138,7 +139,7 @@ def test_what_depends_on_more_than_the_files_is_not_kept(
 
     monkeypatch.setattr(front, "_compiled", disturbed)
     compiled(network)
-    assert not models(network)
+    assert not kept(network)
 
 
 def test_the_environment_may_want_kernels_only(
@@ -146,7 +147,7 @@ def test_the_environment_may_want_kernels_only(
 ) -> None:
     """No model is kept then, nor looked for."""
     compiled(network)
-    (model,) = models(network)
+    (model,) = kept(network)
     used = os.stat(model).st_mtime_ns - 10**13
     os.utime(model, ns=(used, used))
     monkeypatch.setenv("NCC_CACHE", "kernels")

@@ -17,7 +17,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from ncc.compiler.cache import cache_of, generator_version, is_off
+from ncc.compiler.kept.cache import cache_of, generator_version, is_off
 from ncc.compiler.target import Target
 from ncc.runtime import cpu
 from ncc.runtime.draft import draft_of

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ncc.compiler import tuned
-from ncc.compiler.cache import FOLDER_VARIABLE, SWITCH_VARIABLE, Cache
+from ncc.compiler.kept import tuned
+from ncc.compiler.kept.cache import FOLDER_VARIABLE, SWITCH_VARIABLE, Cache
+from ncc.compiler.kept.tuned import TunedSchedules, tuned_file, tuned_schedules
 from ncc.compiler.target import AVX2, AVX512
-from ncc.compiler.tuned import TunedSchedules, tuned_file, tuned_schedules
 from ncc.runtime import cpu
 from ncc.runtime.errors import InputError
 

@@ -31,10 +31,10 @@ from ncc.compiler.linalg.channels.packing import (
     packed_axis,
     packing_of,
 )
-from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.channels.select_channels import select, select_inside
 from ncc.compiler.linalg.insert import move_before, move_behind, reread
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import View, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -131,17 +131,12 @@ class _Groups:
 
 
 def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
-    """A value with groups of so many channels filled up; what is padded is so afterwards."""
-    owner = value.owner
-    if isinstance(owner, tensor.PadOp):
-        low, high = pad_sides(owner)
-        if not low[0] and not high[0]:
-            return b.pad(_filled(b, owner.source, size), low, high, pad_value(owner))
+    """A value with groups of so many channels filled up."""
     groups = range(0, shape_of(value)[0], size)
     channels = [
         first + min(channel, size - 1) for first in groups for channel in range(_rounded(size))
     ]
-    return select(b, value, channels)
+    return select_inside(b, value, channels)
 
 
 def _rounded(size: int) -> int:

@@ -29,7 +29,7 @@ from ncc.compiler.linalg.channels.packing import BLOCK, follows
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of
+from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import integers
 from ncc.dialects.comprehension import Builder, Tensor
@@ -134,6 +134,17 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     c, y, z = b.loops_of((len(channels), *source.shape[1:]))
     made = b.map((c, y, z), source.at(channel[c], b.index(y), b.index(z)))
     return _marked(made, "channels", channels)
+
+
+def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """The same of what is padded, if that is so on other axes; it is padded afterwards."""
+    owner = value.owner
+    if isinstance(owner, tensor.PadOp):
+        low, high = pad_sides(owner)
+        if not low[0] and not high[0]:
+            inside = select_inside(b, owner.source, channels)
+            return b.pad(inside, low, high, pad_value(owner))
+    return select(b, value, channels)
 
 
 def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:

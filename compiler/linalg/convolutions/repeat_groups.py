@@ -21,13 +21,13 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
-from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
 
@@ -98,7 +98,7 @@ class _Repeating:
     def rewrite(self) -> None:
         """Put the convolution of repeated channels in place of the joint."""
         view, scratch = self.view, Block()
-        b = Builder(scratch, "" if view.op.doc is None else view.op.doc.data)
+        b = Builder(scratch, doc_of(view.op))
         count, shape = self._outputs(), shape_of(self.joint.result)
         group, output = (form.bare for form in view.write.index[:2])
         start = (
@@ -112,7 +112,8 @@ class _Repeating:
             forms = list(access.index)
             if access is self.data:
                 forms[0] = Linear.of({group: 1} if group is not None else {})
-                inputs.append(_repeated(b, access.value, count).value)
+                channels = [n // count for n in range(count * shape_of(access.value)[0])]
+                inputs.append(select_inside(b, access.value, channels).value)
             else:
                 del forms[1]
                 if access is not view.write:
@@ -149,13 +150,3 @@ def _is_computed(value: SSAValue) -> bool:
         if isinstance(owner, tensor.PadOp)
         else isinstance(owner, Operation)
     )
-
-
-def _repeated(b: Builder, value: SSAValue, count: int) -> Tensor:
-    """A value with each channel so many times; what is padded is so afterwards."""
-    owner = value.owner
-    if isinstance(owner, tensor.PadOp):
-        low, high = pad_sides(owner)
-        if not low[0] and not high[0]:
-            return b.pad(_repeated(b, owner.source, count), low, high, pad_value(owner))
-    return select(b, value, [n // count for n in range(count * shape_of(value)[0])])

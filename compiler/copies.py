@@ -18,6 +18,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
+from ncc.runtime import cpu
+
 MOST = 4
 """Copies of a process: what each needs to begin is not worth more of them."""
 
@@ -52,7 +54,7 @@ class Copies(Generic[Result]):
             order.seek(0)
             self._ends: dict[int, BinaryIO] = {}
             """Where the answers of a copy come out, by its process."""
-            count = min(len(os.sched_getaffinity(0)), MOST, len(pieces))
+            count = min(cpu.cores(), MOST, len(pieces))
             # A system that allows no more processes has fewer copies, or none.
             with suppress(OSError):
                 for _ in range(count):

@@ -80,6 +80,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
+from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
@@ -184,6 +185,9 @@ class Compilation:
         self.copied = copied
         self.timing = self.stopwatch.timing
         self.context = Context()
+        path = default_bin_path(param) if bin is None else fspath(bin)
+        self._weights_path = os.path.abspath(path)
+        """Wherever this process works later."""
         self.read_from: tuple[int, int] | None = None
         self.warnings: tuple[str, ...] = ()
         self.values: Mapping[str, Array] = {}
@@ -209,6 +213,7 @@ class Compilation:
         with noting() as pieces:
             inputs = self.inputs()
             if any(binding.is_open or binding.settles for binding in inputs):
+                stay_where_named(self.source)
                 return LateModel(
                     lambda shapes, values: self.at(shapes, values).artifact(),
                     inputs,
@@ -246,9 +251,8 @@ class Compilation:
         """What a change of the .bin would change; None where the network has none."""
         if self.options.random_weights is not None:
             return None
-        path = default_bin_path(self.param) if self.bin is None else fspath(self.bin)
         try:
-            found = os.stat(path)
+            found = os.stat(self._weights_path)
         except FileNotFoundError:
             return None
         return found.st_mtime_ns, found.st_size
@@ -264,6 +268,7 @@ class Compilation:
         options = replace(self.options, input_shapes=shapes, input_types=types)
         other = Compilation(self.param, self.bin, options, self.cache, self.stopwatch)
         other.source, other.values = self.source, values
+        other._weights_path = self._weights_path
         if self._weights_state() != self.read_from:
             raise InputError(
                 "a new shape needs the weights, whose file has changed since the model was made: "

@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.buffers import Buffer, encoding_of
@@ -260,6 +262,15 @@ class NoWeights:
                 "(--random-weights 0; in Python, random_weights=0)",
             )
         return {}
+
+
+def stay_where_named(module: ModuleOp) -> None:
+    """Weights of a network that was just read, where they are now also from another folder."""
+    for op in module.walk():
+        for name, held in op.properties.items():
+            if isinstance(held, WeightAttr) and isinstance(stored := held.data.source, Stored):
+                named = replace(stored, path=os.path.abspath(stored.path))
+                op.properties[name] = WeightAttr(replace(held.data, source=named))
 
 
 def _times(shape: Shape) -> str:

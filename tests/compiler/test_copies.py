@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler.copies import Copies, CopyEnded
+from ncc.runtime import cpu
 
 
 def test_each_piece_is_done_once() -> None:
@@ -30,6 +31,15 @@ def test_each_piece_is_done_once() -> None:
     assert os.getpid() not in {process for _, process, _ in results.values()}
     assert sum(count == 1 for _, _, count in results.values()) <= len(os.sched_getaffinity(0))
     assert not begun
+
+
+def test_no_more_copies_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU quota counts as a core less."""
+    monkeypatch.setattr(cpu, "cores", lambda: 1)
+    before = children()
+    with Copies(abs, range(3)) as copies:
+        assert len(children()) == len(before) + 1
+        assert len(dict(copies.results())) == 3
 
 
 def test_pieces_that_raise_are_missing() -> None:

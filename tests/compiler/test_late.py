@@ -295,6 +295,18 @@ def test_weights_that_changed_are_not_mixed_with_old_ones(branches: Path) -> Non
         model(image(3, 4, 4))
 
 
+def test_files_are_where_they_were_named(
+    branches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a process that goes on in another folder."""
+    branches.with_suffix(".bin").write_bytes(bytes(4 * (1 + 216 + 8)))
+    monkeypatch.chdir(branches.parent)
+    model = ncc.compile(branches.name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert model(image(3, 8, 8)).shape == (8, 8, 8)
+
+
 def test_equal_weights_are_in_memory_once(model: LateModel) -> None:
     """Shapes whose weights are packed alike share them."""
     one, other = (model.compiled({"data": (3, n, n)}) for n in (8, 64))

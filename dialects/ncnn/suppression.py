@@ -11,12 +11,19 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, i32, i64
 
 from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.layer import Array
 
 Indices = NDArray[np.int64]
+
+BITS = 4
+"""Of a digit of the keys that are sorted by."""
+
+DIGITS = 1 << BITS
+PASSES = 32 // BITS
 
 
 def by_score(scores: Array) -> Indices:
@@ -48,38 +55,57 @@ class Sorter:
         self.code = code
         self.order = code.scratch((capacity,), i64)
         self._spare = code.scratch((capacity,), i64)
+        self._keys = code.scratch((capacity,), i32)
+        self._places = code.scratch((PASSES, DIGITS), i64)
 
     def sort(self, scores: Memory, count: Value) -> None:
-        """Order 0 ... count - 1 by falling score, equal ones in their order (a merge sort)."""
-        code = self.code
+        """Order 0 ... count - 1 by falling score, equal ones in their order, NaN last.
+
+        By one digit of the keys after the other, the lowest first: how often each occurs tells
+        where those that have it begin.
+        """
+        code, places = self.code, self._places
+        with code.range(PASSES) as turn, code.range(DIGITS) as digit:
+            places[turn, digit] = 0
         with code.range(count) as i:
             self.order[i] = i
-        width = code.variable(1)
-        with code.while_(lambda: width.value < count):
-            left = code.variable(0)
-            with code.while_(lambda: left.value < count):
-                middle = code.minimum(left.value + width.value, count)
-                end = code.minimum(middle + width.value, count)
-                self._merge(scores, left.value, middle, end)
-                left.value = end
-            with code.range(count) as i:
-                self.order[i] = self._spare[i]
-            width.value = width.value * 2
+            self._keys[i] = key = _key(code, scores[i])
+            for number in range(PASSES):
+                digit = _digit(code, key, number)
+                places[number, digit] = places[number, digit] + 1
+        with code.range(PASSES) as turn:
+            total = code.variable(0)
+            with code.range(DIGITS) as digit:
+                before = total.value
+                total.value = before + places[turn, digit]
+                places[turn, digit] = before
+        for number in range(0, PASSES, 2):
+            self._pass(number, self.order, self._spare, count)
+            self._pass(number + 1, self._spare, self.order, count)
 
-    def _merge(self, scores: Memory, start: Value, middle: Value, end: Value) -> None:
-        """Merge the sorted order[start:middle] and order[middle:end] into the spare memory."""
+    def _pass(self, number: int, source: Memory, target: Memory, count: Value) -> None:
+        """Those of each digit together, in the order they had."""
         code = self.code
-        left, right = code.variable(start), code.variable(middle)
-        with code.range(end, start) as place:
-            i, j = left.value, right.value
-            first = self.order[code.minimum(i, middle - 1)]
-            second = self.order[code.minimum(j, end - 1)]
-            better = (i >= middle) | (scores[second] > scores[first])
-            from_right = (j < end) & better
-            self._spare[place] = code.select(from_right, second, first)
-            step = code.select(from_right, 1, 0)
-            right.value = j + step
-            left.value = i + 1 - step
+        with code.range(count) as i:
+            candidate = source[i]
+            digit = _digit(code, self._keys[candidate], number)
+            place = self._places[number, digit]
+            target[place] = candidate
+            self._places[number, digit] = place + 1
+
+
+def _key(code: Code, score: Value) -> Value:
+    """Bits that are the smaller, without a sign, the larger the score is."""
+    bits = code.emit(arith.BitcastOp((score + 0.0).ssa, i32))  # -0 is 0
+    key = code.select(bits < 0, bits, code.value(0x7FFFFFFF, i32) - bits)
+    return code.select(score >= score, key, -1)
+
+
+def _digit(code: Code, key: Value, number: int) -> Value:
+    """One digit of a key; the first is the lowest."""
+    distance = code.value(BITS * number, i32)
+    bits = code.emit(arith.ShRUIOp(key.ssa, distance.ssa)) & code.value(DIGITS - 1, i32)
+    return code.emit(arith.IndexCastOp(bits.ssa, IndexType()))
 
 
 def suppress(

@@ -93,3 +93,20 @@ def test_statements_stop_where_enough_is_kept(run_code: RunCode) -> None:
     picked, number = run_code(code.operation(), [boxes])
     assert number[0] == 19
     assert picked.tolist() == list(range(29, 10, -1))
+
+
+def test_extreme_scores_have_their_places(run_code: RunCode) -> None:
+    """Infinities at the ends, zeros of both signs are equal, NaN of both signs come last."""
+    scores = np.array(
+        [np.nan, -0.0, 1, -np.inf, 0.0, -1, np.inf, np.nan, -3e38, 1e-30, -1e-30, 3e38, -0.0],
+        np.float32,
+    )
+    scores[7] = np.copysign(np.float32(np.nan), np.float32(-1))
+    code = Code([operand(13)], [((13,), i64)])
+    sorter = Sorter(code, 13)
+    sorter.sort(code.inputs[0], code.variable(13).value)
+    with code.range(13) as i:
+        code.results[0][i] = sorter.order[i]
+    (order,) = run_code(code.operation(), [scores])
+    assert order.tolist() == [6, 11, 2, 9, 1, 4, 12, 10, 5, 8, 3, 0, 7]
+    assert order.tolist() == by_score(scores).tolist()

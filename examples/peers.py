@@ -75,7 +75,10 @@ def line(name: str, times: dict[str, float]) -> str:
 
 
 def main() -> int:
-    """Measure the networks asked for; the mean of the ratios is the geometric one."""
+    """Measure the networks asked for; the mean of the ratios is the geometric one.
+
+    The exit code is 1 where a network could not be compiled.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("params", nargs="+", type=Path, metavar="PARAM")
     parser.add_argument("--files", type=Path, help="where .bin and .onnx are (beside the .param)")
@@ -86,8 +89,14 @@ def main() -> int:
     found: dict[str, dict[str, float]] = {}
     if not chosen.json:
         print(f"{'least ms':24}" + " ".join(f"{s:>11}" for s in SYSTEMS) + f"{'best/ncc':>9}")
+    refused = 0
     for param in chosen.params:
-        peers = measure(param, chosen.files or param.parent, chosen.threads, chosen.rounds)
+        try:
+            peers = measure(param, chosen.files or param.parent, chosen.threads, chosen.rounds)
+        except ncc.NccError as error:
+            print(f"{param.stem}: {error}", file=sys.stderr)
+            refused = 1
+            continue
         found[param.stem] = least(peers)
         if not chosen.json:
             print(line(param.stem, found[param.stem]), flush=True)
@@ -96,12 +105,12 @@ def main() -> int:
                 print(f"{param.stem}: {peer.system}: {peer.reason}", file=sys.stderr)
     if chosen.json:
         print(json.dumps(found, indent=1))
-        return 0
+        return refused
     ratios = [r for r in map(ratio, found.values()) if r is not None]
     if ratios:
         mean = exp(sum(map(log, ratios)) / len(ratios))
         print(f"geometric mean of best peer / ncc: {mean:.2f}; least {min(ratios):.2f}")
-    return 0
+    return refused
 
 
 if __name__ == "__main__":

@@ -131,6 +131,19 @@ def test_peers_stand_beside_ncc_in_a_table(
     assert mean.startswith("geometric mean of best peer / ncc: ")
 
 
+def test_a_network_that_cannot_be_compiled_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its error is told, and so is that there was one."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    peers: Any = importlib.import_module("peers")
+    (tmp_path / "text.param").write_text("hello")
+    monkeypatch.setattr(sys, "argv", ["peers.py", str(tmp_path / "text.param"), "none.param"])
+    assert peers.main() == 1
+    said = capsys.readouterr().err
+    assert "text: " in said and "none: none.param: error: the file cannot be read" in said
+
+
 def test_peers_run_what_the_onnx_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its outputs, and its shapes where they are numbers, without the batch."""
 

@@ -18,7 +18,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -181,6 +181,12 @@ class LateModel(Model):
     def _made(self, shapes: Shapes, values: Arrays, kept: _Kept) -> Model:
         """The model for shapes; weights that are packed as for others are in memory once."""
         return Model(sharing_weights(self._compile(shapes, values), kept.models()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "a model of open shapes cannot be pickled: pickle model.compiled(shapes), or compile "
+            "again where it is needed"
+        )
 
     def close(self) -> None:
         """Give back arenas and threads; calls that are running finish first, later ones fail."""

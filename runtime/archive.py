@@ -121,6 +121,10 @@ class Archive:
             self._open(file)
 
     def _open(self, file: BinaryIO) -> None:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise ArtifactError(
+                f"{self.path} is not a compiled model: `ncc compile` or ncc.compile makes one"
+            )
         try:
             with zipfile.ZipFile(file) as archive:
                 self._entries = {entry.filename: entry for entry in archive.infolist()}

@@ -67,8 +67,8 @@ class Binding:
     shape: tuple[int, ...]
     dtype: str = "float32"
     dynamic: bool = False
-    axis: int = -1
-    counter: int = -1
+    axis: int = field(default=-1, repr=False)
+    counter: int = field(default=-1, repr=False)
 
     @property
     def nbytes(self) -> int:
@@ -182,6 +182,10 @@ class Artifact:
             entries[f"code/{number}.o"] = len(code), [memoryview(code)]
         entries["weights"] = weights
         write_archive(path, entries, aligned=frozenset({"weights"}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickling takes: a copy of the weights, which may be a mapped file."""
+        return {**vars(self), "weights": bytes(as_bytes(self.weights))}
 
     @classmethod
     def load(

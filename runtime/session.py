@@ -71,8 +71,9 @@ class Model:
     memory is never written, and every call returns fresh arrays.  Several Python threads may call
     one model at once: each call in flight has an arena and threads of its own, which are kept for
     later calls.  The interpreter's lock is not held during a run.  A model made before a fork can
-    be used in parent and child.
+    be used in parent and child; pickled, it takes code and weights along.
 
+    inputs, outputs: in the order of the file, each with its name, shape (numpy order) and dtype.
     num_threads: at most, and by default, what the artifact was compiled for; the default is also
     held to the cores that this process may use.
     Raises ArtifactError where the artifact does not fit this CPU or its code cannot be loaded.
@@ -116,11 +117,17 @@ class Model:
         return cls(Artifact.load(path), num_threads)
 
     def save(self, path: PathLike) -> None:
-        """Write the model to a .ncc file, to be opened by `ncc.load`."""
+        """Write the model to a .ncc file, to be opened by `ncc.load`.  Raises OSError."""
         self.artifact.save(path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.artifact, self.num_threads)
+
     def __call__(self, x: ArrayLike) -> Array:
-        """The output of a model with one input and one output."""
+        """The output of a model with one input and one output.
+
+        Raises InputError where the model has others, or x has another dtype or shape.
+        """
         if len(self.inputs) != 1 or len(self.outputs) != 1:
             raise InputError(
                 "only a model with one input and one output can be called with an array; use run: "
@@ -234,10 +241,9 @@ def _thread_count(artifact: Artifact, wanted: int | None) -> int:
         count = 0
     if not 1 <= count <= artifact.threads:
         most = artifact.threads
-        how = ": compile it with a larger num_threads" if count > most else ""
-        raise InputError(
-            f"num_threads is {wanted!r}, and the model was compiled for 1 to {most}{how}"
-        )
+        can = "1" if most == 1 else f"1 to {most}"
+        how = ": compile it with a larger num_threads (--threads)" if count > most else ""
+        raise InputError(f"num_threads is {wanted!r}, and the model was compiled for {can}{how}")
     return count
 
 
@@ -333,8 +339,12 @@ def _advice(binding: Binding, array: Array) -> str:
         return f": feed x.astype({binding.dtype!r})"
     if shape[:1] == (1,) and binding.admits(shape[1:]):
         return ": there is no batch axis, feed x[0]"
+    if len(shape) > 1 and binding.admits(shape[1:]):
+        return ": there is no batch axis, feed one after the other"
     if len(shape) == 3 and binding.admits((shape[2], *shape[:2])):
         return ": channels come first, feed x.transpose(2, 0, 1)"
+    if binding.admits((1, *shape)):
+        return ": its first axis is not there, feed x[None]"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import sys
 import threading
 from pathlib import Path
@@ -269,6 +270,15 @@ def test_a_file_holds_one_set_of_shapes(model: LateModel, tmp_path: Path) -> Non
     model.save(tmp_path / "net.ncc", {"data": (3, 8, 8)})
     x = image(3, 8, 8)
     assert np.array_equal(ncc.load(tmp_path / "net.ncc")(x), model(x))
+
+
+def test_what_is_pickled_has_its_shapes(model: LateModel) -> None:
+    """One of open shapes says so, and how to go on."""
+    with pytest.raises(TypeError, match="cannot be pickled: pickle model.compiled"):
+        pickle.dumps(model)
+    x = image(3, 8, 8)
+    settled = pickle.loads(pickle.dumps(model.compiled({"data": x.shape})))
+    np.testing.assert_array_equal(settled(x), model(x))
 
 
 def test_files_are_read_once(branches: Path) -> None:

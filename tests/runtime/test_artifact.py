@@ -216,11 +216,12 @@ def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: 
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"not a zip archive", bytes(5000)])
 def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
-    """With their path."""
+    """With their path, and how a network becomes what is wanted."""
     path = tmp_path / "x.ncc"
     path.write_bytes(data)
-    with pytest.raises(ArtifactError, match="x.ncc is not a compiled model"):
+    with pytest.raises(ArtifactError, match="x.ncc is not a compiled model") as refused:
         Artifact.load(path)
+    assert ("ncc compile" in str(refused.value)) == (data[:2] != b"PK")
 
 
 def test_a_compressed_archive_is_refused(saved: Path) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -114,6 +115,7 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (X.astype(">f4"), ">f4 3x4: feed x.astype('float32')"),
         (X[:2], "float32 2x4"),
         (X[None], "float32 1x3x4: there is no batch axis, feed x[0]"),
+        (np.stack([X, X]), "float32 2x3x4: there is no batch axis, feed one after the other"),
         (X.tolist(), "a list"),
         (None, "a NoneType"),
         (3.0, "a float"),
@@ -128,6 +130,22 @@ def test_what_does_not_fit_is_named(reverse: Artifact, x: Any, found: str) -> No
     message = f"input 'data' does not fit: expected float32 3x4, found {found}"
     assert str(caught.value) == message
     assert caught.value.blob == "data"
+
+
+def test_an_axis_of_one_may_be_missing(reverse: Artifact) -> None:
+    """As the only channel of a grey image is."""
+    image = dataclasses.replace(reverse, inputs=(Binding("data", (1, 3, 4)),))
+    with pytest.raises(InputError, match="its first axis is not there, feed x\\[None\\]"):
+        Model(image, 1).run({"data": X})
+
+
+def test_a_pickled_model_runs_elsewhere(reverse: Artifact, tmp_path: Path) -> None:
+    """From a file, too, of which the weights are mapped."""
+    reverse.save(tmp_path / "net.ncc")
+    for model in (Model(reverse, 2), Model.load(tmp_path / "net.ncc", 2)):
+        other = pickle.loads(pickle.dumps(model))
+        assert other.num_threads == 2 and other.inputs == model.inputs
+        np.testing.assert_array_equal(other.run({"data": X})["y"], expected(X))
 
 
 def test_names_that_are_not_there(reverse: Artifact) -> None:

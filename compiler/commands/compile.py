@@ -91,6 +91,8 @@ def compile_command(
             texts = levels_of(pipeline.stages(param, bin, **options), emit)
         write_levels(texts, emit, stem(param), out)
         return
+    if out == "-":
+        raise click.UsageError("a compiled model is a file, whose name -o tells")
     stopwatch = Stopwatch()
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     with progress(f"compiling {param}"):

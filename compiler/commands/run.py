@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def named_result(text: str) -> tuple[str, str | None]:
     """prob=@y.npy, or prob alone"""
-    return named_file(text) if "=@" in text else (text, None)
+    is_file = "=@" in text or text.endswith(".npy")
+    return named_file(text) if is_file else (text, None)
 
 
 @click.command("run", short_help="Run a network or a compiled file.")

@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.read.build import build
 from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.foreign import foreign
 from ncc.compiler.read.param import read_text
 from ncc.compiler.read.param_bin import is_binary, read_binary
 from ncc.compiler.read.records import Graph, Source
 from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
-from ncc.runtime.archive import MAGIC
 from ncc.runtime.errors import InputError
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -88,8 +88,6 @@ def read_graph(path: AnyPath) -> Graph:
     except OSError as error:
         reason = error.strerror or str(error)
         raise Source(os.fspath(path)).error(f"the file cannot be read: {reason}") from None
-    if data.startswith(MAGIC):
-        raise Source(os.fspath(path)).error(
-            "this is a compiled model, which `ncc run` and ncc.load read; here the .param is wanted"
-        )
+    if (other := foreign(os.fspath(path), data)) is not None:
+        raise other
     return read_binary(path, data) if is_binary(data) else read_text(path, data)

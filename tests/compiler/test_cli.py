@@ -339,6 +339,8 @@ def test_help_begins_with_what_is_needed_first(ncc: Run) -> None:
 def test_slips_are_met_with_a_hand(ncc: Run, tmp_path: Path) -> None:
     """A forgotten @, a compiled file where the network is wanted, weights that are not there."""
     assert "did you mean data=@x.npy?" in ncc("run", DIGITS, "--input", "data=x.npy").err
+    assert "did you mean prob=@y.npy?" in ncc("run", DIGITS, "--output", "prob=y.npy").err
+    assert "whose name -o tells" in ncc("compile", DIGITS, "-o", "-").err
     assert ncc("compile", DIGITS, "-o", tmp_path / "net.ncc").code == exit_codes.OK
     for command in ("compile", "verify", "bench", "explain"):
         refused = ncc(command, tmp_path / "net.ncc")

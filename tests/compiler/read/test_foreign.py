@@ -1,0 +1,55 @@
+"""What is handed to ncc instead of a .param is recognized, and the way from it told."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.read.network import read
+
+
+def zipped(name: str) -> bytes:
+    """An archive with one entry."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, b"{}")
+    return file.getvalue()
+
+
+PNNX = b"7767517\n3 2\npnnx.Input x 0 1 0 #0=(1,3,8,8)f32\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what", "how"),
+    [
+        ("net.ncc", zipped("manifest.json"), "a compiled model", "ncc.load read it"),
+        ("net.pt", zipped("net/data.pkl"), "as PyTorch writes them", "pnnx net.pt inputshape="),
+        ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx"),
+        ("net.pnnx.param", PNNX, "pnnx's own layers", "ncnn's, net.ncnn.param, was written"),
+        ("net.bin", b"\0" * 8, "a file of weights", "the .param first"),
+    ],
+)
+def test_a_file_of_another_kind(
+    tmp_path: Path, name: str, data: bytes, what: str, how: str
+) -> None:
+    """What it is, and how to go on."""
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ModelError) as caught:
+        read(tmp_path / name)
+    assert what in str(caught.value) and how in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"7767517\n1 1\nInput x 0 1 x 0=4\n", b"hello"])
+def test_what_may_be_a_param_is_read(tmp_path: Path, data: bytes) -> None:
+    """By its content: a text in a .bin is one, and anything else is refused where it is wrong."""
+    path = tmp_path / ("net.bin" if data.startswith(b"7") else "net.param")
+    path.write_bytes(data)
+    if data.startswith(b"7"):
+        assert "ncnn.Input" in str(read(path, random_weights=1).module)
+    else:
+        with pytest.raises(ModelError, match="net.param:1:1: error: this is not an ncnn .param"):
+            read(path)

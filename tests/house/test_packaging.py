@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -38,7 +39,7 @@ def test_the_face_links_to_the_rooms(root: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wheel_holds_every_module(modules: tuple[Any, ...], root: Path, tmp_path: Path) -> None:
-    """From the checkout, and from the source distribution as well."""
+    """From the checkout, and from the source distribution, which holds tests and pages as well."""
     pytest.importorskip("build", reason="the build frontend is not installed")
     wanted = {source.module for source in modules}
     for name, options in {"both": [], "direct": ["--wheel"]}.items():
@@ -52,3 +53,13 @@ def test_a_wheel_holds_every_module(modules: tuple[Any, ...], root: Path, tmp_pa
         dotted = (f.removesuffix(".py").replace("/", ".") for f in files if f.endswith(".py"))
         assert {module.removesuffix(".__init__") for module in dotted} == wanted
         assert "ncc/py.typed" in files
+    (archive_of_all,) = (tmp_path / "both").glob("*.tar.gz")
+    with tarfile.open(archive_of_all) as sources:
+        held = {name.partition("/")[2] for name in sources.getnames()}
+    tracked = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "docs", "examples", "tests", "*.md"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert set(tracked) <= held

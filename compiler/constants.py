@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import cycle
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.sources import Weights, release
-from ncc.runtime.beside import Beside
+from ncc.runtime.archive import Piece
 from ncc.runtime.memory import Memory
 
 PART = 4 << 20
@@ -59,21 +57,9 @@ class Constants:
             part.pack(blob[part.start :])
         return np.frombuffer(blob, np.uint8)
 
-    def parts(self) -> Iterator[memoryview]:
-        """The same from front to back; a thread packs the next part while one is used.
-
-        Each holds until the one after the next is asked for: there are three rooms that parts are
-        packed into in turn, as new pages would cost as much as what is put into them.
-        """
-        parts = list(self._parts())
-        size = max(part.end - part.start for part in parts)
-        rooms = cycle([memoryview(Memory(size).bytes) for _ in range(3)])
-        coming = Beside(partial(parts[0].pack, next(rooms)))
-        for after in parts[1:]:
-            part = coming.result()
-            coming = Beside(partial(after.pack, next(rooms)))
-            yield part
-        yield coming.result()
+    def pieces(self) -> list[Piece]:
+        """The same from front to back, for several threads to pack."""
+        return [Piece(part.end - part.start, part.pack) for part in self._parts()]
 
     def _parts(self) -> Iterator[_Part]:
         """What is handed on together."""

@@ -1,7 +1,7 @@
 """Zip archives without compression, whose entries are used where they lie in the file.
 
 Unlike an ordinary zip archive: entries start at any wanted alignment, all entries of the same
-content give the same bytes, and reading maps the file instead of copying it.
+content give the same bytes, two threads write, and reading maps the file instead of copying it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from io import BufferedWriter, FileIO
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from ncc.runtime.beside import Beside
+from ncc.runtime.checksum import joined
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
+from ncc.runtime.memory import Memory
 
 MAGIC = b"PK\3\4"
 """What every archive begins with."""
@@ -27,15 +30,40 @@ MAGIC = b"PK\3\4"
 ALIGNMENT = 4096
 
 _PADDING_FIELD = 0xD935  # the id that zip tools know for "bytes here only align the data"
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ZIP64_FIELD = 1  # that of sizes in 64 bits, where those in 32 say _BEYOND
+_BEYOND = 0xFFFFFFFF
+_PLAIN, _ZIP64 = 20, 45  # the version of the format that a reader needs, times ten
+_UNIX = 3 << 8
+_EPOCH = 1 << 5 | 1  # the first day of 1980
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-_ZIP64_FIELD = 20
+_CENTRAL_HEADER = struct.Struct("<4s6H3I5H2I")
+_ZIP64_END = struct.Struct("<4sQ2H2I4Q4sIQI")
+_END = struct.Struct("<4s4H2IH")
 _CHUNK = 1 << 22
 
-Content: TypeAlias = "tuple[int, Iterable[memoryview]]"
-"""The size of an entry, and its bytes part by part: one is written while the next is made. Each
-must hold until the one after the next is asked for.
-"""
+
+@dataclass(frozen=True)
+class Piece:
+    """Some bytes of an entry. `made` puts them into the memory that it is given, which has room for
+    them, and says where they are; or it says where they have been all along.
+    """
+
+    size: int
+    made: Callable[[memoryview], memoryview]
+
+
+Content: TypeAlias = Sequence[Piece]
+"""An entry, from front to back."""
+
+
+def content(data: memoryview) -> Content:
+    """Of bytes that are there."""
+    chunks = (data[first : first + _CHUNK] for first in range(0, len(data), _CHUNK))
+    return [Piece(len(chunk), partial(_there, chunk)) for chunk in chunks]
+
+
+def _there(chunk: memoryview, _room: memoryview) -> memoryview:
+    return chunk
 
 
 def write_archive(
@@ -47,65 +75,128 @@ def write_archive(
     one, whoever is interrupted. (Only power that fails before the system has written its pages can
     leave less, which reading tells: what was written last is missing.)  Raises OSError.
     """
-    with draft_of(path) as draft, _File(draft) as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for name, content in entries.items():
-                _write_entry(archive, file, name, content, name in aligned)
+    placed: list[_Entry] = []
+    end = 0
+    for name, pieces in entries.items():
+        placed.append(_Entry(name.encode(), end, pieces, name in aligned))
+        end = placed[-1].end
+    with draft_of(path) as draft, open(draft, "xb", buffering=0) as file:
+        sums = _Writing(file, placed).sums()
+        directory = bytearray()
+        for entry in placed:
+            checksum = entry.checksum(sums)
+            _write_at(file, entry.place, memoryview(entry.header(checksum)))
+            directory += entry.directory_header(checksum)
+        directory += _end(len(placed), end, len(directory))
+        _write_at(file, end, memoryview(directory))
 
 
-class _File(BufferedWriter):
-    """A new file whose chunks are written beside the thread that sums the next ones up."""
+class _Entry:
+    """An entry, and where it is in the file."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(FileIO(os.fspath(path), "xb"))
-        self._chunk: Beside[int] | None = None
+    def __init__(self, name: bytes, place: int, pieces: Content, aligned: bool) -> None:
+        self.name, self.place = name, place
+        self.size = sum(piece.size for piece in pieces)
+        self._large = max(self.size, place) > zipfile.ZIP64_LIMIT
+        self._extra = struct.pack("<2H2Q", _ZIP64_FIELD, 16, self.size, self.size) * self._large
+        start = place + _LOCAL_HEADER.size + len(name) + len(self._extra)
+        if aligned:
+            # The field's own 6 bytes (id, length, alignment) come before the padding.
+            padding = -(start + 6) % ALIGNMENT
+            self._extra += struct.pack("<3H", _PADDING_FIELD, 2 + padding, ALIGNMENT)
+            self._extra += bytes(padding)
+            start += 6 + padding
+        self.end = start + self.size
+        self.pieces: list[tuple[int, Piece]] = []
+        for piece in pieces:
+            self.pieces.append((start, piece))
+            start += piece.size
 
-    def write(self, data: Any, /) -> int:
-        self._finish()
-        size = memoryview(data).nbytes
-        if size < _CHUNK:
-            return super().write(data)
-        self._chunk = Beside(partial(super().write, data))
-        return size
+    def checksum(self, sums: Mapping[int, int]) -> int:
+        """Of the entry, by those of its pieces, by their places."""
+        found = 0
+        for number, (place, piece) in enumerate(self.pieces):
+            found = joined(found, sums[place], piece.size) if number else sums[place]
+        return found
 
-    def _finish(self) -> None:
-        chunk, self._chunk = self._chunk, None
-        if chunk is not None:
-            chunk.result()
+    def header(self, checksum: int) -> bytes:
+        """What stands in front of the entry."""
+        lengths = len(self.name), len(self._extra)
+        held = _LOCAL_HEADER.pack(MAGIC, *self._facts(checksum), *lengths)
+        return held + self.name + self._extra
 
-    def tell(self) -> int:
-        self._finish()
-        return super().tell()
+    def directory_header(self, checksum: int) -> bytes:
+        """What stands in the directory. It does not tell who wrote the entry and when."""
+        place, extra = self.place, b""
+        if self._large:
+            extra = struct.pack("<2H3Q", _ZIP64_FIELD, 24, self.size, self.size, place)
+            place = _BEYOND
+        version, *facts = self._facts(checksum)
+        rights = 0o644 << 16
+        held = _CENTRAL_HEADER.pack(
+            b"PK\1\2", _UNIX | version, version, *facts,
+            len(self.name), len(extra), 0, 0, 0, rights, place,
+        )  # fmt: skip
+        return held + self.name + extra
 
-    def seek(self, target: int, whence: int = os.SEEK_SET, /) -> int:
-        self._finish()
-        return super().seek(target, whence)
+    def _facts(self, checksum: int) -> tuple[int, ...]:
+        """What both headers say: version, flags, method, time, date, checksum, sizes."""
+        version, size = (_ZIP64, _BEYOND) if self._large else (_PLAIN, self.size)
+        return version, 0, zipfile.ZIP_STORED, 0, _EPOCH, checksum, size, size
 
-    def close(self) -> None:
+
+def _end(count: int, place: int, size: int) -> bytes:
+    """What stands behind a directory of so many entries, at a place, of a size in bytes."""
+    large = b""
+    end = place + size
+    if place > zipfile.ZIP64_LIMIT:
+        large = _ZIP64_END.pack(
+            b"PK\6\6", 44, _UNIX | _ZIP64, _ZIP64, 0, 0, count, count, size, place,
+            b"PK\6\7", 0, end, 1,
+        )  # fmt: skip
+        place = _BEYOND
+    return large + _END.pack(b"PK\5\6", 0, 0, count, count, size, place, 0)
+
+
+class _Writing:
+    """The writing of all pieces: of two threads, who has time makes, sums up, writes the next."""
+
+    def __init__(self, file: BinaryIO, entries: Sequence[_Entry]) -> None:
+        pieces = [piece for entry in entries for piece in entry.pieces]
+        sizes = [piece.size for _, piece in pieces]
+        self._file = file
+        self._left = deque([*pieces, None, None])
+        self._room = max(sizes, default=0)
+        self._worth_two = sum(sizes) > _CHUNK
+        self._sums: dict[int, int] = {}
+
+    def sums(self) -> Mapping[int, int]:
+        """Checksums of the pieces by their places, when all are written."""
+        other = Beside(self._work) if self._worth_two else None
         try:
-            self._finish()
+            self._work()
         finally:
-            super().close()
+            if other is not None:
+                other.result()
+        return self._sums
+
+    def _work(self) -> None:
+        room = memoryview(Memory(self._room).bytes)
+        try:
+            for place, piece in iter(self._left.popleft, None):
+                data = piece.made(room)
+                self._sums[place] = zlib.crc32(data)
+                _write_at(self._file, place, data)
+        except BaseException:
+            self._left.appendleft(None)  # the other one need not go on
+            raise
 
 
-def _write_entry(
-    archive: zipfile.ZipFile, file: BinaryIO, name: str, content: Content, aligned: bool
-) -> None:
-    size, parts = content
-    # A header that does not tell who wrote it and when.
-    entry = zipfile.ZipInfo(name, _EPOCH)
-    entry.external_attr = 0o644 << 16
-    entry.file_size = size
-    large = size > zipfile.ZIP64_LIMIT
-    if aligned:
-        start = file.tell() + _LOCAL_HEADER.size + len(name.encode()) + _ZIP64_FIELD * large
-        # The field's own 6 bytes (id, length, alignment) come before the padding.
-        padding = -(start + 6) % ALIGNMENT
-        entry.extra = struct.pack("<HHH", _PADDING_FIELD, 2 + padding, ALIGNMENT) + bytes(padding)
-    with archive.open(entry, "w", force_zip64=large) as stream:
-        for part in parts:
-            for first in range(0, len(part), _CHUNK):
-                stream.write(part[first : first + _CHUNK])
+def _write_at(file: BinaryIO, place: int, data: memoryview) -> None:
+    """Write all of it; the system takes 2 GB at once."""
+    while data:
+        written = os.pwrite(file.fileno(), data, place)
+        place, data = place + written, data[written:]
 
 
 class Archive:

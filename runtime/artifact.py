@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
-from ncc.runtime.archive import Archive, Content, write_archive
+from ncc.runtime.archive import Archive, Content, content, write_archive
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.manifest import MOST_BYTES, Fields
 
@@ -157,12 +157,10 @@ class Artifact:
 
     def save(self, path: PathLike) -> None:
         """Write a .ncc file.  `path` has its old content or all of the new one.  Raises OSError."""
-        weights = as_bytes(self.weights)
-        self.save_with((len(weights), [weights]), path)
+        self.save_with(content(as_bytes(self.weights)), path)
 
     def save_with(self, weights: Content, path: PathLike) -> None:
-        """The same with other weights, which come part by part."""
-        size, _ = weights
+        """The same with other weights, which are made while others are written."""
         manifest = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -170,16 +168,16 @@ class Artifact:
             "features": sorted(self.features),
             "threads": self.threads,
             "arena_bytes": self.arena_bytes,
-            "weights_bytes": size,
+            "weights_bytes": sum(piece.size for piece in weights),
             "objects": len(self.objects),
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
-        entries: dict[str, Content] = {"manifest.json": (len(text), [memoryview(text)])}
+        entries = {"manifest.json": content(memoryview(text))}
         for number, code in enumerate(self.objects):
-            entries[f"code/{number}.o"] = len(code), [memoryview(code)]
+            entries[f"code/{number}.o"] = content(memoryview(code))
         entries["weights"] = weights
         write_archive(path, entries, aligned=frozenset({"weights"}))
 

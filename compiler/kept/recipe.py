@@ -45,7 +45,7 @@ class Recipe:
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file, its weights while they are packed."""
-        self.model.save_with((self.constants.size, self.constants.parts()), path)
+        self.model.save_with(self.constants.pieces(), path)
 
 
 @dataclass(frozen=True)

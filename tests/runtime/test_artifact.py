@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import random
+import time
 import zipfile
-from io import FileIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 from ncc.runtime import archive, artifact
+from ncc.runtime.archive import Piece, content
 from ncc.runtime.artifact import Artifact, Binding, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
@@ -75,11 +78,14 @@ def test_the_file_is_an_ordinary_zip_archive(saved: Path) -> None:
 def test_large_entries_are_aligned_too(
     reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond 2 GB the header has 20 more bytes: shown here with the limit lowered."""
+    """Beyond 2 GB headers have more bytes: shown here with the limit lowered."""
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
     path = tmp_path / "large.ncc"
     reverse.save(path)
     monkeypatch.undo()
+    with zipfile.ZipFile(path) as file:
+        assert file.testzip() is None
+        assert {entry.extract_version for entry in file.infolist()} == {45}
     loaded = Artifact.load(path, verify_weights=True)
     assert np.frombuffer(as_bytes(loaded.weights), np.uint8).ctypes.data % 4096 == 0
 
@@ -98,22 +104,50 @@ def test_a_failed_save_leaves_the_old_file(
 ) -> None:
     """And no draft beside it: whether the disk is full at once, or at the first or last chunk."""
     before = saved.read_bytes()
+    pwrite, left = os.pwrite, [room]
 
-    class Disk(FileIO):
-        left = room
+    def full(file: int, data: memoryview, place: int) -> int:
+        left[0] -= len(data)
+        if left[0] < 0:
+            raise OSError("disk full")
+        return pwrite(file, data, place)
 
-        def write(self, data: Any, /) -> int:
-            self.left -= memoryview(data).nbytes
-            if self.left < 0:
-                raise OSError("disk full")
-            return super().write(data)
-
-    monkeypatch.setattr(archive, "FileIO", Disk)
+    monkeypatch.setattr(os, "pwrite", full)
     monkeypatch.setattr(archive, "_CHUNK", 4096)
     with pytest.raises(OSError, match="disk full"):
         dataclasses.replace(reverse, weights=bytes(9000)).save(saved)
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == ["net.ncc"]
+
+
+def test_a_chunk_that_cannot_be_made_ends_the_others(
+    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error arrives, whichever thread met it; chunks behind it are not made."""
+    monkeypatch.setattr(archive, "_CHUNK", 1)
+    before, made = saved.read_bytes(), []
+
+    def chunk(number: int, room: memoryview) -> memoryview:
+        made.append(number)
+        if number == 7:
+            raise MemoryError("of the seventh")
+        time.sleep(0.001)
+        return room[:1]
+
+    with pytest.raises(MemoryError, match="of the seventh"):
+        reverse.save_with([Piece(1, partial(chunk, number)) for number in range(1000)], saved)
+    assert 7 in made and len(made) < 500
+    assert saved.read_bytes() == before
+
+
+def test_a_system_that_writes_less_than_asked_is_asked_again(
+    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Linux does beyond 2 GB."""
+    pwrite = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, place: pwrite(file, data[:999], place))
+    reverse.save(saved.with_name("again.ncc"))
+    assert saved.with_name("again.ncc").read_bytes() == saved.read_bytes()
 
 
 def test_chunks_written_beside_make_the_same_file(
@@ -142,7 +176,7 @@ def rewrite(path: Path, **changes: Any) -> None:
     manifest = {**json.loads(entries["manifest.json"]), **changes}
     manifest = {name: value for name, value in manifest.items() if value is not None}
     entries["manifest.json"] = json.dumps(manifest).encode()
-    contents = {name: (len(data), [memoryview(data)]) for name, data in entries.items()}
+    contents = {name: content(memoryview(data)) for name, data in entries.items()}
     archive.write_archive(path, contents, frozenset())
 
 

@@ -228,6 +228,16 @@ class Code:
         self._scratch.append(MemRefType(element, list(shape)))
         return memory
 
+    def room(self, shape: Shape, element: Attribute = f32) -> Memory:
+        """The same for a turn, of any size: one more result, with a part for each turn."""
+        if self._turns is None:
+            return self.scratch(shape, element)
+        whole = (self._turns, *shape)
+        position = len(self._operands) + len(self._results)
+        memory = self._body.insert_arg(MemRefType(element, list(whole)), position)
+        self._results.append((whole, element))
+        return Memory(self, memory, whole, element).part(self.turn)
+
     def variable(self, initial: Operand) -> Variable:
         """A variable, set here: float32 for a float, else an index."""
         like = f32 if isinstance(initial, float) else index

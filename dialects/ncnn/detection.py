@@ -28,11 +28,14 @@ from ncc.dialects.ncnn.layer import (
     reals,
 )
 from ncc.dialects.ncnn.reduction import softmax_array
-from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
+from ncc.dialects.ncnn.suppression import Found, Sorter, by_score, kept_of, suppress
 from ncc.dialects.ncnn.window import check_positive
 
 COLUMNS = 6
 """Label, score, x1, y1, x2, y2."""
+
+MOST_TURNS = 16
+"""That share the classes: each has memory for all priors."""
 
 MXNET = -233
 """num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
@@ -44,14 +47,12 @@ def rows_of(labels: Array, scores: Array, boxes: Array) -> Array:
     return np.concatenate(columns, axis=1, dtype=np.float32)
 
 
-def write_row(
-    rows: Memory, place: Value, label: Value, score: Value, boxes: Memory, box: Value
-) -> None:
-    """rows[place] = label, score and row `box` of `boxes`."""
-    rows[place, 0] = rows.code.to_float(label)
-    rows[place, 1] = score
+def write_row(row: Memory, label: Value, score: Value, box: Memory) -> None:
+    """A row: label, score, corners."""
+    row[0] = row.code.to_float(label)
+    row[1] = score
     for k in range(4):
-        rows[place, 2 + k] = boxes[box, k]
+        row[2 + k] = box[k]
 
 
 @layer("DetectionOutput", inputs=3)
@@ -131,101 +132,108 @@ class DetectionOutputOp(Layer):
     def expand(self, b: Builder, location: Tensor, confidence: Tensor, priors: Tensor) -> Tensor:
         number, classes = self.counts(location.shape, confidence.shape, priors.shape)
         mxnet = self.num_class == MXNET
-        most = max(1, classes - 1) * min(self.nms_top_k, number)
         location = b.reshape(location, (number, 4))
         confidence = b.reshape(confidence, (classes, number) if mxnet else (number, classes))
         priors = b.reshape(priors, (number, 4) if mxnet else (2, number, 4))
-        rows = min(self.keep_top_k, most)
-        code = Code([location, confidence, priors], [((rows, COLUMNS), f32), ((1,), i64)])
-        boxes = self._decode(code, number)
-        found = _Found(code, most)
-        candidates = _Candidates(code, number, min(self.nms_top_k, number))
-        sorter = Sorter(code, max(number, most))
-        with code.range(classes, 1) as label:
-            self._detect(code, label, boxes, candidates, sorter, found)
-        sorter.sort(found.scores, found.count.value)
-        count = code.minimum(found.count.value, self.keep_top_k)
-        with code.range(count) as place:
-            best = sorter.order[place]
-            label, box = found.labels[best], found.boxes[best]
-            write_row(code.results[0], place, label, found.scores[best], boxes, box)
-        code.results[1][0] = count
-        return b.counted_code(code.operation())[0]
+        lists, longest = max(1, classes - 1), min(self.nms_top_k, number)
+        kinds = [((lists, longest), f32), ((lists, longest, 4), f32), ((lists,), i64)]
+        turns = min(lists, MOST_TURNS)
+        code = Code([location, confidence, priors], kinds, turns=turns)
+        first, last = ((code.turn + k) * (classes - 1) // turns for k in range(2))
+        candidates = _Candidates(code, number, longest)
+        with code.range(last, first) as place:
+            self._detect(code, place, candidates)
+        made = b.code(code.operation())[: len(kinds)]
+        return b.counted_code(self._best(made, classes - 1).operation())[0]
 
-    def _decode(self, code: Code, number: int) -> Memory:
-        """Every prior moved and scaled by its location."""
-        location, _, priors = code.inputs
-        boxes = code.scratch((number, 4))
-        with code.range(number) as i:
-            if self.num_class == MXNET:
-                prior = [priors[i, k] for k in range(4)]
-                move = [location[i, k] * self.variances[k] for k in range(4)]
-            else:
-                prior = [priors[0, i, k] for k in range(4)]
-                move = [location[i, k] * priors[1, i, k] for k in range(4)]
-            for k in range(2):
-                size = prior[k + 2] - prior[k]
-                centre = (prior[k] + prior[k + 2]) * 0.5 + move[k] * size
-                half = code.exp(move[k + 2]) * size * 0.5
-                boxes[i, k] = centre - half
-                boxes[i, k + 2] = centre + half
-        return boxes
-
-    def _detect(
-        self,
-        code: Code,
-        label: Value,
-        boxes: Memory,
-        candidates: _Candidates,
-        sorter: Sorter,
-        found: _Found,
-    ) -> None:
-        """What is found of one class."""
-
-        def score_of(box: Value) -> Value:
-            scores = code.inputs[1]
-            return scores[label, box] if self.num_class == MXNET else scores[box, label]
-
+    def _detect(self, code: Code, place: Value, candidates: _Candidates) -> None:
+        """What is found of one class, by falling score."""
+        rated, boxes, counts = code.results[:3]
         count = code.variable(0)
-        with code.range(boxes.shape[0]) as box:
-            score = score_of(box)
+        with code.range(candidates.scores.shape[0]) as box:
+            score = self._score(code, place + 1, box)
             with code.if_(score > self.confidence_threshold):
                 candidates.scores[count.value] = score
                 candidates.boxes[count.value] = box
                 count.value = count.value + 1
-        sorter.sort(candidates.scores, count.value)
+        order = candidates.sorter.order
+        candidates.sorter.sort(candidates.scores, count.value)
         best = code.minimum(count.value, self.nms_top_k)
-        with code.range(best) as k:
-            candidates.best[k] = candidates.boxes[sorter.order[k]]
-        kept = suppress(code, boxes, candidates.best, best, candidates.picked, self.nms_threshold)
+
+        def box_of(rank: Value) -> list[Value]:
+            return self._moved(code, candidates.boxes[order[rank]])
+
+        picked, corners = candidates.picked, candidates.corners
+        kept = suppress(code, box_of, best, picked, corners, self.nms_threshold)
         with code.range(kept.value) as k:
-            box = candidates.picked[k]
-            found.add(label, score_of(box), box)
+            rated[place, k] = candidates.scores[order[picked[k]]]
+            for side in range(4):
+                boxes[place, k, side] = corners[side, k]
+        counts[place] = kept.value
+
+    def _score(self, code: Code, label: Value, box: Value) -> Value:
+        scores = code.inputs[1]
+        return scores[label, box] if self.num_class == MXNET else scores[box, label]
+
+    def _moved(self, code: Code, i: Value) -> list[Value]:
+        """The corners of a prior, moved and scaled by its location."""
+        location, _, priors = code.inputs
+        if self.num_class == MXNET:
+            prior = [priors[i, k] for k in range(4)]
+            move = [location[i, k] * self.variances[k] for k in range(4)]
+        else:
+            prior = [priors[0, i, k] for k in range(4)]
+            move = [location[i, k] * priors[1, i, k] for k in range(4)]
+        low, high = [], []
+        for k in range(2):
+            size = prior[k + 2] - prior[k]
+            centre = (prior[k] + prior[k + 2]) * 0.5 + move[k] * size
+            half = code.exp(move[k + 2]) * size * 0.5
+            low.append(centre - half)
+            high.append(centre + half)
+        return low + high
+
+    def _best(self, made: list[Tensor], lists: int) -> Code:
+        """The best of all classes: again and again the first of the lists whose head is best."""
+        most = min(self.keep_top_k, max(1, lists) * made[0].shape[1])
+        code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
+        rated, boxes, counts = code.inputs
+        heads, taken = code.scratch(counts.shape), code.scratch(counts.shape, i64)
+
+        def show(label: Value) -> None:
+            place = taken[label]
+            some = place < counts[label]
+            score = rated[label, code.select(some, place, 0)]
+            heads[label] = code.select(some, score, float("-inf"))
+
+        total = code.variable(0)
+        with code.range(lists) as label:
+            total.value = total.value + counts[label]
+            taken[label] = 0
+            show(label)
+        count = code.minimum(total.value, self.keep_top_k)
+        with code.range(count) as row:
+            best = code.largest(lists, lambda label: heads[label], float("-inf"))
+            first = code.variable(0)
+            with code.while_(lambda: heads[first.value] < best):
+                first.value = first.value + 1
+            label = first.value
+            write_row(code.results[0].part(row), label + 1, best, boxes.part(label, taken[label]))
+            taken[label] = taken[label] + 1
+            show(label)
+        code.results[1][0] = count
+        return code
 
 
 class _Candidates:
-    """Memory for the boxes of one class that pass the threshold."""
+    """Memory for the boxes of one class that pass the threshold, and for those that are kept."""
 
-    def __init__(self, code: Code, number: int, best: int) -> None:
-        self.scores = code.scratch((number,))
-        self.boxes = code.scratch((number,), i64)
-        self.best = code.scratch((best,), i64)
-        self.picked = code.scratch((best,), i64)
-
-
-class _Found:
-    """Memory for what is found: a label, a score and the number of a box each."""
-
-    def __init__(self, code: Code, most: int) -> None:
-        self.count: Variable = code.variable(0)
-        self.scores = code.scratch((most,))
-        self.labels = code.scratch((most,), i64)
-        self.boxes = code.scratch((most,), i64)
-
-    def add(self, label: Value, score: Value, box: Value) -> None:
-        place = self.count.value
-        self.scores[place], self.labels[place], self.boxes[place] = score, label, box
-        self.count.value = place + 1
+    def __init__(self, code: Code, number: int, longest: int) -> None:
+        self.scores = code.room((number,))
+        self.boxes = code.room((number,), i64)
+        self.sorter = Sorter(code, number)
+        self.picked = code.room((longest,), i64)
+        self.corners = code.room((4, longest))
 
 
 Cell: TypeAlias = tuple[Value, Value]
@@ -260,7 +268,7 @@ class YoloLayer(Layer):
         """Confidence and best class (from 0), of logits (boxes, h, w) and (boxes, class, h, w)."""
         raise NotImplementedError
 
-    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
         """The confidence of the anchor of channels from `first` on; `logit` is its best class's."""
         raise NotImplementedError
 
@@ -308,58 +316,86 @@ class YoloLayer(Layer):
         return scores.reshape(-1), labels.reshape(-1), boxes.reshape(-1, 4)
 
     def expand(self, b: Builder, *maps: Tensor) -> Tensor:
-        most = sum(self.num_box * x.shape[1] * x.shape[2] for x in maps)
-        code = Code(maps, [((most, COLUMNS), f32), ((1,), i64)])
-        boxes, found = code.scratch((most, 4)), _Found(code, most)
-        for head in range(len(maps)):
-            for box in range(self.num_box):
-                self._search(code, head, box, boxes, found)
-        sorter = Sorter(code, most)
-        sorter.sort(found.scores, found.count.value)
-        picked = code.scratch((most,), i64)
-        kept = suppress(code, boxes, sorter.order, found.count.value, picked, self.nms_threshold)
-        with code.range(kept.value) as place:
-            best = picked[place]
-            label = found.labels[best] + 1
-            write_row(code.results[0], place, label, found.scores[best], boxes, best)
-        code.results[1][0] = kept.value
-        return b.counted_code(code.operation())[0]
+        rows = [self.num_box * x.shape[1] for x in maps]
+        turns, width = sum(rows), max(x.shape[2] for x in maps)
+        most = turns * width
+        kinds = [((most,), f32), ((most,), i64), ((most, 4), f32), ((turns,), i64)]
+        heads, boxes = range(len(maps)), range(self.num_box)
+        anchors = np.array([self.anchor(head, box) for head in heads for box in boxes], np.float32)
+        code = Code([*maps, b.table(anchors)], kinds, turns=turns)
+        count = code.variable(0)
+        first = 0
+        for head, more in enumerate(rows):
+            with code.if_((code.turn >= first) & (code.turn < first + more)):
+                self._search(code, head, code.turn - first, code.turn * width, count)
+            first += more
+        code.results[3][code.turn] = count.value
+        return b.counted_code(self._kept(b.code(code.operation())).operation())[0]
 
-    def _search(self, code: Code, head: int, box: int, boxes: Memory, found: _Found) -> None:
-        """Add what one anchor finds in all cells of a map."""
+    def _kept(self, made: list[Tensor]) -> Code:
+        """Of what all turns found, what nothing better hides."""
+        most = made[0].shape[0]
+        code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
+        scores, labels, boxes, counts = code.inputs
+        found = Found(code, scores, counts)
+        picked, corners = code.scratch((most,), i64), code.scratch((4, most))
+
+        def box_of(rank: Value) -> list[Value]:
+            return [boxes[found[rank], side] for side in range(4)]
+
+        kept = suppress(code, box_of, found.count, picked, corners, self.nms_threshold)
+        with code.range(kept.value) as row:
+            place = found[picked[row]]
+            label = labels[place] + 1
+            write_row(code.results[0].part(row), label, scores[place], boxes.part(place))
+        code.results[1][0] = kept.value
+        return code
+
+    def _search(self, code: Code, head: int, row: Value, start: Value, count: Variable) -> None:
+        """Put what one anchor finds in one row of a map at the places from `start` on."""
         x = code.inputs[head]
-        h, w = x.shape[1:]
+        _, h, w = x.shape
+        box, i = row // h, row % h
         first = box * (5 + self.num_class)
-        with code.range(h) as i, code.range(w) as j:
+        with code.range(w) as j:
             likely = self.at_most(code, x[first + 4, i, j]) >= self.confidence_threshold
             with code.if_(likely):
-                self._look(code, head, box, (i, j), boxes, found)
+                anchor = code.inputs[-1].part(box + head * self.num_box)
+                self._look(code, head, anchor, first, (i, j), start, count)
 
     def _look(
-        self, code: Code, head: int, box: int, cell: Cell, boxes: Memory, found: _Found
+        self,
+        code: Code,
+        head: int,
+        anchor: Memory,
+        first: Value,
+        cell: Cell,
+        start: Value,
+        count: Variable,
     ) -> None:
-        """Add what one anchor finds in a cell."""
+        """Add what the anchor of channels from `first` on finds in a cell."""
         x = code.inputs[head]
-        first = box * (5 + self.num_class)
+        scores, labels, boxes, _ = code.results
         label, logit = code.variable(0), code.variable(x[first + 5, *cell])
-        with code.range(first + 5 + self.num_class, first + 6) as q:
+        with code.range(first + (5 + self.num_class), first + 6) as q:
             value, best = x[q, *cell], logit.value
             with code.if_(value > best):
                 label.value = q - (first + 5)
                 logit.value = value
         confidence = self.rate(code, x, first, cell, logit.value)
         with code.if_(confidence >= self.confidence_threshold):
-            place = found.count.value
+            place = start + count.value
             h, w = x.shape[1:]
             sizes = self.scale(head, w, h)
             for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
                 offset = code.sigmoid(x[first + k, *cell])
                 centre = (code.to_float(at) + offset) / float(cells)
-                size = code.exp(x[first + 2 + k, *cell]) * self.anchor(head, box)[k]
+                size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
                 half = size / float(sizes[k]) * 0.5
                 boxes[place, k] = centre - half
                 boxes[place, k + 2] = centre + half
-            found.add(label.value, confidence, place)
+            scores[place], labels[place] = confidence, label.value
+            count.value = count.value + 1
 
 
 @layer("YoloDetectionOutput", inputs=(1, None))
@@ -382,9 +418,9 @@ class YoloDetectionOutputOp(YoloLayer):
         sure = 1 / (1 + np.exp(-something))
         return sure * chances.max(1), chances.argmax(1)
 
-    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
         total = code.variable(0.0)
-        with code.range(first + 5 + self.num_class, first + 5) as q:
+        with code.range(first + (5 + self.num_class), first + 5) as q:
             total.value = total.value + code.exp(x[q, *cell] - logit)
         return self.at_most(code, x[first + 4, *cell]) * (1.0 / total.value)
 
@@ -422,7 +458,7 @@ class Yolov3DetectionOutputOp(YoloLayer):
         best = classes.max(1)
         return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
 
-    def rate(self, code: Code, x: Memory, first: int, cell: Cell, logit: Value) -> Value:
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
         something = x[first + 4, *cell]
         return 1.0 / (code.exp(-something) * (code.exp(-logit) + 1.0) + 1.0)
 

@@ -10,7 +10,7 @@ from math import floor
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
-from ncc.dialects.imperative import Code, Memory, Value
+from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -23,7 +23,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
+from ncc.dialects.ncnn.suppression import Found, by_score, kept_of, suppress
 from ncc.dialects.ncnn.window import check_positive
 
 RATIOS = (0.5, 1.0, 2.0)
@@ -114,29 +114,47 @@ class ProposalOp(Layer):
 
     def expand(self, b: Builder, scores: Tensor, moves: Tensor, image: Tensor) -> list[Tensor]:
         _, h, w = scores.shape
-        most = ANCHORS * h * w
-        rows = min(self.after_nms_topN, self.best(most))
-        kinds = [((rows, 1, 4), f32), ((1,), i64), ((rows, 1, 1), f32), ((1,), i64)]
+        turns = ANCHORS * h
+        kinds = [((turns * w,), f32), ((turns * w, 4), f32), ((turns,), i64)]
         image = b.reshape(image, (int(np.prod(image.shape)),))
-        anchors = b.table(self.anchors)
-        code = Code([scores, moves, image, anchors], kinds[: 2 * len(self.results)])
-        boxes, rated = code.scratch((most, 4)), code.scratch((most,))
+        code = Code([scores, moves, image, b.table(self.anchors)], kinds, turns=turns)
+        rated, boxes, counts = code.results
+        anchor, i = code.turn // h, code.turn % h
         count = code.variable(0)
-        with code.range(ANCHORS) as anchor, code.range(h) as i, code.range(w) as j:
+        with code.range(w) as j:
             box = self._moved(code, anchor, i, j)
             with code.if_(self._is_large(code, box)):
-                place = count.value
+                place = code.turn * w + count.value
                 rated[place] = code.inputs[0][anchor + ANCHORS, i, j]
                 for k in range(4):
                     boxes[place, k] = box[k]
-                count.value = place + 1
-        sorter = Sorter(code, most)
-        sorter.sort(rated, count.value)
-        picked = code.scratch((rows,), i64)
-        best = code.minimum(count.value, self.best(most))
-        kept = suppress(code, boxes, sorter.order, best, picked, self.nms_thresh).value
-        self._write(code, boxes, rated, picked, kept)
-        return b.counted_code(code.operation())
+                count.value = count.value + 1
+        counts[code.turn] = count.value
+        return b.counted_code(self._kept(b.code(code.operation())).operation())
+
+    def _kept(self, made: list[Tensor]) -> Code:
+        """The best of what all turns found that nothing better hides."""
+        most = self.best(made[0].shape[0])
+        rows = min(self.after_nms_topN, most)
+        kinds = [((rows, 1, 4), f32), ((1,), i64), ((rows, 1, 1), f32), ((1,), i64)]
+        code = Code(made, kinds[: 2 * len(self.results)])
+        rated, boxes, counts = code.inputs
+        found = Found(code, rated, counts)
+        picked, corners = code.scratch((rows,), i64), code.scratch((4, rows))
+
+        def box_of(rank: Value) -> list[Value]:
+            return [boxes[found[rank], side] for side in range(4)]
+
+        best = code.minimum(found.count, most)
+        kept = suppress(code, box_of, best, picked, corners, self.nms_thresh).value
+        with code.range(kept) as place:
+            for k in range(4):
+                code.results[0][place, 0, k] = corners[k, place]
+            if len(self.results) > 1:
+                code.results[2][place, 0, 0] = rated[found[picked[place]]]
+        for result in code.results[1::2]:
+            result[0] = kept
+        return code
 
     def _moved(self, code: Code, anchor: Value, i: Value, j: Value) -> list[Value]:
         """The corners of an anchor at a cell, moved, scaled and cut to the image."""
@@ -155,16 +173,6 @@ class ProposalOp(Layer):
     def _is_large(self, code: Code, box: list[Value]) -> Value:
         least = code.inputs[2][2] * float(self.min_size)
         return (box[2] - box[0] + 1.0 >= least) & (box[3] - box[1] + 1.0 >= least)
-
-    def _write(self, code: Code, boxes: Memory, rated: Memory, picked: Memory, kept: Value) -> None:
-        """What is kept, into the results."""
-        with code.range(kept) as place:
-            for k in range(4):
-                code.results[0][place, 0, k] = boxes[picked[place], k]
-            if len(self.results) > 1:
-                code.results[2][place, 0, 0] = rated[picked[place]]
-        for result in code.results[1::2]:
-            result[0] = kept
 
 
 def _clipped(code: Code, x: Value, last: Value) -> Value:

@@ -7,7 +7,7 @@ threshold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,9 @@ class Sorter:
 
     def __init__(self, code: Code, capacity: int) -> None:
         self.code = code
-        self.order = code.scratch((capacity,), i64)
-        self._spare = code.scratch((capacity,), i64)
-        self._keys = code.scratch((capacity,), i32)
+        self.order = code.room((capacity,), i64)
+        self._spare = code.room((capacity,), i64)
+        self._keys = code.room((capacity,), i32)
         self._places = code.scratch((PASSES, DIGITS), i64)
 
     def sort(self, scores: Memory, count: Value) -> None:
@@ -108,23 +108,53 @@ def _digit(code: Code, key: Value, number: int) -> Value:
     return code.emit(arith.IndexCastOp(bits.ssa, IndexType()))
 
 
-def suppress(
-    code: Code, boxes: Memory, order: Memory, count: Value, picked: Memory, threshold: float
-) -> Variable:
-    """Put those of order[:count] that are kept into `picked` until it is full; how many they are.
+class Found:
+    """What each turn of a code found, in its own part of memory, and how much that is.
 
-    `order` holds rows of `boxes` (n, 4). A candidate is held against all that are kept at once.
+    Turn t writes what it finds at the places from t * `width` on of the results in front, and
+    how much it was at place t of the last one.
     """
-    kept, corners = code.variable(0), code.scratch((4, *picked.shape))
-    with code.range(count) as k, code.if_(kept.value < picked.shape[0]):
-        candidate, place = order[k], kept.value
-        box = [boxes[candidate, side] for side in range(4)]
+
+    def __init__(self, code: Code, scores: Memory, counts: Memory) -> None:
+        """All of it by falling score; of equal score, by turns and as they found it."""
+        capacity, (turns,) = scores.shape[0], counts.shape
+        self._places, rated = code.scratch((capacity,), i64), code.scratch((capacity,))
+        self._sorter, count = Sorter(code, capacity), code.variable(0)
+        with code.range(turns) as turn, code.range(counts[turn]) as k:
+            place = turn * (capacity // turns) + k
+            self._places[count.value] = place
+            rated[count.value] = scores[place]
+            count.value = count.value + 1
+        self._sorter.sort(rated, count.value)
+        self.count = count.value
+
+    def __getitem__(self, rank: Value) -> Value:
+        """The place of one of them; the best has rank 0."""
+        return self._places[self._sorter.order[rank]]
+
+
+def suppress(
+    code: Code,
+    box_of: Callable[[Value], Sequence[Value]],
+    count: Value,
+    picked: Memory,
+    corners: Memory,
+    threshold: float,
+) -> Variable:
+    """Put the ranks of those that are kept into `picked` until it is full; how many they are.
+
+    box_of(rank) are the sides of a candidate; those of what is kept are in `corners` (4, n). A
+    candidate is held against all that are kept at once.
+    """
+    kept = code.variable(0)
+    with code.range(count) as rank, code.if_(kept.value < picked.shape[0]):
+        box, place = box_of(rank), kept.value
 
         def overlap(other: Value) -> Value:
             return _overlap(code, box, [corners[side, other] for side in range(4)])
 
         worst = code.largest(place, overlap, float("-inf"))
-        picked[place] = candidate
+        picked[place] = rank
         for side in range(4):
             corners[side, place] = box[side]
         kept.value = place + code.select(worst > threshold, 0, 1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pytest
 from llvmlite import binding
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32
-from xdsl.ir import Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -32,9 +32,10 @@ def run_code() -> Iterator[RunCode]:
 
     def run(code: CodeOp, arrays: Sequence[Array]) -> list[Array]:
         body = code.body.block
-        given = [argument for argument in body.args if isinstance(argument.type, MemRefType)]
-        memory = [np.ascontiguousarray(array, np.float32) for array in arrays]
-        memory += [_undefined(argument.type) for argument in given[len(arrays) :]]
+        given = [arg.type for arg in body.args if isinstance(arg.type, MemRefType)]
+        kinds = [_numpy(kind) for kind in given[: len(arrays)]]
+        memory = [np.ascontiguousarray(x, kind) for x, kind in zip(arrays, kinds, strict=True)]
+        memory += [_undefined(kind) for kind in given[len(arrays) :]]
         engines.append(_engine(code))
         address = engines[-1].get_function_address("code")
         pointers = [array.ctypes.data for array in memory]
@@ -47,11 +48,35 @@ def run_code() -> Iterator[RunCode]:
     yield run
 
 
-def _undefined(kind: object) -> Array:
+@pytest.fixture(scope="session")
+def run_codes(run_code: RunCode) -> Callable[[Iterable[Operation], Sequence[Array]], list[Array]]:
+    """run_codes(ops, arrays): the results of the last of several, which read one another.
+
+    The arrays are what they read besides, in the order in which they do.
+    """
+
+    def run(ops: Iterable[Operation], arrays: Sequence[Array]) -> list[Array]:
+        given = iter(arrays)
+        known: dict[SSAValue, Array] = {}
+        found: list[Array] = []
+        for code in (op for op in ops if isinstance(op, CodeOp)):
+            inputs = [known[v] if v in known else next(given) for v in code.inputs]
+            found = run_code(code, inputs)
+            known.update(zip(code.results, found, strict=True))
+        return found
+
+    return run
+
+
+def _undefined(kind: MemRefType[Attribute]) -> Array:
     """Memory of a memref's type with values that nobody can mistake for a result."""
-    assert isinstance(kind, MemRefType)
-    floats = kind.element_type == f32
-    return np.full(kind.get_shape(), np.nan if floats else -(1 << 40), "f4" if floats else "i8")
+    element = _numpy(kind)
+    return np.full(kind.get_shape(), np.nan if element == "f4" else -(1 << 40), element)
+
+
+def _numpy(kind: MemRefType[Attribute]) -> str:
+    """float32, or integers of 64 bits, which have room for any."""
+    return "f4" if kind.element_type == f32 else "i8"
 
 
 def _engine(code: CodeOp) -> binding.ExecutionEngine:

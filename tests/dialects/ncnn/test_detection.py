@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.code import CodeOp
 from ncc.dialects.ncnn.layer import LayerError
+from ncc.dialects.weight import ConstantOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -17,13 +17,13 @@ Detect = Callable[..., Array]
 
 
 @pytest.fixture(scope="session")
-def detect(expand: Callable[..., Any], run_code: Callable[..., list[Array]]) -> Detect:
+def detect(expand: Callable[..., Any], run_codes: Callable[..., list[Array]]) -> Detect:
     """detect(type, params, inputs): the rows that the compiled expansion finds."""
 
     def run(type: str, params: Mapping[str, Any], inputs: Sequence[Array]) -> Array:
         ops = expand(type, params, [x.shape for x in inputs])
-        code = next(op for op in ops if isinstance(op, CodeOp))
-        rows, count = run_code(code, inputs)
+        tables = [op.value.array() for op in ops if isinstance(op, ConstantOp)]
+        rows, count = run_codes(ops, [*inputs, *tables])
         return rows[: count[0]]
 
     return run
@@ -67,6 +67,29 @@ def test_ssd_moves_and_scales_its_priors(check_layer: Check) -> None:
     location[8:] = [1, 0, 2 * np.log(2), 0]
     expected = np.array([[2, 1, 4, 4, 8, 6]], np.float32)
     check_layer("DetectionOutput", SSD, [location, confidence, priors], expected=[expected])
+
+
+def test_of_equal_scores_the_first_class_comes_first(check_layer: Check, detect: Detect) -> None:
+    """In a class the first prior, whatever is shared by how many turns."""
+    inputs = ssd_inputs([[0, 0.5, 0.75], [0, 0, 0], [0, 0.5, 0.5]])
+    params = {**SSD, "nms_threshold": 0.4}
+    found = detect("DetectionOutput", params, inputs)
+    assert found[:, 0].tolist() == [2, 1, 1, 2]
+    assert found[:, 2].tolist() == [0, 0, 4, 4]
+    check_layer("DetectionOutput", params, inputs, expected=[found])
+
+
+@pytest.mark.parametrize("classes", [1, 2, 40])
+def test_turns_share_any_number_of_classes(
+    classes: int, check_layer: Check, detect: Detect
+) -> None:
+    """None but the background, one, more than there are turns; many equal scores among them."""
+    rng = np.random.default_rng(classes)
+    params = {**SSD, "num_class": classes, "nms_top_k": 3, "keep_top_k": 50}
+    inputs = ssd_inputs((rng.integers(0, 9, (3, classes)) / 8).tolist())
+    found = detect("DetectionOutput", params, inputs)
+    assert (len(found) > 0) == (classes > 1)
+    check_layer("DetectionOutput", params, inputs, expected=[found])
 
 
 def test_ssd_keeps_the_best(check_layer: Check, detect: Detect) -> None:

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp as SourceOp
 from xdsl.ir import Block
 
-from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.proposal import ANCHORS, ProposalOp
@@ -22,7 +21,7 @@ Propose = Callable[..., list[Array]]
 
 
 @pytest.fixture(scope="session")
-def propose(run_code: Callable[..., list[Array]]) -> Propose:
+def propose(run_codes: Callable[..., list[Array]]) -> Propose:
     """propose(params, inputs, outputs): regions and scores that the compiled expansion finds."""
 
     def run(params: Mapping[str, Any], inputs: Sequence[Array], outputs: int = 1) -> list[Array]:
@@ -32,8 +31,7 @@ def propose(run_code: Callable[..., list[Array]]) -> Propose:
         block = Block(arg_types=types)
         tensors = [Tensor(a, x.shape) for a, x in zip(block.args, inputs, strict=True)]
         op.expand_all(Builder(block), tensors)
-        code = next(op for op in block.ops if isinstance(op, CodeOp))
-        found = run_code(code, [*inputs, op.anchors])
+        found = run_codes(block.ops, [*inputs, op.anchors])
         return [rows[: count[0]] for rows, count in zip(found[::2], found[1::2], strict=True)]
 
     return run

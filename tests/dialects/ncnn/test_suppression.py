@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.comprehension import Tensor
-from ncc.dialects.imperative import Code
-from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
+from ncc.dialects.imperative import Code, Value
+from ncc.dialects.ncnn.suppression import Found, Sorter, by_score, kept_of, suppress
 
-RunCode = Callable[..., list[np.ndarray[Any, Any]]]
+Array = np.ndarray[Any, Any]
+RunCode = Callable[..., list[Array]]
 
 
 def operand(*shape: int) -> Tensor:
@@ -47,52 +48,44 @@ def test_statements_sort_as_numpy_does(count: int, run_code: RunCode) -> None:
     assert order[:count].tolist() == by_score(scores[:count]).tolist()
 
 
+def suppressed(run_code: RunCode, boxes: Array, threshold: float, most: int) -> Array:
+    """The ranks of the sorted boxes that statements keep; their corners are kept beside them."""
+    kinds = [((most,), i64), ((4, most), f32), ((1,), i64)]
+    code = Code([operand(*boxes.shape)], kinds)
+    picked, corners, number = code.results
+
+    def box_of(rank: Value) -> list[Value]:
+        return [code.inputs[0][rank, side] for side in range(4)]
+
+    count = code.variable(len(boxes)).value
+    number[0] = suppress(code, box_of, count, picked, corners, threshold).value
+    ranks, sides, (kept,) = run_code(code.operation(), [boxes])
+    assert sides[:, :kept].T.tolist() == boxes[ranks[:kept]].tolist()
+    return ranks[:kept]
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.7])
 def test_statements_suppress_as_numpy_does(threshold: float, run_code: RunCode) -> None:
     """The same boxes are kept."""
     generator = np.random.default_rng(5)
     low = generator.random((30, 2))
     boxes = np.concatenate([low, low + generator.random((30, 2))], 1).astype(np.float32)
-    code = Code([operand(30, 4)], [((30,), i64), ((1,), i64)])
-    order = code.scratch((30,), i64)
-    with code.range(30) as i:
-        order[i] = i
-    count = code.variable(30).value
-    kept = suppress(code, code.inputs[0], order, count, code.results[0], threshold)
-    code.results[1][0] = kept.value
-    picked, number = run_code(code.operation(), [boxes])
-    assert picked[: number[0]].tolist() == kept_of(boxes, threshold).tolist()
+    picked = suppressed(run_code, boxes, threshold, most=30)
+    assert picked.tolist() == kept_of(boxes, threshold).tolist()
 
 
 def test_boxes_without_an_area_hide_nothing(run_code: RunCode) -> None:
     """Two of them overlap by 0 / 0, which is above no threshold."""
     boxes = np.array([[1, 1, 1, 1], [0, 0, 4, 1], [1, 1, 1, 1], [0, 0, 4, 2]] * 5, np.float32)
-    code = Code([operand(20, 4)], [((18,), i64), ((1,), i64)])
-    order = code.scratch((20,), i64)
-    with code.range(20) as i:
-        order[i] = i
-    count = code.variable(20).value
-    kept = suppress(code, code.inputs[0], order, count, code.results[0], 0.4)
-    code.results[1][0] = kept.value
-    picked, number = run_code(code.operation(), [boxes])
     expected = [0, 1, *range(2, 20, 2)]
     assert kept_of(boxes, 0.4).tolist() == expected
-    assert picked[: number[0]].tolist() == expected
+    assert suppressed(run_code, boxes, 0.4, most=18).tolist() == expected
 
 
 def test_statements_stop_where_enough_is_kept(run_code: RunCode) -> None:
     """As many as there is memory for, though none hides another."""
     boxes = np.arange(30, dtype=np.float32)[:, None] * 2 + np.array([0, 0, 1, 1], np.float32)
-    code = Code([operand(30, 4)], [((19,), i64), ((1,), i64)])
-    order = code.scratch((30,), i64)
-    with code.range(30) as i:
-        order[i] = 29 - i
-    count = code.variable(30).value
-    kept = suppress(code, code.inputs[0], order, count, code.results[0], 0.4)
-    code.results[1][0] = kept.value
-    picked, number = run_code(code.operation(), [boxes])
-    assert number[0] == 19
-    assert picked.tolist() == list(range(29, 10, -1))
+    assert suppressed(run_code, boxes, 0.4, most=19).tolist() == list(range(19))
 
 
 def test_extreme_scores_have_their_places(run_code: RunCode) -> None:
@@ -110,3 +103,17 @@ def test_extreme_scores_have_their_places(run_code: RunCode) -> None:
     (order,) = run_code(code.operation(), [scores])
     assert order.tolist() == [6, 11, 2, 9, 1, 4, 12, 10, 5, 8, 3, 0, 7]
     assert order.tolist() == by_score(scores).tolist()
+
+
+def test_what_turns_found_is_joined(run_code: RunCode) -> None:
+    """By score; of equal scores, by turns. What stands behind a turn's own is not looked at."""
+    scores = np.array([3, 5, 9, 9, 9, 9, 5, 3, 7], np.float32)
+    counts = np.array([2, 0, 3])
+    whole = Tensor(TestOp(result_types=[TensorType(i64, [3])]).results[0], (3,))
+    code = Code([operand(9), whole], [((9,), i64), ((1,), i64)])
+    found = Found(code, *code.inputs)
+    with code.range(found.count) as rank:
+        code.results[0][rank] = found[rank]
+    code.results[1][0] = found.count
+    places, (number,) = run_code(code.operation(), [scores, counts])
+    assert places[:number].tolist() == [8, 1, 6, 0, 7]

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
-from types import TracebackType
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from ncc.runtime import cpu
@@ -68,12 +67,7 @@ class Copies(Generic[Result]):
     def __enter__(self) -> Copies[Result]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for process in self._ends:
             os.kill(process, signal.SIGKILL)
         self._codes()

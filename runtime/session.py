@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from operator import index
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -218,12 +218,7 @@ class Model:
     def __enter__(self) -> Model:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block
 
 from ncc.compiler.diagnostics import CompilerBug
 
@@ -17,6 +19,11 @@ def network_of(module: ModuleOp) -> func.FuncOp:
         if isinstance(op, func.FuncOp) and op.sym_visibility is None:
             return op
     raise CompilerBug("a module without a public function")
+
+
+def generics_of(block: Block) -> list[GenericOp]:
+    """The computations of a block as it stands: those that rewrites put in are not among them."""
+    return [op for op in block.ops if isinstance(op, GenericOp)]
 
 
 def callee_of(call: func.CallOp) -> str:

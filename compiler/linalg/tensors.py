@@ -23,7 +23,7 @@ def is_constant(value: SSAValue) -> bool:
     owner = value.owner
     if isinstance(owner, GenericOp):
         return False
-    if isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+    if isinstance(owner, RESHAPES):
         return is_constant(owner.operands[0])
     return isinstance(owner, ConstantOp)
 
@@ -31,7 +31,7 @@ def is_constant(value: SSAValue) -> bool:
 def weights_of(value: SSAValue) -> Weights:
     """A constant's source under the shape it has there."""
     owner = value.owner
-    while isinstance(owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+    while isinstance(owner, RESHAPES):
         owner = owner.operands[0].owner
     if not isinstance(owner, ConstantOp):
         raise CompilerBug("no constant")

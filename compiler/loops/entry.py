@@ -199,11 +199,6 @@ class _Entry:
         self.chunks += chunks
 
 
-def launches(script: Script) -> int:
-    """How many kernels a script launches."""
-    return sum(isinstance(step, Launch) for step in script)
-
-
 def declarations(script: Script) -> list[func.FuncOp]:
     """The kernels of a script as functions that another module defines."""
     kernels = {step.kernel: step for step in script if isinstance(step, Launch)}

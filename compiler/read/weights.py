@@ -13,7 +13,6 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import BinaryIO, Protocol, Self, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -87,12 +86,7 @@ class StoredWeights:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.file.close()
 
     def prepare(self, layers: Layers) -> None:

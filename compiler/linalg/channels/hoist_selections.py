@@ -26,7 +26,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
@@ -43,11 +43,12 @@ class HoistSelections(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for one in list(block.ops):
-            channels = View(one).channels if isinstance(one, GenericOp) else None
-            if not isinstance(one, GenericOp) or channels is None:
+        for one in generics_of(block):
+            view = View(one)
+            channels = view.channels
+            if channels is None:
                 continue
-            (source,) = View(one).captured
+            (source,) = view.captured
             if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
                 scratch = Block()
                 made = _taken(Builder(scratch), source, channels)

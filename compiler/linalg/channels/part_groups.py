@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import erase_dead, move_before, reread, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -38,11 +37,10 @@ class PartGroups(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         made: dict[tuple[SSAValue, int], SSAValue] = {}
-        for generic in list(block.ops):
-            if isinstance(generic, GenericOp):
-                found = _Grouped.of(View(generic))
-                if found is not None:
-                    found.part(made)
+        for generic in generics_of(block):
+            found = _Grouped.of(View(generic))
+            if found is not None:
+                found.part(made)
         erase_dead(block)
 
 

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import move_before, reread, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
@@ -41,11 +41,10 @@ class TurnFactors(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made: dict[tuple[SSAValue, int], SSAValue] = {}
-        for generic in list(network_of(op).body.block.ops):
-            if isinstance(generic, GenericOp):
-                found = across(View(generic))
-                if found is not None:
-                    _turn(generic, *found, made)
+        for generic in generics_of(network_of(op).body.block):
+            found = across(View(generic))
+            if found is not None:
+                _turn(generic, *found, made)
 
 
 def across(view: View) -> tuple[int, int] | None:

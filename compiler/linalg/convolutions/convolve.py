@@ -41,8 +41,8 @@ from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.parts import is_image, part, span
 from ncc.compiler.linalg.convolutions.strips import ROWS, moves_by_rows, view_moves
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
-from ncc.compiler.linalg.insert import erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, weights_of
 from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
@@ -70,7 +70,7 @@ class ChooseConvolution(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         done: set[Operation] = set()
-        for inner in list(block.ops):
+        for inner in generics_of(block):
             found = None if inner in done else self._match(inner)
             if found is not None:
                 first, alike = _Rewrite(found, self.threads), map(self._match, found.beside())
@@ -85,9 +85,9 @@ class ChooseConvolution(ModulePass):
         if done:
             erase_dead(block)
 
-    def _match(self, op: Operation) -> Convolution | None:
+    def _match(self, op: GenericOp) -> Convolution | None:
         """The convolution that op is, if it is to be computed in tiles."""
-        found = match(op, self.target) if isinstance(op, GenericOp) else None
+        found = match(op, self.target)
         if not isinstance(found, Convolution) or (self.halves and _wide(found)):
             return None
         return found
@@ -114,8 +114,7 @@ class _Rewrite:
         self.followers = self._followers()
         self.last: Operation = self.followers[-1] if self.followers else convolution.op
         self.block = Block()
-        doc = convolution.op.doc
-        self.builder = Builder(self.block, doc.data if doc is not None else "")
+        self.builder = Builder(self.block, doc_of(convolution.op))
 
     def can_join(self, first: _Rewrite) -> bool:
         """Whether it can be computed beside another one, further up: it reads vectors of constants.
@@ -383,7 +382,7 @@ def _pool(image: SSAValue, covered: int, chunks: int) -> _Pool | None:
 
 def _reader(value: SSAValue) -> GenericOp | None:
     """The computation that alone reads a value."""
-    op = next(iter(value.uses)).operation if value.has_one_use() else None
+    op = value.get_user_of_unique_use()
     return op if isinstance(op, GenericOp) else None
 
 
@@ -422,6 +421,7 @@ def _moved_by_channel(index: Sequence[Linear]) -> AffineMapAttr:
 
 def _joint(value: SSAValue) -> tensor.CollapseShapeOp | None:
     """What alone reads the channels of groups, as one axis."""
-    op = next(iter(value.uses)).operation if value.has_one_use() else None
-    joins = isinstance(op, tensor.CollapseShapeOp) and groups_of(op) == [[0, 1], [2], [3]]
-    return op if joins else None
+    op = value.get_user_of_unique_use()
+    if not isinstance(op, tensor.CollapseShapeOp):
+        return None
+    return op if groups_of(op) == [[0, 1], [2], [3]] else None

@@ -90,8 +90,7 @@ def moves_with_image(access: Access, view: View) -> bool:
 
 def following(op: GenericOp) -> Iterator[GenericOp]:
     """The pointwise computations behind op, each of which alone reads the one before, in place."""
-    while op.results[0].has_one_use():
-        use = next(iter(op.results[0].uses))
+    while (use := op.results[0].get_unique_use()) is not None:
         user = use.operation
         if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
             return

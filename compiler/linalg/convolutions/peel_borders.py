@@ -39,7 +39,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     window_of,
 )
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -65,11 +65,10 @@ class PeelBorders(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for inner in list(block.ops):
-            if isinstance(inner, GenericOp):
-                found = match(inner, self.target.core.l1_bytes)
-                if found is not None:
-                    found.rewrite()
+        for inner in generics_of(block):
+            found = match(inner, self.target.core.l1_bytes)
+            if found is not None:
+                found.rewrite()
         erase_dead(block)
 
 

@@ -34,7 +34,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     window_of,
 )
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -55,8 +55,8 @@ class TrimWindows(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for inner in list(block.ops):
-            found = _Trimming.of(inner) if isinstance(inner, GenericOp) else None
+        for inner in generics_of(block):
+            found = _Trimming.of(inner)
             if found is not None:
                 found.rewrite()
         erase_dead(block)

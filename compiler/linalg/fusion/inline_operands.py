@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import follows
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import generic
@@ -39,16 +39,16 @@ class InlineOperands(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for one in list(block.ops):
+        for one in generics_of(block):
             reader = _reader(one)
-            if reader is not None and isinstance(one, GenericOp):
+            if reader is not None:
                 _inline(View(one), reader)
         erase_dead(block)
 
 
-def _reader(op: Operation) -> GenericOp | None:
+def _reader(op: GenericOp) -> GenericOp | None:
     """What reads op's result at the same point, and is stored with something else."""
-    if not isinstance(op, GenericOp) or op.attributes or op.parent is None:
+    if op.attributes or op.parent is None:
         return None
     user = op.results[0].get_user_of_unique_use()
     if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):

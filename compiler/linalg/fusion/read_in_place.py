@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
 
@@ -43,8 +43,8 @@ class ReadInPlace(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for one in list(block.ops):
-            if isinstance(one, GenericOp) and _is_read_in_place(one):
+        for one in generics_of(block):
+            if _is_read_in_place(one):
                 _flatten(one)
         erase_dead(block)
 

@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Linear, View, expression, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -38,9 +38,9 @@ class FoldMoves(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for one in list(block.ops):
+        for one in generics_of(block):
             move = Move.of(one)
-            if isinstance(one, GenericOp) and move is not None and _is_moved(move.source):
+            if move is not None and _is_moved(move.source):
                 scratch = Block()
                 put_for(one, scratch, _written(Builder(scratch, doc_of(one)), move).value)
         erase_dead(block)

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
@@ -41,9 +41,8 @@ class SinkViews(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for one in list(block.ops):
-            if isinstance(one, GenericOp):
-                _sink(one)
+        for one in generics_of(block):
+            _sink(one)
         erase_dead(block)
 
 

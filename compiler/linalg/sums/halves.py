@@ -45,7 +45,7 @@ from ncc.compiler.linalg.insert import (
     put_for,
     tensor_of,
 )
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Linear, View, expression, shape_of
@@ -82,11 +82,10 @@ class SplitHalves(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         rewrite = _Rewrite(block, self.l2_bytes)
-        for generic in list(block.ops):
-            if isinstance(generic, GenericOp):
-                found = match(generic)
-                if isinstance(found, Halved):
-                    rewrite.run(generic, found)
+        for generic in generics_of(block):
+            found = match(generic)
+            if isinstance(found, Halved):
+                rewrite.run(generic, found)
         erase_dead(block)
 
 

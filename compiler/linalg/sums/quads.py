@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
 from ncc.dialects.sources import Blocked
@@ -42,11 +42,10 @@ class SplitQuads(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         made: dict[tuple[SSAValue, int], SSAValue] = {}
-        for generic in list(block.ops):
-            if isinstance(generic, GenericOp):
-                found = find(View(generic))
-                if found is not None:
-                    _split(generic, found, made)
+        for generic in generics_of(block):
+            found = find(View(generic))
+            if found is not None:
+                _split(generic, found, made)
         erase_dead(block)
 
 

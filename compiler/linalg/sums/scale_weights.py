@@ -19,11 +19,11 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -43,7 +43,7 @@ class ScaleWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         scaled: dict[tuple[object, ...], SSAValue] = {}
-        for found in [_Scaled.of(generic) for generic in block.ops]:
+        for found in [_Scaled.of(generic) for generic in generics_of(block)]:
             if found is not None:
                 found.rewrite(scaled)
         erase_dead(block)
@@ -65,10 +65,8 @@ class _Scaled:
     axes: tuple[int, ...]
 
     @staticmethod
-    def of(op: Operation) -> _Scaled | None:
+    def of(op: GenericOp) -> _Scaled | None:
         """The contraction with data that are products, if its weights can be."""
-        if not isinstance(op, GenericOp):
-            return None
         view = View(op)
         pair = view.product()
         if pair is None or not is_constant(view.reads[pair[1]].value):

@@ -25,7 +25,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
@@ -51,8 +51,7 @@ class SplitSums(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        sums = [one for one in block.ops if isinstance(one, GenericOp)]
-        for found in [_Split.of(one) for one in sums]:
+        for found in [_Split.of(one) for one in generics_of(block)]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder
@@ -59,7 +59,7 @@ class SumInParts(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+        for generic in generics_of(block):
             found = _Sum.of(generic, self.target.core.l2_bytes)
             if found is not None:
                 found.rewrite()

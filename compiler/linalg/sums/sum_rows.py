@@ -33,7 +33,7 @@ from ncc.compiler.linalg.insert import (
     put_for,
     tensor_of,
 )
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -51,7 +51,7 @@ class SumRows(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+        for generic in generics_of(block):
             found = _ImageSum.of(generic)
             if found is not None:
                 found.rewrite()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View
 from tests.structured.evaluate import evaluate
 
@@ -26,5 +25,4 @@ def after(module: ModuleOp, *passes: ModulePass) -> list[View]:
         module.verify()
         for a, b in zip(wanted, evaluate(network_of(module), feeds), strict=True):
             np.testing.assert_array_equal(a, b)
-    block = network_of(module).body.block
-    return [View(op) for op in block.ops if isinstance(op, GenericOp)]
+    return list(map(View, generics_of(network_of(module).body.block)))

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.layer import Array, LayerError, Shape
+from ncc.dialects.ncnn.layer import LayerError, Shape
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("ShuffleChannel", "PixelShuffle", "Reorg")

@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.dialects.ncnn.layer import LayerError, shape_of
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 TYPES = ["Convolution", "ConvolutionDepthWise", "Deconvolution", "DeconvolutionDepthWise"]
@@ -19,10 +20,6 @@ TYPES = ["Convolution", "ConvolutionDepthWise", "Deconvolution", "DeconvolutionD
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> np.ndarray[Any, Any]:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 CONV = {"num_output": 1, "kernel_w": 2, "weight_data_size": 4}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 TYPES = [
@@ -22,10 +23,6 @@ TYPES = [
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> np.ndarray[Any, Any]:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 def test_a_line_slides_along_one_axis(check_layer: Check) -> None:

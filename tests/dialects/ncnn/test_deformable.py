@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 Array = np.ndarray[Any, Any]
@@ -18,10 +19,6 @@ Array = np.ndarray[Any, Any]
 def test_recorded(case: Any, check_layer: Check) -> None:
     """DeformableConv2D is what ncnn recorded."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 PARAMS = {"num_output": 1, "kernel_w": 2, "weight_data_size": 4}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
+from tests.dialects.ncnn.arrays import ramp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -19,10 +20,6 @@ Check = Callable[..., Any]
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Gemm is what ncnn recorded; the wheel cannot compute weights in blocks."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 M, N, K = 3, 4, 2

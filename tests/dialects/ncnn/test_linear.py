@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.dialects.ncnn.layer import LayerError, shape_of
+from tests.dialects.ncnn.arrays import ramp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
@@ -19,10 +20,6 @@ Check = Callable[..., Any]
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 INNER = {"num_output": 2, "weight_data_size": 12, "bias_term": 1}

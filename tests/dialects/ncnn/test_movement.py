@@ -11,14 +11,11 @@ import pytest
 from xdsl.dialects import tensor
 
 import ncc
-from ncc.dialects.ncnn.layer import Array, LayerError, Shape
+from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.movement import PERMUTATIONS
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("Concat", "Slice", "Crop", "Permute", "Flip", "Tile")

@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from xdsl.dialects import tensor
 
-from ncc.dialects.ncnn.layer import Array, LayerError, Shape
+from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.padding import source_places
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 ALL = {"top": 1, "bottom": 2, "left": 3, "right": 1, "front": 2, "behind": 1}
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("Padding")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
+from tests.dialects.ncnn.arrays import array, ramp
 
 Check = Callable[..., Any]
 
@@ -17,14 +18,6 @@ Check = Callable[..., Any]
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
-
-
-def ramp(*shape: int) -> np.ndarray[Any, Any]:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-
-
-def array(*rows: object) -> list[np.ndarray[Any, Any]]:
-    return [np.array(rows, np.float32)]
 
 
 def test_a_patch_is_a_column(check_layer: Check) -> None:

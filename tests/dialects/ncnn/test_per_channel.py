@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 NAN, INF = float("nan"), float("inf")
-
-
-def ramp(*shape: int) -> np.ndarray[Any, Any]:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("PReLU", "Scale", "Bias", "BatchNorm")

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LayerError
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
-
-
-def ramp(*shape: int) -> np.ndarray[Any, Any]:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("StatisticsPooling")

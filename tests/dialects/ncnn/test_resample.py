@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 
 from ncc.compiler.verification import oracle
-from ncc.dialects.ncnn.layer import Array, LayerError, Shape
+from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.resample import Sweep
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
 NEAREST, BILINEAR, BICUBIC = 1, 2, 3
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("Interp")

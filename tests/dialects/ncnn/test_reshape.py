@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i32
 from xdsl.dialects.test import TestOp
 
-from ncc.dialects.ncnn.layer import Array, LayerError, Shape
+from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
+from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]
-
-
-def ramp(*shape: int) -> Array:
-    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 @pytest.mark.layer("Reshape", "Flatten", "Squeeze", "ExpandDims")

@@ -17,8 +17,8 @@ from xdsl.ir import Operation
 from ncc.compiler.linalg.channels.layout import _Cut, choose
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -101,11 +101,6 @@ def depthwise(b: Builder, x: Tensor) -> Tensor:
     w = b.weight(ones(x.shape[0], 3, 3))
     c, y, z, k, m = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m")
     return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    at = b.loops_of(x.shape)
-    return b.map(at, maximum(x[at], 0.0))
 
 
 @pytest.fixture

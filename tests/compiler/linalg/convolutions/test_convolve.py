@@ -26,6 +26,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import add, relu
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -68,16 +69,6 @@ def uneven(b: Builder, x: Tensor) -> Tensor:
     w = weights(b, (64, x.shape[0], 3, 3))
     o, p, q, i, k, m = b.loops("o p:13 q:26 i k m")
     return b.sum((o, p, q), (i, k, m), x[i, p * 2 + k, q + m] * w[o, i, k, m])
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    loops = b.loops_of(x.shape)
-    return b.map(loops, maximum(x[loops], 0.0))
-
-
-def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    loops = b.loops_of(x.shape)
-    return b.map(loops, x[loops] + y[loops])
 
 
 def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:

@@ -20,10 +20,10 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
+from tests.compiler.linalg.computations import add, relu
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -41,16 +41,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def weights(b: Builder, *shape: int, stream: int = 0) -> Tensor:
     scale = float(np.prod(shape[1:])) ** -0.5
     return b.weight(WeightAttr(Weights(shape, Random(7, stream, scale))))
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    loops = b.loops_of(x.shape)
-    return b.map(loops, maximum(x[loops], 0.0))
-
-
-def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    loops = b.loops_of(x.shape)
-    return b.map(loops, x[loops] + y[loops])
 
 
 def mix(b: Builder, x: Tensor, outputs: int) -> Tensor:

@@ -17,9 +17,10 @@ from ncc.compiler.linalg.fusion.fuse import Fuse, find_groups
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.scalar import exp
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import add, relu
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -31,16 +32,6 @@ def sum_of(b: Builder, x: Tensor, init: Tensor | float = 0.0) -> Tensor:
     """out[y, z] = init + the sum of x[y, k] * x[k', z] over k, as far as rows go."""
     y, z, k = b.loops(f"y:{x.shape[0]} z:{x.shape[1]} k:{x.shape[0]}")
     return b.sum((y, z), over=(k,), of=x[y, 0] * x[k, z], init=init)
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    at = b.loops_of(x.shape)
-    return b.map(at, maximum(x[at], 0.0))
-
-
-def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    at = b.loops_of(x.shape)
-    return b.map(at, x[at] + y[at])
 
 
 def turned(b: Builder, x: Tensor) -> Tensor:

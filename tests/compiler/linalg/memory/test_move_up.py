@@ -9,17 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.plan import Call, Frame, Plan
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
+from tests.compiler.linalg.computations import relu
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]
 
 ROWS = 8
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    loops = b.loops_of(x.shape)
-    return b.map(loops, maximum(x[loops], 0.0))
 
 
 def box(b: Builder, x: Tensor) -> Tensor:

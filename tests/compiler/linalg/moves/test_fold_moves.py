@@ -9,17 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg.channels.pack import pack, unpack
 from ncc.compiler.linalg.moves.fold_moves import FoldMoves
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from tests.structured.evaluate import evaluate
+from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -47,16 +44,8 @@ def moved(make_network: MakeNetwork) -> Callable[..., list[tuple[int, ...]]]:
     """moved(shapes, write): the shapes of all moves behind the pass; values are the same."""
 
     def shapes_of(shapes: list[tuple[int, ...]], write: Any) -> list[tuple[int, ...]]:
-        module = make_network(shapes, write)
-        draw = np.random.default_rng(0)
-        feeds = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
-        before = evaluate(network_of(module), feeds)
-        FoldMoves().apply(Context(), module)
-        module.verify()
-        for a, b in zip(before, evaluate(network_of(module), feeds), strict=True):
-            np.testing.assert_array_equal(a, b)
-        block = network_of(module).body.block
-        return [shape_of(op.results[0]) for op in block.ops if isinstance(op, GenericOp)]
+        views = after(make_network(shapes, write), FoldMoves())
+        return [shape_of(view.op.results[0]) for view in views]
 
     return shapes_of
 
@@ -150,16 +139,8 @@ def test_random_moves(make_network: MakeNetwork, seed: int) -> None:
                 values.append(turned(b, flat))
         return [values[-1]]
 
-    module = make_network([(12, 4, 3)], write)
-    x = np.random.default_rng(seed).standard_normal((12, 4, 3)).astype(np.float32)
-    before = evaluate(network_of(module), [x])
-    FoldMoves().apply(Context(), module)
-    module.verify()
-    for a, c in zip(before, evaluate(network_of(module), [x]), strict=True):
-        np.testing.assert_array_equal(a, c)
-    for op in network_of(module).body.block.ops:
-        if isinstance(op, GenericOp):
-            View(op).roles()
+    for view in after(make_network([(12, 4, 3)], write), FoldMoves()):
+        view.roles()
 
 
 def test_what_is_left_of_an_axis_is_not_walked(tmp_path: Path) -> None:

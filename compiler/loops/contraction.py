@@ -39,6 +39,18 @@ brings lines of each before they are asked for, but only so many of one."""
 LATENCY = 8
 """Accumulators in flight that keep the multiply-adders busy."""
 
+POINT, POINT_FROM_L2 = 0.5, 4.0
+"""Cycles of a point that is read into all lanes: in L1, and where points push each other out."""
+
+VECTOR_IN_L1 = 1.0
+"""Cycles of a vector that is read where it stays in L1; a `Core` says those from further away."""
+
+OPERAND, STEP = 0.1, 0.5
+"""Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
+
+STORE, TILE = 2.0, 10.0
+"""Cycles of a vector of results that leaves its register, and of beginning a tile."""
+
 
 def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
     """The two accesses of acc + a * b, if that is the anchor."""
@@ -240,17 +252,18 @@ def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     """
     core, held = operands.core, 4 * operands.steps
     held *= q * operands.vector if operands.points else operands.all_vectors
-    line = (
-        1.0
-        if held <= L1_SHARE * core.l1_bytes
-        else core.l2_line
-        if held <= L2_SHARE * core.l2_bytes
-        else core.l3_line
-    )
-    reads = (4.0 if _conflicts(operands, p) else 0.5) * p + line * q
-    others = 0.1 * (p + q) + 0.5
+    point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
+    reads = point * p + _vector_cycles(core, held) * q
+    others = OPERAND * (p + q) + STEP
     step = max(reads, max(p * q, LATENCY) / core.multiply_adds) + others / core.multiply_adds
-    return operands.steps * step + 2.0 * p * q + 10.0
+    return operands.steps * step + STORE * p * q + TILE
+
+
+def _vector_cycles(core: Core, held: int) -> float:
+    """Cycles of reading a vector, one of so many bytes that are read again and again."""
+    if held <= L1_SHARE * core.l1_bytes:
+        return VECTOR_IN_L1
+    return core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line
 
 
 def _ahead(

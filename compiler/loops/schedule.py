@@ -52,6 +52,7 @@ class Schedule:
 
 
 CHUNKS_WANTED = 16
+"""Of a kernel: enough for several threads, of which one may be late."""
 
 
 def vector_of(extent: int, target: Target) -> int:

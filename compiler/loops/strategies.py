@@ -34,6 +34,9 @@ from ncc.compiler.target import Target
 MAX_UNROLLED = 9
 """Cells of a window that are written out, so that neighbouring points share their reads."""
 
+MOST_POINTS, FEW_POINTS = 7, 4
+"""Points of a tile of vectors: with 32 registers, and with fewer, or where none shares a read."""
+
 LEAST_SQUARE = 4
 """Elements along a side of a square that is worth turning in registers."""
 
@@ -92,7 +95,14 @@ def scalar(kernel: Kernel) -> Schedule:
 
 
 def _window(kernel: Kernel, target: Target) -> Schedule | None:
-    """A reduction whose lane moves every operand: depthwise convolution, pooling, means."""
+    """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
+
+    for y (by 2 where windows of two rows overlap):
+      for z by 7:
+        v = initial                                 a vector of channels for each point
+        for k, m: v[z] += x[y + k, z + m] * w[k, m]         written out, if few
+        out[y, z] = epilogue(v[z])
+    """
     if not kernel.accumulates or not kernel.reduced:
         return None
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
@@ -107,10 +117,8 @@ def _window(kernel: Kernel, target: Target) -> Schedule | None:
     unroll = frozenset(kernel.reduced) if window <= MAX_UNROLLED else _innermost(kernel)
     tile: list[tuple[int, int]] = []
     if others:
-        most = 7 if target.registers >= 32 else 4
-        loop = others[-1]
-        if not unroll and len(others) == 1:
-            most = 4
+        loop, shares_reads = others[-1], unroll or len(others) > 1
+        most = MOST_POINTS if target.registers >= 32 and shares_reads else FEW_POINTS
         tile.append((loop, tile_of(kernel.extents[loop], most)))
     if unroll and len(others) > 1 and _overlap(kernel, reads, others[-2]):
         tile.insert(0, (others[-2], min(kernel.extents[others[-2]], 2)))
@@ -133,7 +141,13 @@ def _innermost(kernel: Kernel) -> frozenset[int]:
 
 
 def _rows(kernel: Kernel, target: Target) -> Schedule | None:
-    """The lane is the contiguous reduced loop: one vector of partial results a row."""
+    """The lane is the contiguous reduced loop: one vector of partial results a row.
+
+    for y by 4:
+      v = 0                                         a vector of partial results for each row
+      for k by vector: v[y] += x[y, k]
+      out[y] = epilogue(initial + sum of the lanes of v[y])
+    """
     if not kernel.accumulates or not kernel.reduced or kernel.tails:
         return None
     if any(d in kernel.reduced for d in kernel.index_of.values() if d is not None):
@@ -150,13 +164,18 @@ def _rows(kernel: Kernel, target: Target) -> Schedule | None:
         return None
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
-    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], 4)) > 1)
+    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
     reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
     chunks = chunks_of(kernel, order, dict(tile))
     return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
 
 
 def _pointwise(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, and nothing is read across it.
+
+    for y:
+      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+    """
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
     if not lanes:
         return None
@@ -170,7 +189,12 @@ def _pointwise(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def _turned(kernel: Kernel, target: Target) -> Schedule | None:
-    """The lane is the contiguous loop of the store, what it does not read along lies turned."""
+    """The lane is the contiguous loop of the store, what it does not read along lies turned.
+
+    for y by n, z by n:
+      v = x[z, y], n vectors along y, transposed in registers
+      out[y, z] = f(v)                              n vectors along z
+    """
     if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
         return None
     used = {d for d in kernel.index_of.values() if d is not None}
@@ -196,7 +220,14 @@ def _turned(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def _apart(kernel: Kernel, target: Target) -> Schedule | None:
-    """A reduction like `window` whose results lie apart, as those of a stride's phase do."""
+    """A reduction like `window` whose results lie apart, as those of a stride's phase do.
+
+    for y:
+      for z by vector:
+        v = initial
+        for k, m: v += x[y + k, z + m] * w[k, m]
+        out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
+    """
     if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
         return None
     reads = [a for a in kernel.anchor.inputs if a is not None]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Data
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+
+from ncc.dialects.shapes import DYNAMIC
 
 GROWING = "growing"
 """The attribute of a network's function that has the types of inputs and outputs that grow."""
@@ -79,3 +81,10 @@ class GrowingAttr(Data[Growing]):
     def fill(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape with the extent that grows where the type has none."""
         return tuple(self.data if extent == DYNAMIC_INDEX else extent for extent in shape)
+
+
+def blob_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
+    """The type of a value; an extent of `DYNAMIC`, or one that grows, only the run knows."""
+    grows = [n for n in shape if isinstance(n, Growing)]
+    known = [DYNAMIC_INDEX if n == DYNAMIC or n in grows else n for n in shape]
+    return TensorType(element, known, *map(GrowingAttr, grows))

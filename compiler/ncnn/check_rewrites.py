@@ -38,9 +38,9 @@ from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.trial_inputs import FAILURES, Feeds, cropped, trial_feeds, trial_shapes
 from ncc.dialects.element import element_of
-from ncc.dialects.growing import Growing, growing_axis
+from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of, tensor_type
+from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
 from ncc.dialects.sources import Random
@@ -170,7 +170,7 @@ def _input(name: str, value: SSAValue) -> InputOp:
         shape = tuple(map(_settled, shape))
     op = InputOp.make([], {}, name=name, blobs=[name])
     if shape is not None:
-        kind = tensor_type(element_of(value), shape)
+        kind = blob_type(element_of(value), shape)
         Rewriter.replace_value_with_new_type(op.results[0], kind)
     return op
 

@@ -37,7 +37,7 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
 from ncc.dialects.element import element_of
-from ncc.dialects.growing import Growing, growing_axis
+from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Layer,
@@ -45,7 +45,6 @@ from ncc.dialects.ncnn.layer import (
     OpenShape,
     Shape,
     shape_of,
-    tensor_type,
 )
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
@@ -376,7 +375,7 @@ def _link(value: SSAValue) -> str:
 
 
 def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:
-    kind = UnrankedTensorType(element) if shape is None else tensor_type(element, shape)
+    kind = UnrankedTensorType(element) if shape is None else blob_type(element, shape)
     if value.type != kind:
         Rewriter.replace_value_with_new_type(value, kind)
 

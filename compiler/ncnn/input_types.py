@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.element import BLOB_ELEMENTS, element_of
-from ncc.dialects.ncnn.layer import wanted_by_readers
+from ncc.dialects.ncnn.moving import wanted_by_readers
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
 

@@ -6,12 +6,12 @@ from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
     LayerError,
-    MovingLayer,
     Shape,
     Tensor,
     integer,
     layer,
 )
+from ncc.dialects.ncnn.moving import MovingLayer
 
 BLOCK_INNER, BLOCK_OUTER = 0, 1
 """Modes of PixelShuffle and Reorg: which of the block's place and the channel counts faster."""

@@ -37,7 +37,6 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     ArrayAttr,
     IntegerAttr,
     StringAttr,
@@ -67,8 +66,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.element import BLOB_ELEMENTS, name_of
-from ncc.dialects.growing import Growing, GrowingAttr
+from ncc.dialects.element import name_of
+from ncc.dialects.growing import GrowingAttr
 from ncc.dialects.ncnn.param import (
     PARAM_TYPES,
     LayerError,
@@ -92,10 +91,8 @@ __all__ = [
     "LAYERS",
     "Array",
     "Builder",
-    "JoiningLayer",
     "Layer",
     "LayerError",
-    "MovingLayer",
     "OpenShape",
     "Param",
     "ParamValue",
@@ -344,43 +341,6 @@ def _definition_of(cls: type[Layer]) -> OpDef:
     return replace(_FORM, name=cls.name, properties={**cls.PROPERTIES, **params, **weights})
 
 
-class MovingLayer(Layer):
-    """A layer that moves elements and computes nothing: they may be of any type."""
-
-    def takes(self, position: int) -> tuple[Attribute, ...]:
-        return tuple(BLOB_ELEMENTS.values())
-
-    def element_types(self, *operands: Attribute) -> Attribute | Sequence[Attribute]:
-        """Every result has the elements of the first operand."""
-        return operands[0]
-
-
-def wanted_by_readers(value: SSAValue) -> Attribute | None:
-    """The element type that the readers of a value want; None where any will do.
-
-    A layer that only moves elements wants what the readers of its results want. Where readers want
-    different types, the type of the first.
-    """
-    for use in value.uses:
-        layer = use.operation
-        if isinstance(layer, MovingLayer) and use.index not in layer.settling():
-            found = next(filter(None, map(wanted_by_readers, layer.results)), None)
-            if found is not None:
-                return found
-        elif isinstance(layer, Layer):
-            return layer.takes(use.index)[0]
-    return None
-
-
-class JoiningLayer(MovingLayer):
-    """A layer that moves elements of all its inputs into one result: they are of one type."""
-
-    def element_types(self, *operands: Attribute) -> Attribute:
-        if len(set(operands)) > 1:
-            raise LayerError(f"its inputs are {', '.join(map(name_of, operands))}, not of one type")
-        return operands[0]
-
-
 def _verify_count(type: str, what: str, count: int, bounds: tuple[int, int | None]) -> None:
     least, most = bounds
     if count < least or (most is not None and count > most):
@@ -457,13 +417,6 @@ def declare(cls: type[L], name: str, inputs: Range, outputs: Range) -> type[L]:
 
 def _range(count: Count) -> Range:
     return (count, count) if isinstance(count, int) else count
-
-
-def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
-    """The type of a value; an extent of `DYNAMIC`, or one that grows, only the run knows."""
-    grows = [n for n in shape if isinstance(n, Growing)]
-    known = [DYNAMIC_INDEX if n == DYNAMIC or n in grows else n for n in shape]
-    return TensorType(element, known, *map(GrowingAttr, grows))
 
 
 def shape_of(value: SSAValue) -> Shape | None:

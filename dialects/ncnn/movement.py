@@ -11,9 +11,7 @@ from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    JoiningLayer,
     LayerError,
-    MovingLayer,
     Shape,
     Tensor,
     WeightAttr,
@@ -22,6 +20,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     string,
 )
+from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, SplitOp
 
 REST = -233

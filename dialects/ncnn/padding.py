@@ -13,7 +13,6 @@ from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
     LayerError,
-    MovingLayer,
     Shape,
     Tensor,
     Weight,
@@ -21,6 +20,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.ncnn.moving import MovingLayer
 from ncc.dialects.scalar import select
 
 CONSTANT, REPLICATE, REFLECT = 0, 1, 2

@@ -8,15 +8,14 @@ from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    JoiningLayer,
     LayerError,
-    MovingLayer,
     Shape,
     Tensor,
     integer,
     integers,
     layer,
 )
+from ncc.dialects.ncnn.moving import JoiningLayer, MovingLayer
 
 WHOLE = -233
 """What a start says that is 0."""

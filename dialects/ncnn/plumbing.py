@@ -15,7 +15,6 @@ from ncc.dialects.ncnn.layer import (
     Builder,
     Layer,
     LayerError,
-    MovingLayer,
     OpenShape,
     Shape,
     Tensor,
@@ -25,8 +24,8 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
     shape_of,
-    wanted_by_readers,
 )
+from ncc.dialects.ncnn.moving import MovingLayer, wanted_by_readers
 
 
 def stated_shape(w: int, h: int, d: int, c: int) -> Shape:

@@ -15,7 +15,6 @@ from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
     LayerError,
-    MovingLayer,
     Shape,
     Tensor,
     integer,
@@ -23,6 +22,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     string,
 )
+from ncc.dialects.ncnn.moving import MovingLayer
 
 ABSENT = -233
 """What an extent of Reshape says that the result does not have."""

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, Builtin, TensorType, f32
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ncc.dialects.growing import Growing, GrowingAttr, growing_axis
+from ncc.dialects.growing import Growing, GrowingAttr, blob_type, growing_axis
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.ncnn.layer import shape_of, tensor_type
+from ncc.dialects.ncnn.layer import shape_of
 
 
 def test_arithmetic_keeps_the_counter() -> None:
@@ -41,7 +41,7 @@ def test_it_is_shown_as_what_the_first_run_adds() -> None:
 def test_types_hold_it() -> None:
     """A type says which counter and how much more, in text as well; a shape has it back."""
     shape = (8, Growing(2, 16), 64)
-    kind = tensor_type(f32, shape)
+    kind = blob_type(f32, shape)
     assert kind == TensorType(f32, [8, DYNAMIC_INDEX, 64], GrowingAttr(Growing(2, 16)))
     out = StringIO()
     Printer(out).print_op(test.TestOp(result_types=[kind]))

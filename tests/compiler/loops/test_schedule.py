@@ -31,7 +31,7 @@ from ncc.compiler.target import (
     Target,
 )
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import exp
+from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weight import WeightAttr
 
@@ -367,6 +367,51 @@ def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
     assert best.schedule == strategies.choose(found, AVX512)
     assert len({one.schedule for one in candidates}) == len(candidates) > 20
     assert contraction.candidates(kernel(pointwise, (64, 16, 16)), AVX512) == []
+
+
+def triangle_sums(b: Builder, x: Tensor) -> Tensor:
+    """Of each row, as far as it reaches."""
+    r, c = b.loops_of(x.shape)
+    return b.sum((r,), over=(c,), of=select(b.index(c) < b.index(r), x[r, c], 0.0))
+
+
+def turned_triangle(b: Builder, x: Tensor) -> Tensor:
+    r, c = b.loops_of(x.shape)
+    return b.map((c, r), select(b.index(c) < b.index(r), x[r, c], 0.0))
+
+
+def some_of_a_phase(b: Builder, x: Tensor) -> Tensor:
+    """Every second column of sums over three cells each, of which the first few count."""
+    to = b.full((x.shape[0], 2 * x.shape[1]), 0.5)
+    r, q, k = b.loops(f"r q:{x.shape[1] - 2} k:3")
+    of = select(b.index(q) < 5, x[r, q + k], 0.0)
+    return b.sum((r, q * 2), over=(k,), of=of, init=to)
+
+
+@targets
+@pytest.mark.parametrize("write", [triangle_sums, turned_triangle, some_of_a_phase])
+def test_a_loop_that_is_asked_for_its_place_is_no_lane(
+    kernel: KernelOf, write: Any, target: Target
+) -> None:
+    """All lanes of a vector would get the place of the first."""
+    found = kernel(write, (64, 64), packed=False)
+    assert strategies.choose(found, target).lane not in {*found.index_of.values()} - {None}
+
+
+def sums_of_blocks(b: Builder, x: Tensor) -> Tensor:
+    """Of every second block in each row."""
+    r, o, i = b.loops("r o i")
+    return b.sum((r,), over=(o, i), of=x[r, o, 0, i])
+
+
+@targets
+def test_lanes_beyond_the_last_channel_are_not_summed(kernel: KernelOf, target: Target) -> None:
+    """Where the last block is not full, lanes are summed one by one."""
+    found = kernel(sums_of_blocks, (64, 3, 2, 16), packed=False)
+    blocks, lanes = sorted(found.reduced)
+    assert strategies.choose(found, target).lane == lanes
+    clipped = replace(found, tails=((blocks, lanes, 40),))
+    assert strategies.choose(clipped, target).lane is None
 
 
 def phase(b: Builder, x: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
-"""What a convolution is that tiles can compute: a square window, in groups or not."""
+"""What a convolution is that tiles can compute: a square window, in groups or not, or slices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeGuard
@@ -13,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.tensors import is_constant, pad_value
 from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.compiler.target import Target
@@ -26,6 +28,7 @@ class Convolution:
     """y[o, p, q] = init[o] + the sum of x[i, s*p+k, s*q+l] * w[o, i, k, l] over i and a window.
 
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
+    Of a volume, there are slices beside: y[o, z, ..] by x[i, S*z+e*d, ..] * w[o, i, d, ..].
     """
 
     op: GenericOp
@@ -59,8 +62,8 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     """The convolution that op is, or why it stays as it is."""
     view = View(op)
     pair = view.product()
-    if pair is None or len(view.parallel) not in (3, 4) or len(view.reduced) != 3:
-        return "it is no convolution over two axes"
+    if pair is None or len(view.parallel) not in (3, 4):
+        return "it is no convolution over two axes, or three"
     x, w = (view.reads[i] for i in pair)
     if {element_of(x.value), element_of(w.value)} != {f32}:
         return "it is not of float32"
@@ -68,41 +71,62 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     loops = [form.bare for form in w.index if form.bare is not None]
     if not is_constant(w.value) or len(axes) != len(view.parallel):
         return "its weights are computed, or its result is strided"
-    if len(loops) != len(w.index) or len(loops) != len(axes) + 1:
+    slices = x.index[1:-2]
+    if len(slices) > min(1, len(axes) - 3):
+        return "it is no convolution over two axes, or three"
+    *lead, p, q = axes
+    channels, z = lead[: len(lead) - len(slices)], lead[len(lead) - len(slices) :]
+    kept, taps = loops[: len(channels)], loops[len(channels) :]
+    if len(loops) != len(w.index) or kept != channels or not 3 <= len(taps) <= 3 + len(slices):
         return "its weights have other axes than channels and a window"
-    *channels, p, q = axes
-    *kept, i, k, m = loops
-    *groups, outputs, inputs, height, width = shape_of(w.value)
-    if kept != channels or {i, k, m} != set(view.reduced) or height != width:
+    i, *d, k, m = taps
+    *groups, outputs, inputs = shape_of(w.value)[: len(channels) + 1]
+    *_, height, width = shape_of(w.value)
+    if set(taps) != set(view.reduced) or height != width:
         return "its window is no square"
+    if slices and groups:
+        return "it is of a volume, in groups"
     read = Linear.of({i: 1, **dict.fromkeys(channels[:-1], inputs)})
-    stride = x.index[1].coefficient(p)
-    if x.index != (read, Linear.of({p: stride, k: 1}), Linear.of({q: stride, m: 1})):
+    stride = x.index[-2].coefficient(p)
+    plane = (Linear.of({p: stride, k: 1}), Linear.of({q: stride, m: 1}))
+    if x.index[0] != read or x.index[-2:] != plane:
         return "it has a dilation, or another stride along either axis"
+    depth = _depth(view, slices[0], z[0], d) if slices else IMAGE
+    if depth is None:
+        return "its slices are not those of a window"
     if min(outputs, inputs) < FEWEST_CHANNELS:
         return f"it has fewer than {FEWEST_CHANNELS} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
-    init = start_of(op)
+    init = start_of(op, len(channels))
     if init is None:
         return "it goes on from other values than a bias"
-    *lead, rows, columns = shape_of(op.results[0])
+    *_, rows, columns = shape_of(op.results[0])
+    count = prod(groups)
     tiling = tiling_of(
-        prod(lead), inputs, rows, columns, target, prod(groups), taps=height, stride=stride
+        count * outputs, inputs, rows, columns, target, count, depth, taps=height, stride=stride
     )
     if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)
 
 
-def start_of(op: GenericOp) -> SSAValue | float | None:
-    """The vector along channels, or the number, that the sums start from."""
+def _depth(view: View, read: Linear, z: int, taps: Sequence[int]) -> Depth | None:
+    """How the slices z of a result read those of a volume, by no loop or one over taps."""
+    stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
+    if read.constant or read.loops() != {z, *taps} or min([stride, *dilations]) < 1:
+        return None
+    return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
+
+
+def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
+    """The numbers along that many axes of channels, or the one, that the sums start from."""
     source = op.outputs[0].owner
     if isinstance(source, FillOp):
         return constant_number(source.inputs[0])
     if isinstance(source, GenericOp):
         view = View(source)
         spread = view.is_pointwise and view.yielded is view.body.args[0]
-        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:-2]:
+        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:channels]:
             return view.reads[0].value
     return None

@@ -111,6 +111,7 @@ class _Rewrite:
         self.beside = self.tiling.form.window - self.tiling.form.step
         self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
         self.grouped = self.tiling.groups > 1
+        self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
         self.followers = self._followers()
         self.last: Operation = self.followers[-1] if self.followers else convolution.op
         self.block = Block()
@@ -173,6 +174,9 @@ class _Rewrite:
 
     def _constants(self) -> Constants:
         weights = weights_of(self.convolution.weights)
+        if self.slices:
+            pair, window = weights.shape[:2], weights.shape[-2:]
+            weights = replace(weights, shape=(*pair, self.tiling.depth.taps, *window))
         return Constants.of(self.builder, self.tiling.form, weights)
 
     def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:
@@ -180,7 +184,8 @@ class _Rewrite:
         b, dead = self.builder, [*reversed(self.followers), self.convolution.op]
         pool = _pool(self.last.results[0], self.tile * rows, -(-self.tiling.rows // rows))
         if pool is None:
-            result = self._image(b.concat(list(chunks), axis=ROWS), self.tiling.height)
+            tiles = b.concat(list(chunks), axis=ROWS + len(self.slices))
+            result = self._image(tiles, self.tiling.height)
         else:
             dead = [*reversed(pool.ops), *dead]
             pooled = [self._pooled(pool, chunk, n, rows) for n, chunk in enumerate(chunks)]
@@ -200,10 +205,15 @@ class _Rewrite:
                 op.erase()
 
     def _image(self, tiles: Tensor, height: int) -> Tensor:
-        """The first rows of what (outputs, rows, m, columns, m) holds."""
-        image = self.builder.collapse(tiles, [[0], [1, 2], [3, 4]])
-        size = [image.shape[0], min(height, image.shape[1]), self.tiling.width]
-        return self.builder.slice(image, [0, 0, 0], size)
+        """The first rows of what (outputs, rows, m, columns, m) holds, of each slice."""
+        image = self.builder.collapse(tiles, self._of_tiles())
+        size = [*image.shape[:-2], min(height, image.shape[-2]), self.tiling.width]
+        return self.builder.slice(image, [0] * image.rank, size)
+
+    def _of_tiles(self) -> list[list[int]]:
+        """The axes of tiles by those of an image, or of a volume."""
+        row = 1 + len(self.slices)
+        return [*([axis] for axis in range(row)), [row, row + 1], [row + 2, row + 3]]
 
     def _pooled(self, pool: _Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
         """What a pool makes of a chunk, where those before it have so many rows of tiles."""
@@ -221,8 +231,8 @@ class _Rewrite:
     def _transformed(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """V of rows of tiles from `first`."""
         step = self.tiling.form.step
-        size = [x.shape[0], step * rows + self.beside, x.shape[2]]
-        x = self.builder.slice(x, [0, step * first, 0], size)
+        size = [*x.shape[:-2], step * rows + self.beside, x.shape[-1]]
+        x = self.builder.slice(x, [*[0] * (x.rank - 2), step * first, 0], size)
         return transformed(self.builder, x, constants, (rows, self.tiling.columns))
 
     def _chunk(self, v: Tensor, constants: Constants, first: int) -> Tensor:
@@ -233,7 +243,7 @@ class _Rewrite:
             keep = (self.tile * rows, self.tile * columns)
         init = self.convolution.init
         start = init if isinstance(init, float) else self._by_channel(init)
-        y = tiled(self.builder, v, constants, start, keep)
+        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
         value: SSAValue = self.convolution.op.results[0]
         for op in self.followers:
             y = self._on_tiles(op, value, y, first)
@@ -277,9 +287,9 @@ class _Rewrite:
             if access.value is flight:
                 return True
             return not self.grouped and self._cover(access.value, op) is not None
-        if access.value is flight or any(map(access.uses, _spatial(view))):
+        if access.value is flight or any(map(access.uses, self._spatial(view))):
             return False
-        by_channel = access.index == view.write.index[:-2]
+        by_channel = access.index == self._channels(view)
         return by_channel or not self.grouped or not any(form.terms for form in access.index)
 
     def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
@@ -287,21 +297,22 @@ class _Rewrite:
 
         The value itself stands for one that can be padded: nothing else decides where it lives.
         """
-        if shape_of(value)[1:] == self.covered:
-            return value, [0, 0, 0]
+        shape, begin = shape_of(value), [0] * len(shape_of(value))
+        if shape[-2:] == self.covered:
+            return value, begin
         for use in value.uses:
             pad = use.operation
             if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
                 low, _ = pad_sides(pad)
                 room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
-                if room[1] >= self.covered[0] and room[2] >= self.covered[1]:
+                if room[-2] >= self.covered[0] and room[-1] >= self.covered[1]:
                     return pad.result, low
-        return (value, [0, 0, 0]) if _is_free(value) else None
+        return (value, begin) if _is_free(value) else None
 
     def _on_tiles(self, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
         """A pointwise computation whose input `value` is y, (outputs, rows, m, columns, m)."""
         view = View(op)
-        channels = view.write.index[:-2]
+        channels = self._channels(view)
         operands: list[SSAValue] = []
         maps: list[AffineMapAttr] = []
         out = self.builder.empty(y.shape)
@@ -317,7 +328,7 @@ class _Rewrite:
                 index = index[:1]
             else:
                 operands.append(access.value)
-            maps.append(identity if whole else _moved_by_channel(index))
+            maps.append(identity if whole else _moved_by_channel(index, out.rank))
         new = make(
             GenericOp,
             operands=[*operands, out.value],
@@ -342,10 +353,20 @@ class _Rewrite:
         held = tensor_of(source)
         if source is value:
             held = tensor_of(padded(value, *self.covered))
-        outputs, rows, _, columns, _ = y.shape
-        box = [outputs, self.tile * rows, self.tile * columns]
-        held = self.builder.slice(held, [0, begin[1] + self.tile * first, begin[2]], box)
-        return self.builder.expand(held, [[0], [1, 2], [3, 4]], y.shape).value
+        *lead, rows, _, columns, _ = y.shape
+        *before, top, left = begin
+        box = [*lead, self.tile * rows, self.tile * columns]
+        held = self.builder.slice(held, [*before, top + self.tile * first, left], box)
+        return self.builder.expand(held, self._of_tiles(), y.shape).value
+
+    def _channels(self, view: View) -> tuple[Linear, ...]:
+        """The channels of a result that goes on from the convolution's, those of groups too."""
+        return view.write.index[: -2 - len(self.slices)]
+
+    def _spatial(self, view: View) -> list[int]:
+        """The other loops of it."""
+        forms = view.write.index[-2 - len(self.slices) :]
+        return [form.bare for form in forms if form.bare is not None]
 
 
 @dataclass(frozen=True)
@@ -407,16 +428,12 @@ def _is_free(value: SSAValue) -> bool:
     return isinstance(owner, GenericOp)
 
 
-def _spatial(view: View) -> list[int]:
-    return [form.bare for form in view.write.index[-2:] if form.bare is not None]
-
-
-def _moved_by_channel(index: Sequence[Linear]) -> AffineMapAttr:
+def _moved_by_channel(index: Sequence[Linear], loops: int) -> AffineMapAttr:
     """The index of an operand that only the channel moves, which is the first loop on tiles."""
     forms = (
         expression({0: sum(factor for _, factor in form.terms)}, form.constant) for form in index
     )
-    return AffineMapAttr(AffineMap(5, 0, tuple(forms)))
+    return AffineMapAttr(AffineMap(loops, 0, tuple(forms)))
 
 
 def _joint(value: SSAValue) -> tensor.CollapseShapeOp | None:

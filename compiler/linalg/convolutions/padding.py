@@ -13,19 +13,21 @@ from ncc.dialects.comprehension import Builder
 
 
 def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
-    """`value` (channels, height, width), made at least rows x columns by cells behind it.
+    """`value` (channels, height, width), made at least rows x columns by cells behind it; so is
+    each slice of (channels, depth, height, width).
 
     Where the value is padded already that pad grows, and others who read it read a slice.
     """
     shape = shape_of(value)
-    more = [0, max(0, rows - shape[1]), max(0, columns - shape[2])]
+    still = [0] * (len(shape) - 2)
+    more = [*still, max(0, rows - shape[-2]), max(0, columns - shape[-1])]
     if not any(more):
         return value
     pad = value.owner
     scratch = Block()
     b = Builder(scratch)
     if not isinstance(pad, tensor.PadOp):
-        result = b.pad(tensor_of(value), [0, 0, 0], more)
+        result = b.pad(tensor_of(value), [0] * len(shape), more)
         after = value.owner
         if isinstance(after, Block):
             move_before(scratch, _first(after))
@@ -36,7 +38,7 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
     high = [n + k for n, k in zip(high, more, strict=True)]
     readers = list(value.uses)
     result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
-    old = b.slice(result, [0, 0, 0], shape)
+    old = b.slice(result, [0] * len(shape), shape)
     move_before(scratch, pad)
     for use in readers:
         use.operation.operands[use.index] = old.value

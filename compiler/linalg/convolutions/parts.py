@@ -44,19 +44,25 @@ def _start(
 
 
 def is_image(view: View, moves: Callable[[Access, View], bool]) -> bool:
-    """Whether the result is an image (channels, height, width) that can be computed in parts.
+    """Whether the result is an image (channels, height, width) that can be computed in parts."""
+    return len(view.write.index) == 3 and is_space(view, moves)
+
+
+def is_space(view: View, moves: Callable[[Access, View], bool]) -> bool:
+    """Whether the result is an image or a volume (channels, depth, height, width) that can be
+    computed in parts.
 
     moves: whether a part of the result needs a part of an operand, or all of one that stands still;
     so it must be for what the computation starts from, too.
     """
-    if len(view.write.index) != 3 or any(form.bare is None for form in view.write.index):
+    if len(view.write.index) not in (3, 4) or any(form.bare is None for form in view.write.index):
         return False
     if view.indexed or view.captured or view.op.attributes:
         return False
     start = view.op.outputs[0].owner
     if isinstance(start, GenericOp):
         first = View(start)
-        if not first.is_pointwise or not is_image(first, moves):
+        if not first.is_pointwise or not is_space(first, moves):
             return False
     elif not isinstance(start, FillOp | tensor.EmptyOp):
         return False
@@ -64,7 +70,7 @@ def is_image(view: View, moves: Callable[[Access, View], bool]) -> bool:
 
 
 def image_loops(view: View) -> list[int]:
-    """The loops over rows and columns of the result."""
+    """The loops over the slices, rows and columns of the result."""
     return [form.bare for form in view.write.index[1:] if form.bare is not None]
 
 
@@ -74,9 +80,9 @@ def stands_or_moves(access: Access, view: View) -> bool:
 
 
 def moves_with_image(access: Access, view: View) -> bool:
-    """Whether rows and columns of an operand move with those of the result, and forwards."""
+    """Whether slices, rows and columns of an operand move with the result's, and forwards."""
     loops = image_loops(view)
-    if len(access.index) != 3 or is_constant(access.value):
+    if len(access.index) != 1 + len(loops) or is_constant(access.value):
         return False
     if access.index[0].loops() & set(loops):
         return False
@@ -95,7 +101,7 @@ def following(op: GenericOp) -> Iterator[GenericOp]:
         if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
             return
         view = View(user)
-        if not view.is_pointwise or not is_image(view, stands_or_moves):
+        if not view.is_pointwise or not is_space(view, stands_or_moves):
             return
         if view.reads[use.index].index != view.write.index:
             return
@@ -104,7 +110,7 @@ def following(op: GenericOp) -> Iterator[GenericOp]:
 
 
 def window_of(b: Builder, x: Tensor, spans: Sequence[Span]) -> Tensor:
-    """Those rows and columns of an image."""
+    """Those slices, rows and columns of an image or a volume."""
     size = [last - first for first, last in spans]
     return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
 

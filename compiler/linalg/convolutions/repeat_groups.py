@@ -90,7 +90,7 @@ class _Repeating:
             return None
         if not _is_computed(data.value):
             return None
-        start = start_of(op)
+        start = start_of(op, 2)
         if start is None or {element_of(value) for value in op.operands} != {f32}:
             return None
         return _Repeating(joint, view, data, start)

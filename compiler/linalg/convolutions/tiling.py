@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import hypot
 
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
-from ncc.compiler.linalg.convolutions.winograd import FORMS, Form
+from ncc.compiler.linalg.convolutions.winograd import FORMS, IMAGE, Depth, Form
 from ncc.compiler.target import Core, Target
 
 LINE = 64
@@ -52,6 +52,7 @@ class Tiling:
     """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result.
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
+    depth: of the result and the image, if they are volumes.
     """
 
     form: Form
@@ -61,6 +62,7 @@ class Tiling:
     width: int
     target: Target
     groups: int = 1
+    depth: Depth = IMAGE
 
     @property
     def rows(self) -> int:
@@ -75,12 +77,13 @@ class Tiling:
     def cycles(self, rows: int, threads: int = 1) -> float:
         """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
         core, chunks = self.target.core, -(-self.rows // rows)
-        points = self.form.window**2 * self.rows * self.columns
-        weights = 4 * self.form.window**2 * self.outputs * self.inputs
+        points = self.form.window**2 * self.rows * self.columns * self.depth.slices
+        pairs = self.outputs * self.inputs * self.depth.taps
+        weights = 4 * self.form.window**2 * pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         between = self._between(self.rows)
         shared = hypot(
-            points * self.outputs * self.inputs / _multiply_adds(self.target),
+            points * pairs / _multiply_adds(self.target),
             weights / LINE * stream,
         ) + between / LINE * _held(between / chunks / threads, core)
         return shared / threads + chunks * CALLS
@@ -102,7 +105,8 @@ class Tiling:
     def _between(self, rows: int) -> int:
         """Bytes of V and M of so many rows of tiles."""
         points = self.form.window**2 * rows * self.columns
-        return 4 * points * (self.groups * self.inputs + self.outputs)
+        v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
+        return 4 * points * (v + m)
 
 
 def _cheapest(costs: dict[int, float]) -> int:
@@ -118,6 +122,7 @@ def tiling_of(
     width: int,
     target: Target,
     groups: int = 1,
+    depth: Depth = IMAGE,
     taps: int = 3,
     stride: int = 1,
 ) -> Tiling | None:
@@ -127,11 +132,13 @@ def tiling_of(
     forms = [form for form in FORMS if (form.taps, form.stride) == (taps, stride)]
     if not forms:
         return None
-    tilings = [Tiling(form, outputs, inputs, height, width, target, groups) for form in forms]
+    tilings = [
+        Tiling(form, outputs, inputs, height, width, target, groups, depth) for form in forms
+    ]
     best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
-    weights = taps**2 * outputs * inputs
+    weights = taps**2 * outputs * inputs * depth.taps
     direct = hypot(
-        weights * height * width / _multiply_adds(target),
+        weights * height * width * depth.slices / _multiply_adds(target),
         4 * weights / LINE * target.core.memory_line,
     )
     return best if best.cycles(best.chunk()) < direct else None

@@ -7,6 +7,8 @@
 With a dilation of 12 on an image of 17 x 17, a window of 3 x 3 has 2.5 cells in the image: along an
 axis, the first cells see it through two of their taps, those amid through one. Cells that see the
 image through the same taps are computed together, by these taps, and read it where it lies.
+So do slices of a volume where they are few, as late in a network. Rows and columns are cut both or
+neither, for tiles take windows as they are; where all cells see the same taps, nothing is cut.
 
 Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums,
 and what an infinite weight makes of a border of zeros.
@@ -14,7 +16,9 @@ and what an infinite weight makes of a border of zeros.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 from xdsl.context import Context
@@ -28,7 +32,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     Span,
     following,
     image_loops,
-    is_image,
+    is_space,
     part,
     stands_or_moves,
     window_of,
@@ -80,40 +84,45 @@ class _Run:
 class _Axis:
     """Where windows lie along an axis: tap k of cell p sees step * p + dilation * k - low.
 
-    weights: the axis of the weights that has the taps.
+    weights: the axis of the weights that has the taps; None where a window is one cell.
     """
 
     step: int
     dilation: int
     low: int
-    weights: int
+    weights: int | None
+    taps: int
     runs: tuple[_Run, ...]
+    is_whole: bool = False
 
     @staticmethod
     def of(view: View, data: Access, weights: Access, pad: tensor.PadOp, axis: int) -> _Axis | None:
         """Those of an image's axis; None where windows do not lie so, or cells see nothing."""
         loop, form = view.write.index[axis].bare, data.index[axis]
         taps = [d for d in form.loops() if d in view.reduced]
-        if loop is None or form.constant or form.loops() != {loop, *taps} or len(taps) != 1:
+        if loop is None or form.constant or form.loops() != {loop, *taps} or len(taps) > 1:
             return None
-        found = [k for k, index in enumerate(weights.index) if index.bare == taps[0]]
-        if len(found) != 1 or sum(access.uses(taps[0]) for access in view.reads) != 2:
+        found = [k for k, index in enumerate(weights.index) if index.bare in taps]
+        reads = sum(access.uses(tap) for tap in taps for access in view.reads)
+        if len(found) != len(taps) or reads != 2 * len(taps):
             return None
-        step, dilation = form.coefficient(loop), form.coefficient(taps[0])
+        step = form.coefficient(loop)
+        dilation = form.coefficient(taps[0]) if taps else 1
         if min(step, dilation) < 1:
             return None
+        count = view.extents[taps[0]] if taps else 1
         low, extent = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
         runs: list[_Run] = []
         for p in range(view.extents[loop]):
             first = max(0, -((step * p - low) // dilation))
-            last = min(view.extents[taps[0]], (extent - 1 + low - step * p) // dilation + 1)
+            last = min(count, (extent - 1 + low - step * p) // dilation + 1)
             if first >= last:
                 return None
             if runs and runs[-1].taps == (first, last):
                 runs[-1] = _Run((runs[-1].cells[0], p + 1), (first, last))
             else:
                 runs.append(_Run((p, p + 1), (first, last)))
-        return _Axis(step, dilation, low, found[0], tuple(runs))
+        return _Axis(step, dilation, low, found[0] if found else None, count, tuple(runs))
 
     def seen(self, run: _Run) -> Span:
         """The cells of the image that a run sees."""
@@ -124,6 +133,36 @@ class _Axis:
     def products(self) -> int:
         return sum(run.count * (run.taps[1] - run.taps[0]) for run in self.runs)
 
+    def whole(self) -> _Axis:
+        """The same of the padded image: all cells by all taps."""
+        everything = _Run((0, self.runs[-1].cells[1]), (0, self.taps))
+        return replace(self, low=0, runs=(everything,), is_whole=True)
+
+
+def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
+    """The axes, cut for the fewest products, or whole; None where that is not worth it."""
+    slices = len(axes) - 2
+    choices = (
+        tuple(
+            axis if len(axis.runs) == 1 or (deep if k < slices else plane) else axis.whole()
+            for k, axis in enumerate(axes)
+        )
+        for deep, plane in product((False, True), repeat=2)
+    )
+    best = min(filter(_are_large, choices), key=_products, default=None)
+    every = _products([axis.whole() for axis in axes])
+    return best if best is not None and _products(best) <= WORTH * every else None
+
+
+def _products(axes: Sequence[_Axis]) -> int:
+    return prod(axis.products() for axis in axes)
+
+
+def _are_large(axes: Sequence[_Axis]) -> bool:
+    """Whether parts, if there are several, have cells enough."""
+    smallest = prod(min(run.count for run in axis.runs) for axis in axes)
+    return smallest >= FEWEST_POINTS or all(len(axis.runs) == 1 for axis in axes)
+
 
 @dataclass(frozen=True)
 class _Trimming:
@@ -132,44 +171,54 @@ class _Trimming:
     operations: tuple[GenericOp, ...]
     pad: tensor.PadOp
     weights: SSAValue
-    rows: _Axis
-    columns: _Axis
+    axes: tuple[_Axis, ...]
 
     @staticmethod
     def of(op: GenericOp) -> _Trimming | None:
         view = View(op)
         pair = view.product()
-        if pair is None or len(view.reduced) < 2 or not is_image(view, stands_or_moves):
+        if pair is None or len(view.reduced) < 2 or not is_space(view, stands_or_moves):
             return None
         data, weights = (view.reads[k] for k in pair)
         pad = data.value.owner
         if not isinstance(pad, tensor.PadOp) or not is_constant(weights.value) or pad_value(pad):
             return None
-        if len(data.index) != 3 or shape_of(pad.source)[0] != shape_of(pad.result)[0]:
+        space = range(1, len(view.write.index))
+        if len(data.index) != 1 + len(space):
             return None
-        rows, columns = (_Axis.of(view, data, weights, pad, axis) for axis in (1, 2))
-        if rows is None or columns is None:
+        if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
             return None
-        taps = prod(shape_of(weights.value)[axis.weights] for axis in (rows, columns))
-        left = rows.products() * columns.products()
-        if left > WORTH * taps * prod(shape_of(op.results[0])[1:]):
+        found = [_Axis.of(view, data, weights, pad, axis) for axis in space]
+        axes = tuple(axis for axis in found if axis is not None)
+        if len(axes) < len(found):
             return None
-        smallest = min(run.count for run in rows.runs) * min(run.count for run in columns.runs)
-        if len(rows.runs) * len(columns.runs) > 1 and smallest < FEWEST_POINTS:
+        cut = _cheapest(axes)
+        if cut is None:
             return None
-        return _Trimming((op, *following(op)), pad, weights.value, rows, columns)
+        return _Trimming((op, *following(op)), pad, weights.value, cut)
 
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""
         block = Block()
         b = Builder(block)
-        rows = [
-            b.concat([self._part(b, row, column) for column in self.columns.runs], 2)
-            for row in self.rows.runs
-        ]
-        put_for(self.operations[-1], block, b.concat(rows, 1).value)
+        low, high = (
+            [0, *(n if axis.is_whole else 0 for n, axis in zip(side[1:], self.axes, strict=True))]
+            for side in pad_sides(self.pad)
+        )
+        image = tensor_of(self.pad.source)
+        if any(low) or any(high):
+            image = b.pad(image, low, high)
 
-    def _part(self, b: Builder, row: _Run, column: _Run) -> Tensor:
+        def joint(*runs: _Run) -> Tensor:
+            """What these runs of the first axes make, of all cells of the other axes."""
+            if len(runs) == len(self.axes):
+                return self._part(b, image, runs)
+            parts = [joint(*runs, run) for run in self.axes[len(runs)].runs]
+            return b.concat(parts, 1 + len(runs))
+
+        put_for(self.operations[-1], block, joint().value)
+
+    def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
         """A box of the last result, by the taps through which it sees the image."""
         made: dict[SSAValue, Tensor] = {}
 
@@ -177,18 +226,19 @@ class _Trimming:
             if access.value in made:
                 return made[access.value].value
             if access.value is self.pad.result:
-                spans = [self.rows.seen(row), self.columns.seen(column)]
-                return window_of(b, tensor_of(self.pad.source), spans).value
+                spans = [axis.seen(run) for axis, run in zip(self.axes, runs, strict=True)]
+                return window_of(b, image, spans).value
             if access.value is self.weights:
                 kept = weights_of(self.weights)
-                for axis, run in ((self.rows, row), (self.columns, column)):
-                    kept = kept.taken(tuple(range(*run.taps)), axis.weights)
+                for axis, run in zip(self.axes, runs, strict=True):
+                    if axis.weights is not None:
+                        kept = kept.taken(tuple(range(*run.taps)), axis.weights)
                 return b.weight(WeightAttr(kept)).value
             if not any(map(access.uses, image_loops(view))):
                 return access.value
-            return window_of(b, tensor_of(access.value), [row.cells, column.cells]).value
+            return window_of(b, tensor_of(access.value), [run.cells for run in runs]).value
 
         for op in self.operations:
-            shape = (shape_of(op.results[0])[0], row.count, column.count)
+            shape = (shape_of(op.results[0])[0], *(run.count for run in runs))
             made[op.results[0]] = part(b, op, shape, operand)
         return made[self.operations[-1].results[0]]

@@ -13,6 +13,10 @@ windows of 5x5 and m = 2, 36 in place of 100, by weights of 36/25. Y is the resu
 (u, s) are collapsed and what the tiles cover beyond it is cut off. In groups of channels, all of V
 are made as above, and a group g sums V[g*I + i, ..] * U[a, b, g, o, i].
 
+Of a volume, each slice is transformed once, for all taps along the depth:
+
+    M[o, a, b, z, t, u] = sum over i, d of V[i, a, b, s*z + e*d, t, u] * U[a, b, o, i, d]
+
 At stride 2, a convolution along an axis is the sum of one of the even cells with the even taps and
 one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
 matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
@@ -197,6 +201,26 @@ FORMS = (F2, F4, F2_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 
 
 @dataclass(frozen=True)
+class Depth:
+    """How slices of a volume are summed: slice z of the result reads stride * z + dilation * d, for
+    `taps` numbers d. An image is one slice.
+    """
+
+    slices: int = 1
+    taps: int = 1
+    stride: int = 1
+    dilation: int = 1
+
+    @property
+    def reach(self) -> int:
+        """Slices from the first to the last that are read."""
+        return self.stride * (self.slices - 1) + self.dilation * (self.taps - 1) + 1
+
+
+IMAGE = Depth()
+
+
+@dataclass(frozen=True)
 class Constants:
     """The matrices and the transformed weights as values of the structured level."""
 
@@ -207,7 +231,9 @@ class Constants:
 
     @staticmethod
     def of(b: Builder, form: Form, weights: Weights) -> Constants:
-        """For weights (outputs, inputs, r, r), or (groups, outputs, inputs, r, r)."""
+        """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or of a volume
+        (outputs, inputs, depth, r, r).
+        """
         return Constants(
             form,
             b.table(np.array(form.input)),
@@ -217,13 +243,16 @@ class Constants:
 
 
 def transformed(b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int]) -> Tensor:
-    """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover."""
+    """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
+    volume (inputs, depth, height, width), V of each slice.
+    """
     rows, columns = grid
     form, step = constants.form, constants.form.step
-    i, p, q, t, u, k, m = b.loops(f"i p q t:{rows} u:{columns} k m")
-    data = x[i, t * step + k, u * step + m]
+    slices = "z" if x.rank == 4 else ""
+    i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t:{rows} u:{columns} k m")
+    data = x[(i, *z, t * step + k, u * step + m)]
     first, second = constants.input[p, k], constants.input[q, m]
-    v = b.sum((i, p, q, t, u), over=(k, m), of=first * (second * data))
+    v = b.sum((i, p, q, *z, t, u), over=(k, m), of=first * (second * data))
     _mark(v, form.input)
     return v
 
@@ -234,32 +263,50 @@ def tiled(
     constants: Constants,
     init: Tensor | float,
     keep: tuple[int, int],
+    depth: Depth = IMAGE,
 ) -> Tensor:
     """The convolution in m x m tiles of what V was made of.
 
     keep: rows and columns of the result that somebody reads.
-    The result is (outputs, rows, m, columns, m), where outputs are those of all groups.
+    depth: of a volume; else there is none.
+    The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
+    (outputs, slices, rows, m, columns, m).
     """
     *_, rows, columns = v.shape
     form, tile = constants.form, constants.form.tile
+    volume = v.rank > 5
+    product = _summed_slices(b, v, constants, depth) if volume else _summed(b, v, constants)
+    slices = product.shape[3:-2]
+    if isinstance(init, Tensor):
+        shape = (product.shape[0], *slices, rows, tile, columns, tile)
+        init = b.spread(init, shape, axis=0)
+    o, *z, t, r, u, s, p, q = b.loops(f"o {'z' if volume else ''} t r u s p q")
+    first, second = constants.output[r, p], constants.output[s, q]
+    read = product[(o, p, q, *z, t, u)]
+    y = b.sum((o, *z, t, r, u, s), (p, q), first * (second * read), init)
+    _mark(y, form.output)
+    if keep != (tile * rows, tile * columns):
+        row = 2 if volume else 1
+        _attributes(y)["tails"] = _integers([[row, row + 1, keep[0]], [row + 2, row + 3, keep[1]]])
+    return y
+
+
+def _summed(b: Builder, v: Tensor, constants: Constants) -> Tensor:
+    """M, of all groups."""
     inputs = constants.weights.shape[-1]
     grouped = constants.weights.rank > 4
     *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")
     read = channel[0] * inputs + i if grouped else i
     factors = v[read, p, q, t, u] * constants.weights[(p, q, *channel, i)]
     product = b.sum((*channel, p, q, t, u), (i,), factors)
-    if grouped:
-        product = b.collapse(product, [[0, 1], [2], [3], [4], [5]])
-    if isinstance(init, Tensor):
-        shape = (product.shape[0], rows, tile, columns, tile)
-        init = b.spread(init, shape, axis=0)
-    o, t, r, u, s, p, q = b.loops("o t r u s p q")
-    first, second = constants.output[r, p], constants.output[s, q]
-    y = b.sum((o, t, r, u, s), (p, q), first * (second * product[o, p, q, t, u]), init)
-    _mark(y, form.output)
-    if keep != (tile * rows, tile * columns):
-        _attributes(y)["tails"] = _integers([[1, 2, keep[0]], [3, 4, keep[1]]])
-    return y
+    return b.collapse(product, [[0, 1], [2], [3], [4], [5]]) if grouped else product
+
+
+def _summed_slices(b: Builder, v: Tensor, constants: Constants, depth: Depth) -> Tensor:
+    """M of a volume."""
+    o, p, q, z, t, u, i, d = b.loops(f"o p q z:{depth.slices} t u i d:{depth.taps}")
+    data = v[i, p, q, z * depth.stride + d * depth.dilation, t, u]
+    return b.sum((o, p, q, z, t, u), (i, d), data * constants.weights[p, q, o, i, d])
 
 
 def _mark(result: Tensor, matrix: Matrix) -> None:

@@ -50,6 +50,29 @@ def convolution(
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 
 
+def volume(
+    b: Builder,
+    x: Tensor,
+    outputs: int,
+    *,
+    taps: int = 3,
+    dilation: int = 1,
+    strides: tuple[int, int] = (1, 1),
+) -> Tensor:
+    """A convolution over depth, rows and columns; a depth of one tap has no axis."""
+    deep, wide = strides
+    x = b.pad(x, [0, 1, 1, 1], [0, 1, 1, 1])
+    depth = (x.shape[1] - dilation * (taps - 1) - 1) // deep + 1
+    height, width = ((n - 3) // wide + 1 for n in x.shape[2:])
+    over = "" if taps == 1 else f"d:{taps}"
+    w = weights(b, (outputs, x.shape[0], *[taps] * len(over[:1]), 3, 3))
+    bias = b.spread(weights(b, (outputs,), 1), (outputs, depth, height, width), axis=0)
+    o, z, p, q, i, *d, k, m = b.loops(f"o z:{depth} p:{height} q:{width} i {over} k m")
+    slices = z * deep + d[0] * dilation if d else z * deep
+    data = x[i, slices, p * wide + k, q * wide + m]
+    return b.sum((o, z, p, q), (i, *d, k, m), data * w[(o, i, *d, k, m)], bias)
+
+
 def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1) -> Tensor:
     """A convolution in two groups with `outputs` each, as (group, outputs, height, width)."""
     height, width = ((n - window) // stride + 1 for n in x.shape[1:])
@@ -163,6 +186,47 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
         return relu(b, add(b, convolution(b, y, 16), short))
 
     module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+@pytest.mark.parametrize(
+    ("taps", "dilation", "deep"), [(3, 1, 1), (1, 1, 1), (2, 2, 1), (3, 1, 2), (1, 1, 2)]
+)
+def test_volumes(
+    make_network: MakeNetwork, always_tiled: Form, taps: int, dilation: int, deep: int
+) -> None:
+    """Slices of a volume are tiled one by one, and summed in tiles; what follows is done there."""
+    shape = (16, 5, 9, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = volume(b, relu(b, x), 16, taps=taps, dilation=dilation, strides=(deep, 1))
+        scale, residual = weights(b, (16,), 5), relu(b, y)
+        y = volume(b, residual, 16)
+        o, z, p, q = b.loops_of(y.shape)
+        return relu(b, b.map((o, z, p, q), y[o, z, p, q] * scale[o] + residual[o, z, p, q]))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    assert image_transforms(module, always_tiled) == 2 * -(-9 // always_tiled.tile)
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("deep", [1, 2])
+def test_volumes_at_stride(make_network: MakeNetwork, deep: int) -> None:
+    """Rows and columns two cells apart, with slices as they come."""
+    shape = (16, 4, 11, 8)
+    write = partial(volume, outputs=16, strides=(deep, 2))
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_volumes_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """Each slice has its border where the tiles of the next convolution read it."""
+    shape = (16, 3, 8, 8)
+    module = make_network([shape], lambda b, x: volume(b, relu(b, volume(b, relu(b, x), 16)), 16))
     check_numbers(module, [shape])
     Pack().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, S2, S4, Form
+from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, S2, S4, Depth, Form
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
 
 TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
@@ -53,6 +53,19 @@ def test_groups(target: Target) -> None:
     one = Tiling(F4, 256, 256, 56, 56, target)
     two = Tiling(F4, 256, 128, 56, 56, target, groups=2)
     assert one.cycles(1) / 2 < two.cycles(1) < one.cycles(1)
+
+
+@ON_BOTH
+def test_volumes(target: Target) -> None:
+    """Weights of three taps a slice are worth what three times the channels are; more slices share
+    them.
+    """
+    flat = tiling_of(256, 3 * 256, 7, 7, target)
+    few, many = (tiling_of(256, 256, 7, 7, target, depth=Depth(n, 3)) for n in (1, 16))
+    assert flat is not None and few is not None and many is not None
+    assert (flat.form, few.form, many.form) == (F2, F2, F4)
+    one, two = (Tiling(F4, 64, 64, 28, 28, target, depth=Depth(8, taps)) for taps in (1, 2))
+    assert one.cycles(7) < two.cycles(7) < 2 * one.cycles(7)
 
 
 def test_the_form_by_the_core() -> None:

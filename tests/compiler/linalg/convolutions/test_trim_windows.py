@@ -19,6 +19,7 @@ from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.layer import Array
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
@@ -122,6 +123,47 @@ def test_what_stays(
     assert str(module) == text
 
 
+@pytest.mark.parametrize(
+    ("shape", "taps", "parts", "left"),
+    [
+        ((1, 4, 5), 3, 1, 4 * 5 * 9),
+        ((2, 4, 5), 3, 2, 2 * 2 * 4 * 5 * 9),
+        ((1, 4, 1), 3, 1, 4 * 3),
+        ((1, 3, 4), 1, 1, 3 * 4 * 9),
+    ],
+    ids=["slice", "slices", "column", "flat"],
+)
+def test_slices(
+    make_network: MakeNetwork, shape: tuple[int, int, int], taps: int, parts: int, left: int
+) -> None:
+    """Few slices are cut alone, and rows and columns keep their border; those that all cells see
+    alike are trimmed whatever becomes of the others. Taps that are one have no loop.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        sides = [0, taps // 2, 1, 1]
+        x = b.pad(x, sides, sides)
+        depth, height, width = shape
+        over = "" if taps == 1 else f"d:{taps}"
+        size = (32, 3, *[taps] * len(over[:1]), 3, 3)
+        w = b.weight(WeightAttr(Weights(size, Random(7, 0, 0.2))))
+        o, z, p, q, i, *d, k, m = b.loops(f"o z:{depth} p:{height} q:{width} i {over} k m")
+        data = x[i, z + d[0] if d else z, p + k, q + m]
+        y = b.sum((o, z, p, q), (i, *d, k, m), data * w[(o, i, *d, k, m)])
+        at = b.loops_of(y.shape)
+        return b.map(at, maximum(y[at], 0.0))
+
+    module = make_network([(3, *shape)], write)
+    x = [np.random.default_rng(1).standard_normal((3, *shape)).astype(np.float32)]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    assert len(sums(module)) == parts
+    assert sum(prod(view.extents) for view in sums(module)) == 3 * 32 * left
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+
+
 NETWORK = """7767517
 4 5
 Input data 0 1 data 0=17 1=16 2=24
@@ -129,22 +171,44 @@ Convolution near 1 1 data a 0=40 1=3 2=9 4=9 5=1 6=8640 9=1
 Convolution far 1 1 data b 0=20 1=3 2=18 4=18 5=1 6=4320
 Concat joint 2 1 a b c
 """
+SLICES = """7767517
+4 4
+Input data 0 1 data
+Convolution3D one 1 1 data a 0=32 1=3 4=1 5=1 6=20736
+ReLU two 1 1 a b
+Convolution3D three 1 1 b c 0=24 1=3 4=1 5=1 6=20736
+"""
 
 
-@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-def test_compiled(tmp_path: Path, target: str) -> None:
-    """The numbers of windows that are whole, the same bits for any number of threads; NaN goes as
-    far as it did.
-    """
-    param = tmp_path / "net.param"
-    param.write_text(NETWORK)
-    x = np.random.default_rng(3).standard_normal((24, 16, 17)).astype(np.float32)
-    x[3, 2, 11] = np.nan
+def compiled(param: Path, x: Array, target: str) -> tuple[Array, Array]:
+    """What windows make that are whole, and what those make that are not, by any threads."""
     whole = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
     one, two = (
         ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
         for threads in (1, 2)
     )
-    assert 0 < np.isnan(whole).sum() < whole.size // 10
-    np.testing.assert_allclose(one, whole, rtol=0, atol=2e-5 * np.nanmax(np.abs(whole)))
     np.testing.assert_array_equal(one, two)
+    return whole, one
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
+def test_compiled(tmp_path: Path, target: str) -> None:
+    """The numbers of windows that are whole; NaN goes as far as it did."""
+    param = tmp_path / "net.param"
+    param.write_text(NETWORK)
+    x = np.random.default_rng(3).standard_normal((24, 16, 17)).astype(np.float32)
+    x[3, 2, 11] = np.nan
+    whole, trimmed = compiled(param, x, target)
+    assert 0 < np.isnan(whole).sum() < whole.size // 10
+    np.testing.assert_allclose(trimmed, whole, rtol=0, atol=2e-5 * np.nanmax(np.abs(whole)))
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
+@pytest.mark.parametrize("depth", [2, 5])
+def test_compiled_slices(tmp_path: Path, target: str, depth: int) -> None:
+    """The numbers of volumes, of slices that are cut and of others, in tiles."""
+    param = tmp_path / "net.param"
+    param.write_text(SLICES)
+    x = np.random.default_rng(3).standard_normal((24, depth, 16, 17)).astype(np.float32)
+    whole, trimmed = compiled(param, x, target)
+    np.testing.assert_allclose(trimmed, whole, rtol=0, atol=2e-5 * np.abs(whole).max())

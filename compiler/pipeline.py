@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -90,6 +90,8 @@ from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
+Look: TypeAlias = Callable[[str, ModuleOp], None]
+"""Is shown what a pass, by its name, made of the module."""
 
 OWN = ("ncc.", "xdsl.")
 """Where the operations of a network are declared if none of its layers is from outside."""
@@ -151,14 +153,16 @@ class Schedulings:
 
 
 def stages(
-    param: AnyPath, bin: AnyPath | None = None, **options: object
+    param: AnyPath, bin: AnyPath | None = None, look: Look | None = None, **options: object
 ) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
     The names are those of `--emit`. Modules are shown as they are at that moment: print or clone
-    them before asking for the next. Options as for `compile`.
+    them before asking for the next. look: is shown the module behind every pass. Options as for
+    `compile`.
     """
-    compilation = Compilation(param, bin, Options.of(**options))  # type: ignore[arg-type]
+    chosen = Options.of(**options)  # type: ignore[arg-type]
+    compilation = Compilation(param, bin, chosen, look=look)
     yield "param", Path(fspath(param)).read_bytes()
     yield from compilation.levels()
 
@@ -166,7 +170,8 @@ def stages(
 class Compilation:
     """One network on its way; every method is one stage and returns what the next one reads.
 
-    copied: whether copies of this process make machine code, a core each.
+    copied: whether copies of this process make machine code, a core each. look: is shown the module
+    behind every pass.
     """
 
     def __init__(
@@ -177,12 +182,14 @@ class Compilation:
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
         copied: bool = False,
+        look: Look | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.stopwatch = stopwatch or Stopwatch()
         self.copied = copied
+        self.look = look
         self.timing = self.stopwatch.timing
         self.context = Context()
         path = default_bin_path(param) if bin is None else fspath(bin)
@@ -276,26 +283,36 @@ class Compilation:
             )
         return other
 
+    @contextmanager
+    def changing(self, module: ModuleOp, name: str) -> Iterator[None]:
+        """A pass over a module, by its name: timed, and shown to who looks on."""
+        with self.timing(name):
+            yield
+        if self.look is not None:
+            self.look(name, module)
+
     def network(self) -> ModuleOp:
         """The ncnn level, shapes known, canonical from -O1 on."""
         options = self.options
         module = self.source.clone()
-        with self.timing("infer shapes"):
+        if self.look is not None:
+            self.look("read", module)
+        with self.changing(module, "infer shapes"):
             settle(module, self.values)
             unroll_batches(module, options.input_shapes)
             infer_shapes(module, options.input_shapes, options.input_types)
         if options.opt_level >= 1:
-            with self.timing("canonicalize"):
+            with self.changing(module, "canonicalize"):
                 canonicalize(module, exact=options.opt_level == 1)
         if options.opt_level >= 2:
-            with self.timing("optimize"):
+            with self.changing(module, "optimize"):
                 optimize_module(module)
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:
         """The structured level: linalg.generic on tensors, outlined into groups."""
         for one in structured_passes(self.options):
-            with self.timing(one.name):
+            with self.changing(module, one.name):
                 one.apply(self.context, module)
         return module
 

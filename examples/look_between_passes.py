@@ -2,7 +2,7 @@
 
     python examples/look_between_passes.py
 
-`ncc compile net.param --emit=ncnn,linalg,loops` shows whole levels without a line of Python.
+`ncc compile net.param --dump ir` writes it without a line of Python, a file for every pass.
 """
 
 from __future__ import annotations

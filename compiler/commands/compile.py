@@ -51,6 +51,12 @@ def levels(text: str) -> tuple[str, ...]:
 @COMPILING
 @click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
 @click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
+@click.option(
+    "--dump",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Write the IR behind every pass that changed it, and nothing else.",
+)
 @SHAPES
 @click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
 @click.option(
@@ -64,6 +70,7 @@ def compile_command(
     bin: str | None,
     out: str | None,
     emit: tuple[str, ...] | None,
+    dump: str | None,
     shapes: Shapes,
     outputs: tuple[str, ...],
     timing: bool,
@@ -73,7 +80,7 @@ def compile_command(
 
     The file (-o, by default the .ncc beside PARAM) holds code, weights and signature: `ncc run` and
     `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
-    stdout unless -o names a file, or a folder for several.
+    stdout unless -o names a file, or a folder for several; with --dump what every pass made of it.
     """
     from ncc.compiler.definitions import methods_put_off
 
@@ -84,6 +91,14 @@ def compile_command(
 
     refuse_to_replace(files(param, bin), [out])
     options |= {"input_shapes": dict(shapes), "outputs": outputs or None}
+    if dump is not None:
+        if out is not None or emit is not None:
+            raise click.UsageError("--dump writes nothing else: leave out -o and --emit")
+        from ncc.compiler.commands.dump import dumped
+
+        for line in dumped(param, bin, Path(dump), options):
+            click.echo(line)
+        return
     if emit is not None:
         from ncc.compiler import pipeline
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ncc.compiler.commands.arguments import write
-
-if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
 
 BEHIND = {"loops": ".mlir", "llvm": ".ll", "asm": ".s"}
 """The levels behind the passes, and how their files end."""
@@ -26,7 +23,7 @@ class Dump:
         self._text = ""
         self._number = 0
 
-    def look(self, name: str, module: ModuleOp) -> None:
+    def look(self, name: str, module: object) -> None:
         """Note what a pass made of the module."""
         self.add(name, str(module).rstrip() + "\n", ".mlir")
 

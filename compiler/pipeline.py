@@ -52,6 +52,7 @@ from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.linalg.moves.fold_moves import FoldMoves
 from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
@@ -113,6 +114,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ExpandLayers(),
         LiftSequences(),
         RepeatGroups(),
+        DivideSums(),
         SinkViews(),
         TrimWindows(),
         ChooseConvolution(target, threads, options.tiles),

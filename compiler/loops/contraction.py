@@ -248,10 +248,12 @@ def _conflicts(operands: _Operands, p: int) -> bool:
 def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     """Cycles of one tile: its steps, then the stores.
 
-    Vectors without points are read once: those of one tile stay nowhere for another.
+    Vectors without points are read once: those of one tile stay nowhere for another. Without
+    loops of their own they are all walked inside each tile of points.
     """
     core, held = operands.core, 4 * operands.steps
-    held *= q * operands.vector if operands.points else operands.all_vectors
+    again = operands.points and operands.vectors
+    held *= q * operands.vector if again else operands.all_vectors
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
     reads = point * p + _vector_cycles(core, held) * q
     others = OPERAND * (p + q) + STEP

@@ -359,6 +359,22 @@ def test_vectors_from_l2_do_not_hold_up_the_units(kernel: KernelOf, core: Core) 
     assert points * vectors / core.multiply_adds >= core.l2_line * vectors
 
 
+def scores(b: Builder, x: Tensor) -> Tensor:
+    """x[s, e] * y[e, t] of rows s and a matrix whose rows are longer than a cache's share."""
+    w = b.weight(ones(160, x.shape[0]))
+    s, t, e = b.loops("s t e")
+    return b.sum((s, t), over=(e,), of=w[s, e] * x[e, t])
+
+
+def test_rows_walked_for_every_tile_of_points_come_from_l2(kernel: KernelOf) -> None:
+    """Vectors that have no loop but the lane are all read between two uses of one."""
+    schedule = strategies.choose(kernel(scores, (64, 1500)), AVX512)
+    sizes = dict(schedule.tile)
+    assert schedule.order[-1] == schedule.lane
+    points = prod(n for d, n in sizes.items() if d != schedule.lane)
+    assert points / TWO_UNITS.multiply_adds >= TWO_UNITS.l2_line
+
+
 def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
     """The choice is the cheapest of them, and none is there for what is no contraction."""
     found = kernel(convolution, (64, 16, 16))

@@ -1,0 +1,133 @@
+"""Sums of quotients, divided when they are sums.
+
+    p[s, t] = e[s, t] / d[s]                          r[s, f] = sum over t of e[s, t] * v[t, f]
+    r[s, f] = sum over t of p[s, t] * v[t, f]   ->    r[s, f] = r[s, f] / d[s]
+
+So softmax leaves attention without a pass over all scores. It is done for what softmax divides:
+powers by their sum, which none of them exceeds and which is never zero.
+
+Needs: the structured level before groups.  Breaks: nothing; quotients are rounded once, behind the
+sum, which is up to d times as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.insert import doc_of, erase_dead, move_behind, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, constant_number, shape_of
+from ncc.dialects.comprehension import Builder
+from ncc.dialects.operation import operands_of
+
+
+@dataclass(frozen=True)
+class DivideSums(ModulePass):
+    """Divide sums instead of what they sum; see the head of this file."""
+
+    name = "divide-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+            found = _Shares.of(generic)
+            if found is not None:
+                found.rewrite()
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """A contraction, the position where it reads shares, their powers and the sums of these.
+
+    axes: where the axes of the sums are among those of the result.
+    """
+
+    contraction: GenericOp
+    position: int
+    powers: SSAValue
+    sums: SSAValue
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _Shares | None:
+        """The contraction, if it may be divided."""
+        view = View(op)
+        pair = view.product()
+        if pair is None or not view.reduced or not _is_zero(op.outputs[0]):
+            return None
+        for position in pair:
+            shares = view.reads[position]
+            found = _quotient(shares.value) if shares.value.has_one_use() else None
+            if found is None or prod(shape_of(op.results[0])) > prod(shape_of(shares.value)):
+                continue
+            powers, sums, places = found
+            loops = [shares.index[place].bare for place in places]
+            axis_of = {form.bare: axis for axis, form in enumerate(view.write.index)}
+            if None not in loops and all(loop in axis_of for loop in loops):
+                axes = tuple(axis_of[loop] for loop in loops)
+                return _Shares(op, position, powers, sums, axes)
+        return None
+
+    def rewrite(self) -> None:
+        """Sum powers, divide the sums."""
+        self.contraction.operands[self.position] = self.powers
+        total = self.contraction.results[0]
+        scratch = Block()
+        b = Builder(scratch, doc_of(self.contraction))
+        loops = b.loops_of(shape_of(total))
+        sums = tensor_of(self.sums)[tuple(loops[axis] for axis in self.axes)]
+        divided = b.map(loops, tensor_of(total)[tuple(loops)] / sums).value
+        inside = set(scratch.ops)
+        total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
+        move_behind(scratch, self.contraction)
+
+
+def _is_zero(start: SSAValue) -> bool:
+    """Whether a sum starts from nothing."""
+    fill = start.owner
+    return isinstance(fill, FillOp) and constant_number(fill.inputs[0]) == 0.0
+
+
+def _quotient(value: SSAValue) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | None:
+    """Powers, their sums, and the axes of the powers that the sums have; None of anything else."""
+    if not isinstance(value.owner, GenericOp):
+        return None
+    view = View(value.owner)
+    over = view.yielded.owner
+    if not view.is_pointwise or not isinstance(over, arith.DivfOp):
+        return None
+    operands = [o for o in operands_of(over) if isinstance(o, BlockArgument)]
+    if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+        return None
+    powers, sums = (view.reads[o.index] for o in operands)
+    place_of = {form.bare: place for place, form in enumerate(view.write.index)}
+    loops = [form.bare for form in sums.index]
+    if powers.index != view.write.index or None in place_of or None in loops:
+        return None
+    if not _is_power(powers.value.owner) or not _sums(sums.value.owner, powers.value):
+        return None
+    return powers.value, sums.value, tuple(place_of[loop] for loop in loops)
+
+
+def _is_power(op: Operation | Block) -> bool:
+    """Whether op computes exponentials, none of which is negative."""
+    return isinstance(op, GenericOp) and isinstance(View(op).yielded.owner, math.ExpOp)
+
+
+def _sums(op: Operation | Block, powers: SSAValue) -> bool:
+    """Whether op adds up powers, each once."""
+    if not isinstance(op, GenericOp) or list(op.inputs) != [powers]:
+        return False
+    view = View(op)
+    folded = view.combiner()
+    added = folded is not None and isinstance(folded[0], arith.AddfOp)
+    return added and folded is not None and folded[1] is view.body.args[0]

@@ -1,0 +1,124 @@
+"""Shares of a softmax that are summed: the same sums, divided behind; other quotients stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.divide_sums import DivideSums
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.reduction import softmax
+from ncc.dialects.scalar import exp
+from tests.structured.evaluate import evaluate
+
+Make: TypeAlias = Callable[..., ModuleOp]
+Write: TypeAlias = Callable[..., Tensor | list[Tensor]]
+Divided: TypeAlias = Callable[[Write], list[tuple[int, ...]]]
+SCORES, VALUES = (3, 10, 12), (3, 12, 8)
+
+
+def mixed(b: Builder, shares: Tensor, v: Tensor) -> Tensor:
+    """The sum over t of shares[h, s, t] * v[h, t, e], rows outside."""
+    h, s, e, t = b.loops("h s e t")
+    return b.sum((s, h, e), over=(t,), of=shares[h, s, t] * v[h, t, e])
+
+
+@pytest.fixture
+def divided(make_network: Make) -> Divided:
+    """divided(write): shapes of all quotients behind the pass; what is computed stays."""
+
+    def behind(write: Write) -> list[tuple[int, ...]]:
+        module = make_network([SCORES, VALUES], write)
+        draw = np.random.default_rng(0)
+        x, v = (draw.standard_normal(shape).astype(np.float32) for shape in (SCORES, VALUES))
+        x[0, 1, 2], x[1, 3, 4], x[2, 5, :], v[1, 0, 3] = np.nan, np.inf, -np.inf, np.inf
+        x[2, 6, :], x[0, 0, :5] = 200.0, -np.inf
+        with np.errstate(invalid="ignore", over="ignore"):
+            before = evaluate(network_of(module), [x, v])
+            DivideSums().apply(Context(), module)
+            module.verify()
+            after = evaluate(network_of(module), [x, v])
+        for a, b in zip(before, after, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+        generics = [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+        quotients = [g for g in generics if isinstance(View(g).yielded.owner, arith.DivfOp)]
+        return [shape_of(g.results[0]) for g in quotients]
+
+    return behind
+
+
+def test_the_sums_of_shares_are_divided(divided: Divided) -> None:
+    """Divisors find the row and the head of a result wherever these lie."""
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 2), v)) == [(10, 3, 8)]
+
+
+def test_shares_may_be_the_other_factor(divided: Divided) -> None:
+    """The divisor finds its rows where the other factor comes first."""
+
+    def turned(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        shares = softmax(b, x, 2)
+        h, e, s, t = b.loops("h e s t")
+        return b.sum((h, e, s), over=(t,), of=v[h, t, e] * shares[h, s, t])
+
+    assert divided(turned) == [(3, 8, 10)]
+
+
+def test_shares_along_an_axis_that_is_not_summed_stay(divided: Divided) -> None:
+    """Each of the sum's terms has a divisor of its own."""
+    assert divided(lambda b, x, v: mixed(b, softmax(b, x, 1), v)) == [SCORES]
+
+
+def test_shares_that_somebody_else_reads_stay(divided: Divided) -> None:
+    """They are computed anyway."""
+
+    def shown(b: Builder, x: Tensor, v: Tensor) -> list[Tensor]:
+        shares = softmax(b, x, 2)
+        return [mixed(b, shares, v), shares]
+
+    assert divided(shown) == [SCORES]
+
+
+def test_more_results_than_shares_are_not_divided(divided: Divided) -> None:
+    """It would be more divisions, not fewer."""
+
+    def repeated(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        shares = softmax(b, b.cut(x, 2, 0, 4), 2)
+        h, s, e, t = b.loops("h s e t")
+        return b.sum((h, s, e), over=(t,), of=shares[h, s, t] * b.cut(v, 1, 0, 4)[h, t, e])
+
+    assert divided(repeated) == [(3, 10, 4)]
+
+
+def test_sums_that_start_from_something_stay(divided: Divided) -> None:
+    """What they start from is no share."""
+
+    def added(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        shares = softmax(b, x, 2)
+        h, s, e, t = b.loops("h s e t")
+        return b.sum((h, s, e), (t,), shares[h, s, t] * v[h, t, e], init=1.0)
+
+    assert divided(added) == [SCORES]
+
+
+@pytest.mark.parametrize("power", [exp, lambda x: x * x], ids=["exp", "square"])
+def test_divisors_that_may_be_zero_stay(divided: Divided, power: Callable[..., object]) -> None:
+    """A quotient by a sum of anything but powers, or by anything but their sum."""
+
+    def norm(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        at = h, s, t = b.loops_of(x.shape)
+        raised = b.map(at, power(x[at]))  # type: ignore[arg-type]
+        b.loops_of(x.shape)
+        found = b.max((h, s), (t,), raised[at]) if power is exp else b.sum((h, s), (t,), raised[at])
+        b.loops_of(x.shape)
+        return mixed(b, b.map(at, raised[at] / found[h, s]), v)
+
+    assert divided(norm) == [SCORES]

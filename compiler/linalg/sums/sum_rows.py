@@ -75,6 +75,10 @@ class _ImageSum:
             return None
         [image] = view.reads
         loops = [form.bare for form in image.index]
+        if [None if d is None else view.extents[d] for d in loops] != list(shape_of(image.value)):
+            return None
+        if len(set(loops)) < len(loops):
+            return None
         kept = [loop for loop in loops if loop in view.parallel]
         if folded[1] is not view.body.args[0] or kept != [f.bare for f in view.write.index]:
             return None

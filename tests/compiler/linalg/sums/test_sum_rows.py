@@ -81,10 +81,33 @@ def of_columns(b: Builder, x: Tensor) -> Tensor:
     return b.sum((c, y, lane), over=(x_,), of=x[c, y, x_, lane])
 
 
+def of_a_diagonal(b: Builder, x: Tensor) -> Tensor:
+    c, y, lane = b.loops_of((x.shape[0], *x.shape[2:]))
+    return b.sum((c,), over=(y, lane), of=x[c, y, y, lane])
+
+
+def of_one_channel(b: Builder, x: Tensor) -> Tensor:
+    y, x_, lane = b.loops_of(x.shape[1:])
+    return b.sum((lane,), over=(y, x_), of=x[1, y, x_, lane])
+
+
+def of_every_second_row(b: Builder, x: Tensor) -> Tensor:
+    c, y, x_, lane = b.loops_of((x.shape[0], x.shape[1] // 2, *x.shape[2:]))
+    return b.sum((c, lane), over=(y, x_), of=x[c, y * 2, x_, lane])
+
+
 @pytest.mark.parametrize(
     ("write", "shape"),
-    [(pooled, (8, 28, 28, 16)), (largest, LARGE), (of_squares, LARGE), (of_columns, LARGE)],
-    ids=["many blocks", "no sum", "computed", "rows"],
+    [
+        (pooled, (8, 28, 28, 16)),
+        (largest, LARGE),
+        (of_squares, LARGE),
+        (of_columns, LARGE),
+        (of_a_diagonal, LARGE),
+        (of_one_channel, LARGE),
+        (of_every_second_row, LARGE),
+    ],
+    ids=["many blocks", "no sum", "computed", "rows", "diagonal", "channel", "some rows"],
 )
 def test_what_stays(sums: Summed, write: Callable[..., Tensor], shape: tuple[int, ...]) -> None:
     """Nothing is gained, or it is no sum over an image that somebody has made."""

@@ -27,6 +27,8 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield draft
         draft.replace(path)
-    except BaseException:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(path)  # as of a full disk, which writing does not name
         raise

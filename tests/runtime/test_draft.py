@@ -47,3 +47,12 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'"):
         with draft_of(tmp_path / "nowhere" / "file"):
             pass
+
+
+def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path: Path) -> None:
+    """The system does not name it, and the draft's name tells nobody anything."""
+    path = tmp_path / "file"
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"), draft_of(path):
+        with open("/dev/full", "wb", buffering=0) as device:
+            device.write(b"some")
+    assert not list(tmp_path.iterdir())

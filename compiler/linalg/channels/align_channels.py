@@ -22,6 +22,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.channels.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     has_gaps,
@@ -32,7 +33,7 @@ from ncc.compiler.linalg.channels.packing import (
     packing_of,
 )
 from ncc.compiler.linalg.channels.select_channels import select, select_inside
-from ncc.compiler.linalg.insert import move_before, move_behind, reread
+from ncc.compiler.linalg.insert import move_behind
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import View, expression, shape_of
@@ -47,16 +48,40 @@ class AlignChannels(ModulePass):
     name = "align-channels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        made: dict[tuple[SSAValue, int], SSAValue] = {}
+        made: Made = {}
         ops = list(network_of(op).body.block.ops)
         for one in ops:
             if isinstance(one, GenericOp) and len(shape_of(one.results[0])) == 4:
-                groups = _Groups.of(View(one))
-                if groups is not None:
-                    groups.align(made)
+                found = GroupedSum.of(View(one))
+                if found is not None:
+                    _align_groups(found, made)
         for one in reversed(ops):
             if isinstance(one, tensor.ConcatOp | tensor.CollapseShapeOp) and _is_ragged(one):
                 _align_joint(one)
+
+
+def _align_groups(found: GroupedSum, made: Made) -> None:
+    """Let a sum over constants read groups of whole blocks, where its groups are none."""
+    if not is_constant(found.weights) or len(found.data.index) != 3:
+        return
+    if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
+        return
+    if packing_of(found.view) is not None:
+        lead = expression({found.group: _rounded(found.size), found.channel: 1}, 0)
+        found.read(made, _filled, [lead])
+
+
+def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
+    """A value with groups of so many channels filled up."""
+    groups = range(0, shape_of(value)[0], size)
+    channels = [
+        first + min(channel, size - 1) for first in groups for channel in range(_rounded(size))
+    ]
+    return select_inside(b, value, channels)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // BLOCK) * BLOCK
 
 
 def _is_ragged(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> bool:
@@ -81,63 +106,3 @@ def _align_joint(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> None:
     move_behind(scratch, joint)
     for use in uses:
         use.operation.operands[use.index] = selected.value
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """A sum over the channels of groups that are no whole blocks: the operand, and both loops."""
-
-    view: View
-    position: int
-    group: int
-    channel: int
-
-    @staticmethod
-    def of(view: View) -> _Groups | None:
-        pair = view.product() if view.reduced else None
-        if pair is None or not is_constant(view.reads[pair[1]].value):
-            return None
-        data = view.reads[pair[0]]
-        if len(data.index) != 3 or element_of(data.value) != f32:
-            return None
-        first, *rest = data.index
-        if len(first.terms) != 2 or first.constant:
-            return None
-        channel, group = sorted(first.loops(), key=first.coefficient)
-        size = view.extents[channel]
-        together = (first.coefficient(channel), first.coefficient(group)) == (1, size)
-        whole = shape_of(data.value)[0] == view.extents[group] * size
-        if not together or not whole or size == shape_of(data.value)[0]:
-            return None
-        if size <= BLOCK or size % BLOCK == 0:
-            return None
-        if channel not in view.reduced or group in view.reduced:
-            return None
-        if any(form.coefficient(loop) for form in rest for loop in (group, channel)):
-            return None
-        return _Groups(view, pair[0], group, channel) if packing_of(view) is not None else None
-
-    def align(self, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
-        """Let the sum read groups of whole blocks."""
-        op, value = self.view.op, self.view.reads[self.position].value
-        size = self.view.extents[self.channel]
-        if (value, size) not in made:
-            scratch = Block()
-            made[value, size] = _filled(Builder(scratch, "layout"), value, size).value
-            move_before(scratch, op)
-        rest = op.indexing_maps.data[self.position].data.results[1:]
-        lead = expression({self.group: _rounded(size), self.channel: 1}, 0)
-        reread(op, self.position, made[value, size], [lead, *rest])
-
-
-def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
-    """A value with groups of so many channels filled up."""
-    groups = range(0, shape_of(value)[0], size)
-    channels = [
-        first + min(channel, size - 1) for first in groups for channel in range(_rounded(size))
-    ]
-    return select_inside(b, value, channels)
-
-
-def _rounded(size: int) -> int:
-    return -(-size // BLOCK) * BLOCK

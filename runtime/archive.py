@@ -11,13 +11,12 @@ import os
 import struct
 import zipfile
 import zlib
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, TypeAlias
 
-from ncc.runtime.beside import Beside
+from ncc.runtime.beside import shared
 from ncc.runtime.checksum import joined
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
@@ -81,7 +80,7 @@ def write_archive(
         placed.append(_Entry(name.encode(), end, pieces, name in aligned))
         end = placed[-1].end
     with draft_of(path) as draft, open(draft, "xb", buffering=0) as file:
-        sums = _Writing(file, placed).sums()
+        sums = _write_pieces(file, [piece for entry in placed for piece in entry.pieces])
         directory = bytearray()
         for entry in placed:
             checksum = entry.checksum(sums)
@@ -158,38 +157,23 @@ def _end(count: int, place: int, size: int) -> bytes:
     return large + _END.pack(b"PK\5\6", 0, 0, count, count, size, place, 0)
 
 
-class _Writing:
-    """The writing of all pieces: of two threads, who has time makes, sums up, writes the next."""
+def _write_pieces(file: BinaryIO, pieces: Sequence[tuple[int, Piece]]) -> Mapping[int, int]:
+    """Make, sum up and write pieces; their checksums by their places."""
+    sums: dict[int, int] = {}
+    size = max((piece.size for _, piece in pieces), default=0)
 
-    def __init__(self, file: BinaryIO, entries: Sequence[_Entry]) -> None:
-        pieces = [piece for entry in entries for piece in entry.pieces]
-        sizes = [piece.size for _, piece in pieces]
-        self._file = file
-        self._left = deque([*pieces, None, None])
-        self._room = max(sizes, default=0)
-        self._worth_two = sum(sizes) > _CHUNK
-        self._sums: dict[int, int] = {}
+    def write(some: Iterable[tuple[int, Piece]]) -> None:
+        room = memoryview(Memory(size).bytes)
+        for place, piece in some:
+            data = piece.made(room)
+            sums[place] = zlib.crc32(data)
+            _write_at(file, place, data)
 
-    def sums(self) -> Mapping[int, int]:
-        """Checksums of the pieces by their places, when all are written."""
-        other = Beside(self._work) if self._worth_two else None
-        try:
-            self._work()
-        finally:
-            if other is not None:
-                other.result()
-        return self._sums
-
-    def _work(self) -> None:
-        room = memoryview(Memory(self._room).bytes)
-        try:
-            for place, piece in iter(self._left.popleft, None):
-                data = piece.made(room)
-                self._sums[place] = zlib.crc32(data)
-                _write_at(self._file, place, data)
-        except BaseException:
-            self._left.appendleft(None)  # the other one need not go on
-            raise
+    if sum(piece.size for _, piece in pieces) > _CHUNK:
+        shared(write, pieces)
+    else:
+        write(pieces)
+    return sums
 
 
 def _write_at(file: BinaryIO, place: int, data: memoryview) -> None:

@@ -1,8 +1,9 @@
-"""A call in a thread of its own, whose result is waited for where it is needed."""
+"""A call in a thread of its own, whose result is waited for where it is needed; work for two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from threading import Thread
 from typing import Generic, TypeVar
 
@@ -31,3 +32,24 @@ class Beside(Generic[T]):
         if self._failed is not None:
             raise self._failed
         return self._found[0]
+
+
+def shared(work: Callable[[Iterator[T]], None], items: Iterable[T]) -> None:
+    """Have two threads work: each is given an iterator over items, and has the next one when it
+    asks for it. When either fails, there are no more for the other.
+    """
+    left: deque[T | None] = deque(items)
+    left.extend((None, None))
+
+    def one() -> None:
+        try:
+            work(iter(left.popleft, None))
+        except BaseException:
+            left.appendleft(None)
+            raise
+
+    other = Beside(one)
+    try:
+        one()
+    finally:
+        other.result()

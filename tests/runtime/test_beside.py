@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from threading import Event
+import time
+from collections.abc import Iterator
+from threading import Event, get_ident
 
 import pytest
 
-from ncc.runtime.beside import Beside
+from ncc.runtime.beside import Beside, shared
 
 
 def test_a_call_goes_on_beside_its_caller() -> None:
@@ -32,3 +34,37 @@ def test_what_a_call_raises_comes_with_its_result() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Beside(call).result()
+
+
+def test_two_share_their_work() -> None:
+    """Each item is done once, by whoever has time: also when one is at its first for long."""
+    others_done = Event()
+    done: dict[int, int] = {}
+
+    def work(some: Iterator[int]) -> None:
+        for item in some:
+            if item == 0:
+                assert others_done.wait(60)
+            done[item] = get_ident()
+            if len(done) == 9:
+                others_done.set()
+
+    shared(work, range(10))
+    assert sorted(done) == list(range(10))
+    assert done[0] not in [done[item] for item in range(1, 10)]
+
+
+def test_who_fails_stops_the_other() -> None:
+    """Who has asked for the work hears of it, whichever of the two it was."""
+    begun: list[int] = []
+
+    def work(some: Iterator[int]) -> None:
+        for item in some:
+            begun.append(item)
+            if item == 7:
+                raise KeyboardInterrupt
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        shared(work, range(1000))
+    assert 7 in begun and len(begun) < 500

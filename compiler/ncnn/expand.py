@@ -45,7 +45,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.ncnn.counted_rows import is_row_wise
-from ncc.compiler.ncnn.infer_shapes import unknown_extents
+from ncc.compiler.ncnn.shape_problems import unknown_extents
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import GROWING, Growing, growing_axis

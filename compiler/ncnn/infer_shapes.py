@@ -20,12 +20,9 @@ Needs: layers whose params are checked.  Breaks: nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
-from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType, f32
@@ -36,6 +33,7 @@ from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
+from ncc.compiler.ncnn.shape_problems import describe, shape_problem, shown, unknown_extents
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.layer import (
@@ -50,12 +48,6 @@ from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
-
-MOST_COLOURS = 4
-"""A last axis as short as this looks like the colours of a picture."""
-
-LONGEST_CHAIN = 6
-"""How many values a chain of shapes shows before it is cut."""
 
 MOST_ELEMENTS = 1 << 48
 """Of larger values no address is known."""
@@ -109,7 +101,7 @@ def infer_shapes(
             raise InputError.unknown_name("input", name, network.inputs)
         least = 0 if name in emptied else 1
         if not shape or any(extent is not None and extent < least for extent in shape):
-            raise InputError(f"the shape of input {name!r} cannot be {_shown(shape)}", name)
+            raise InputError(f"the shape of input {name!r} cannot be {shown(shape)}", name)
     elements = input_types(module, types)
     problems = _Inference(asked, elements, network.source, growing).run(network)
     if problems:
@@ -117,9 +109,7 @@ def infer_shapes(
     for name, shape in asked.items():
         found = shape_of(network.inputs[name]) or ()
         if not _admits(shape, found):
-            raise InputError(
-                f"input {name!r} has another shape", name, _shown(found), _shown(shape)
-            )
+            raise InputError(f"input {name!r} has another shape", name, shown(found), shown(shape))
 
 
 @dataclass
@@ -151,7 +141,7 @@ class _Inference:
                     continue
                 if isinstance(error, Unsupported):
                     raise
-                problems.append(self._problem(op, error))
+                problems.append(shape_problem(op, error, self.source))
         for op in reversed(network.layers):
             if op not in needed and failed.intersection(op.results):
                 PatternRewriter(op).erase(op)
@@ -220,21 +210,6 @@ class _Inference:
             _set_type(result, f32, shape)
         return [result for result, shape in zip(op.results, hinted, strict=True) if shape is None]
 
-    def _problem(self, op: Layer, error: LayerError) -> Problem:
-        chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
-        text = _line_of(self.source, op.line)
-        column, width = _culprit(op, error, text or "")
-        return Problem(
-            f"{describe(op)}: {error.message}",
-            path=self.source,
-            line=op.line or None,
-            column=column,
-            width=width,
-            source_line=text,
-            found="\n    and ".join(chains) or None,
-            how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
-        )
-
 
 def _admits(asked: OpenShape, found: Shape) -> bool:
     """Whether a shape is one that was asked for, None being any extent."""
@@ -246,46 +221,8 @@ def _admits(asked: OpenShape, found: Shape) -> bool:
 def _settled(name: str, shape: OpenShape) -> Shape:
     settled = tuple(extent for extent in shape if extent is not None)
     if len(settled) < len(shape):
-        raise LayerError(f"the shape of input '{name}' is left open: {_shown(shape)}")
+        raise LayerError(f"the shape of input '{name}' is left open: {shown(shape)}")
     return settled
-
-
-def _how_to_say(op: InputOp) -> str:
-    """An example of a shape where there is none, by what the params say of it."""
-    known = op.stated or (3, None, None)
-    shape = tuple(224 if extent is None else extent for extent in known)
-    name = op.blob_names[0]
-    return f"--shape {name}={_shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
-
-
-def _how_to_feed(op: Layer) -> str | None:
-    """What to do where the layer reads an input that is fed as other systems want it."""
-    for value in op.operands:
-        while isinstance(owner := value.owner, SplitOp):
-            value = owner.operands[0]
-        shape = shape_of(value)
-        if not isinstance(owner, InputOp) or shape is None:
-            continue
-        if len(shape) == 4 and shape[0] == 1:
-            return f"there is no batch axis: {_shown(shape[1:])} instead of {_shown(shape)}"
-        if len(shape) == 3 and 0 < shape[2] <= MOST_COLOURS < shape[0]:
-            first = (shape[2], *shape[:2])
-            return f"channels come first: {_shown(first)} instead of {_shown(shape)}"
-    return None
-
-
-def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:
-    """Column and width of the param at fault, else of the layer's name, in the layer's line."""
-    words = [(match.start() + 1, match.group()) for match in re.finditer(r"\S+", text)]
-    param = op.LAYER.params.get(error.param or "")
-    if param is not None:
-        # Arrays have ids of their own in a file: -23300 - id.
-        heads = (f"{param.id}=", f"{-23300 - param.id}=")
-        for column, word in words:
-            if word.startswith(heads):
-                return column, len(word)
-    named = [(column, len(word)) for column, word in words[1:2] if word == op.layer_name]
-    return named[0] if named else (None, 1)
 
 
 def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
@@ -301,16 +238,16 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
         raise LayerError(str(error)) from error
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise CompilerBug(
-            f"the shape rule of {describe(op)} fails on {', '.join(map(_shown, shapes))}: {error}",
+            f"the shape rule of {describe(op)} fails on {', '.join(map(shown, shapes))}: {error}",
             InferShapes.name,
         ) from error
     if len(inferred) != len(op.results):
         raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")
     for shape in inferred:
         if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
-            raise LayerError(f"nothing is left: the result would be {_shown(shape)}")
+            raise LayerError(f"nothing is left: the result would be {shown(shape)}")
         if prod(shape) > MOST_ELEMENTS:
-            raise LayerError(f"no memory holds the result, which would be {_shown(shape)}")
+            raise LayerError(f"no memory holds the result, which would be {shown(shape)}")
     return inferred
 
 
@@ -334,46 +271,6 @@ def _infer_rows(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     return [(DYNAMIC, *shape[1:]) for shape in asked[0]]
 
 
-def unknown_extents(op: Layer) -> Unsupported:
-    """A layer cannot read a value because of an extent that only the run knows."""
-    return Unsupported(
-        f"{op.type_name} of a value whose extents only the run knows",
-        nearest="layers that make each row of one row",
-        how="let the network end there: ask for that value as an output",
-        layer=op.layer_name,
-        line=op.line or None,
-    )
-
-
-def describe(op: Layer) -> str:
-    """A layer as messages call it."""
-    return f"layer {op.layer_name!r} ({op.type_name})"
-
-
-def chain(value: SSAValue) -> str:
-    """How a value came by its shape, along first operands: `data 3x28x28 -> conv1 8x26x26`.
-
-    What leaves a shape as it is, is left out; so is the middle of a long way.
-    """
-    values = [value]
-    while isinstance(owner := values[-1].owner, Layer) and owner.operands:
-        values.append(owner.operands[0])
-    links: list[str] = []
-    for later, earlier in pairwise([*values, values[-1]]):
-        if later in (value, earlier) or shape_of(earlier) != shape_of(later):
-            links.append(_link(later))
-    links.reverse()
-    if len(links) > LONGEST_CHAIN:
-        links[1 : len(links) - LONGEST_CHAIN + 2] = ["..."]
-    return " -> ".join(links)
-
-
-def _link(value: SSAValue) -> str:
-    owner, shape = value.owner, shape_of(value)
-    blob = owner.blob_names[owner.results.index(value)] if isinstance(owner, Layer) else ""
-    return f"{blob or 'a value'} {'of unknown shape' if shape is None else _shown(shape)}"
-
-
 def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:
     kind = UnrankedTensorType(element) if shape is None else blob_type(element, shape)
     if value.type != kind:
@@ -392,19 +289,3 @@ def _set_all(value: SSAValue, shape: Shape) -> None:
                 copies += use.operation.results
     for copy in copies:
         _set_type(copy, element_of(copy), shape)
-
-
-def _shown(shape: OpenShape) -> str:
-    unknown = (None, DYNAMIC, DYNAMIC_INDEX)
-    return "x".join("?" if e in unknown else str(e) for e in shape) or "a scalar"
-
-
-def _line_of(path: str | None, line: int) -> str | None:
-    """The text of a line of the model file, where there is such a text."""
-    if path is None or not line:
-        return None
-    try:
-        lines = Path(path).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):  # a message without the line is still a message
-        return None
-    return lines[line - 1] if line <= len(lines) else None

@@ -213,35 +213,3 @@ def test_a_broken_rule_is_our_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     module = network([x, FlattenOp.make(x.results, name="flat", blobs=["y"])], ["y"])
     with pytest.raises(CompilerBug, match="'flat' \\(Flatten\\) fails on 10"):
         infer_shapes(module)
-
-
-@pytest.mark.parametrize(
-    ("shape", "said"),
-    [
-        ((1, 3, 8, 9), "there is no batch axis: 3x8x9 instead of 1x3x8x9"),
-        ((8, 9, 3), "channels come first: 3x8x9 instead of 8x9x3"),
-        ((5, 8, 9), None),
-    ],
-)
-def test_habits_of_other_systems_are_known(shape: Shape, said: str | None) -> None:
-    """A picture with a batch axis, or with its colours last, is told how it is fed here."""
-    x = data(w=9, h=8, c=3)
-    split = SplitOp.make(x.results, name="s", blobs=["a", "b"], line=4)
-    module = network([x, split, convolution(split, 3)], ["conv"])
-    with pytest.raises(ModelError) as caught:
-        infer_shapes(module, {"data": shape})
-    assert caught.value.problems[0].how == said
-
-
-def test_a_long_way_is_told_by_its_ends() -> None:
-    """What leaves the shape alone is left out, and the input is always in."""
-    layers: list[Layer] = [data(w=64, h=64, c=3)]
-    for k in range(8):
-        pool = {"kernel_w": 2, "stride_w": 2, "pad_mode": 1}
-        layers.append(PoolingOp.make(layers[-1].results, pool, name=f"p{k}", blobs=[f"p{k}"]))
-        layers.append(ReLUOp.make(layers[-1].results, {}, name=f"r{k}", blobs=[f"r{k}"]))
-    with pytest.raises(ModelError) as caught:
-        infer_shapes(network(layers, ["r7"]))
-    (problem,) = caught.value.problems
-    assert problem.message.startswith("layer 'p6' (Pooling): a window of 2x2 does not fit into 1x1")
-    assert problem.found == ("data 3x64x64 -> ... -> p3 3x4x4 -> p4 3x2x2 -> p5 3x1x1 -> r5 3x1x1")

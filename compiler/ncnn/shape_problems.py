@@ -1,0 +1,141 @@
+"""What is told of a layer that does not take the shapes it is given.
+
+    net.param:4:14: error: layer 'fc' (InnerProduct): input (3, 8, 10) has 240 elements, but ..
+      InnerProduct fc 1 1 data fc 0=2 2=14
+                   ^^
+      found data 3x8x10
+
+The way of the shapes, the line and the word at fault in it, and how to go on where an input is fed
+as other systems want it.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import Problem, Unsupported
+from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, shape_of
+from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+
+MOST_COLOURS = 4
+"""A last axis as short as this looks like the colours of a picture."""
+
+LONGEST_CHAIN = 6
+"""How many values a chain of shapes shows before it is cut."""
+
+
+def shape_problem(op: Layer, error: LayerError, source: str | None) -> Problem:
+    """What is wrong with a layer of the file `source`."""
+    chains = [chain(operand) for operand in dict.fromkeys(op.operands)]
+    text = _line_of(source, op.line)
+    column, width = _culprit(op, error, text or "")
+    return Problem(
+        f"{describe(op)}: {error.message}",
+        path=source,
+        line=op.line or None,
+        column=column,
+        width=width,
+        source_line=text,
+        found="\n    and ".join(chains) or None,
+        how=_how_to_say(op) if isinstance(op, InputOp) else _how_to_feed(op),
+    )
+
+
+def unknown_extents(op: Layer) -> Unsupported:
+    """A layer cannot read a value because of an extent that only the run knows."""
+    return Unsupported(
+        f"{op.type_name} of a value whose extents only the run knows",
+        nearest="layers that make each row of one row",
+        how="let the network end there: ask for that value as an output",
+        layer=op.layer_name,
+        line=op.line or None,
+    )
+
+
+def describe(op: Layer) -> str:
+    """A layer as messages call it."""
+    return f"layer {op.layer_name!r} ({op.type_name})"
+
+
+def chain(value: SSAValue) -> str:
+    """How a value came by its shape, along first operands: `data 3x28x28 -> conv1 8x26x26`.
+
+    What leaves a shape as it is, is left out; so is the middle of a long way.
+    """
+    values = [value]
+    while isinstance(owner := values[-1].owner, Layer) and owner.operands:
+        values.append(owner.operands[0])
+    links: list[str] = []
+    for later, earlier in pairwise([*values, values[-1]]):
+        if later in (value, earlier) or shape_of(earlier) != shape_of(later):
+            links.append(_link(later))
+    links.reverse()
+    if len(links) > LONGEST_CHAIN:
+        links[1 : len(links) - LONGEST_CHAIN + 2] = ["..."]
+    return " -> ".join(links)
+
+
+def _link(value: SSAValue) -> str:
+    owner, shape = value.owner, shape_of(value)
+    blob = owner.blob_names[owner.results.index(value)] if isinstance(owner, Layer) else ""
+    return f"{blob or 'a value'} {'of unknown shape' if shape is None else shown(shape)}"
+
+
+def shown(shape: OpenShape) -> str:
+    """A shape as messages say it: `3x224x224`, `?x6`."""
+    unknown = (None, DYNAMIC, DYNAMIC_INDEX)
+    return "x".join("?" if e in unknown else str(e) for e in shape) or "a scalar"
+
+
+def _how_to_say(op: InputOp) -> str:
+    """An example of a shape where there is none, by what the params say of it."""
+    known = op.stated or (3, None, None)
+    shape = tuple(224 if extent is None else extent for extent in known)
+    name = op.blob_names[0]
+    return f"--shape {name}={shown(shape)}; in Python, input_shapes={{{name!r}: {shape}}}"
+
+
+def _how_to_feed(op: Layer) -> str | None:
+    """What to do where the layer reads an input that is fed as other systems want it."""
+    for value in op.operands:
+        while isinstance(owner := value.owner, SplitOp):
+            value = owner.operands[0]
+        shape = shape_of(value)
+        if not isinstance(owner, InputOp) or shape is None:
+            continue
+        if len(shape) == 4 and shape[0] == 1:
+            return f"there is no batch axis: {shown(shape[1:])} instead of {shown(shape)}"
+        if len(shape) == 3 and 0 < shape[2] <= MOST_COLOURS < shape[0]:
+            first = (shape[2], *shape[:2])
+            return f"channels come first: {shown(first)} instead of {shown(shape)}"
+    return None
+
+
+def _culprit(op: Layer, error: LayerError, text: str) -> tuple[int | None, int]:
+    """Column and width of the param at fault, else of the layer's name, in the layer's line."""
+    words = [(match.start() + 1, match.group()) for match in re.finditer(r"\S+", text)]
+    param = op.LAYER.params.get(error.param or "")
+    if param is not None:
+        # Arrays have ids of their own in a file: -23300 - id.
+        heads = (f"{param.id}=", f"{-23300 - param.id}=")
+        for column, word in words:
+            if word.startswith(heads):
+                return column, len(word)
+    named = [(column, len(word)) for column, word in words[1:2] if word == op.layer_name]
+    return named[0] if named else (None, 1)
+
+
+def _line_of(path: str | None, line: int) -> str | None:
+    """The text of a line of the model file, where there is such a text."""
+    if path is None or not line:
+        return None
+    try:
+        lines = Path(path).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):  # a message without the line is still a message
+        return None
+    return lines[line - 1] if line <= len(lines) else None

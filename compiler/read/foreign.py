@@ -25,7 +25,7 @@ def foreign(path: str, data: bytes) -> ModelError | None:
     if found is None:
         return None
     what, how = found
-    return Source(path).error(f"this is {what}; here the .param is wanted", how=how)
+    return Source(path).error(f"this is {what}; here ncnn's .param is wanted", how=how)
 
 
 def _kind(name: str, data: bytes) -> tuple[str, str] | None:

@@ -1,0 +1,55 @@
+"""What docs/use.md tells to write in Python can be written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler import cli
+from ncc.compiler.commands import exit_codes
+
+PAGE = (Path(__file__).parents[2] / "docs" / "use.md").read_text()
+
+# As pnnx leaves it: the shape is not told.
+NETWORK = """7767517
+4 4
+Input in0 0 1 in0
+Convolution conv 1 1 in0 1 0=8 1=3 3=8 5=1 6=216
+Pooling pool 1 1 1 2 0=1 4=1
+InnerProduct fc 1 1 2 out0 0=10 1=1 2=80
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with net.ncnn.param and weights of zeros, to be in."""
+    (tmp_path / "net.ncnn.param").write_text(NETWORK)
+    # 216 + 8 and 80 + 10 numbers, the filters behind a tag each.
+    (tmp_path / "net.ncnn.bin").write_bytes(bytes(4 * (1 + 216 + 8 + 1 + 80 + 10)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_page_runs(folder: Path) -> None:
+    """Its Python, in order; the shell's part is what `ncc compile` of the page does."""
+    (command,) = re.findall(r"^ncc (compile .*?)\s*#", PAGE, re.MULTILINE)
+    assert cli.run(command.split()) == exit_codes.OK
+    image = np.random.default_rng(0).integers(0, 256, (224, 224, 3), np.uint8)
+    names: dict[str, Any] = {"image": image, "images": [image] * 3}
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(block, names)
+    assert names["top"].shape == (5,)
+    assert len(names["results"]) == 3 and names["results"][0].shape == (10,)
+    assert names["model"].num_threads <= 2
+
+
+def test_the_shape_must_be_told(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the page says of files that pnnx writes."""
+    assert cli.run(["compile", "net.ncnn.param"]) == exit_codes.WRONG
+    assert "--shape in0=" in capfd.readouterr().err

@@ -15,7 +15,7 @@ from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object
-from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.llvm.threads import threads_object, threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.target import Target
@@ -23,12 +23,10 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class _Part:
-    """What becomes one object: its module, a key that is equal for equal texts, LLVM's effort."""
+    """What becomes one object: its module, what the cache keeps it under, LLVM's effort."""
 
     key: str
-    module: Callable[[], ModuleOp] | None
-    """None: of the threads, whose text is there at once."""
-
+    module: Callable[[], ModuleOp]
     effort: int = USUAL
 
 
@@ -41,15 +39,17 @@ class Objects:
         self, loops: Loops, target: Target, cache: Cache | None, stopwatch: Stopwatch
     ) -> None:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
-        self._parts = [
-            _Part(threads_text(), None),
-            *(_Part(unit.key(), unit.module) for unit in loops.units),
-            _Part(loops.entry_key(), loops.entry_module, effort=0),
-        ]
         with stopwatch.timing("look into the cache"):
-            self.keys = tuple(key_of(part.key, target) for part in self._parts)
-            found = {n: cache.get(key) for n, key in enumerate(self.keys)} if cache else {}
-        self._objects = {n: image for n, image in found.items() if image is not None}
+            self._parts = [
+                *(_Part(key_of(unit.key(), target), unit.module) for unit in loops.units),
+                _Part(key_of(loops.entry_key(), target), loops.entry_module, effort=0),
+            ]
+            threads = key_of(threads_text(), target)
+            self.keys = (threads, *(part.key for part in self._parts))
+            found = {key: cache.get(key) for key in self.keys} if cache else {}
+        self._objects = {key: image for key, image in found.items() if image is not None}
+        if threads not in self._objects:
+            self._take(threads, threads_object(target))
         self._copies: Copies[tuple[bytes, Stopwatch]] | None = None
 
     @contextmanager
@@ -67,24 +67,24 @@ class Objects:
         made = self._made_here()
         with self.stopwatch.timing("keep kernels"):
             for n, image in made.items():
-                self._take(n, image)
+                self._take(self._parts[n].key, image)
             if self.cache is not None:
                 self.cache.trim()
-        return tuple(self._objects[n] for n in range(len(self._parts)))
+        return tuple(self._objects[key] for key in self.keys)
 
     def _missing(self) -> list[int]:
-        return [n for n in range(len(self._parts)) if n not in self._objects]
+        return [n for n, part in enumerate(self._parts) if part.key not in self._objects]
 
-    def _take(self, n: int, image: bytes) -> None:
-        self._objects[n] = image
+    def _take(self, key: str, image: bytes) -> None:
+        self._objects[key] = image
         if self.cache is not None:
-            self.cache.put(self.keys[n], image)
+            self.cache.put(key, image)
 
     def _take_from(self, copies: Copies[tuple[bytes, Stopwatch]]) -> None:
         """All that copies can make, while they make the next."""
         try:
             for n, (image, stopwatch) in copies.results():
-                self._take(n, image)
+                self._take(self._parts[n].key, image)
                 self.stopwatch.add(stopwatch)
         except CopyEnded as end:
             text = self._text(self._parts[end.piece], self.stopwatch)
@@ -108,8 +108,6 @@ class Objects:
                 return {n: one.result() for n, one in made.items()}
 
     def _text(self, part: _Part, stopwatch: Stopwatch) -> str:
-        if part.module is None:
-            return threads_text()
         with stopwatch.timing("write loops"):
             written = part.module()
         with stopwatch.timing("lower to LLVM"):

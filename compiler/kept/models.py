@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from hashlib import file_digest, sha256
 from shutil import copyfile
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.beside import Beside
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
@@ -27,11 +28,13 @@ LARGEST = 32 << 20
 """Bytes of a .bin, and of a model, that is small."""
 
 
-class WholeKey(NamedTuple):
-    """What a model is kept under, and what a recipe of it is."""
+class Given(NamedTuple):
+    """What is known of a model's files before the .bin is read."""
 
     recipe: str
-    model: str
+    """What a recipe of it is kept under."""
+    weights: tuple[int, int] | None
+    """When the .bin was changed, and its size; None where there is none."""
 
 
 def compile_file(
@@ -43,44 +46,62 @@ def compile_file(
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("look for the model"):
-        key = whole_key_of(param, bin, options) if cache is not None else None
-    if cache is not None and key is not None:
+        given = given_by(param, bin, options) if cache is not None else None
+    # A model is kept only beside its recipe.
+    if cache is not None and given is not None and cache.path(given.recipe, RECIPE) is not None:
         with stopwatch.timing("copy the model"):
-            model = copied(cache, key, path)
+            model = copied(cache, key_of_model(given, param, bin), path)
         if model is not None:
             return model
     with methods_put_off():
         from ncc.compiler.front import compile_artifact  # takes numpy, see above
 
     made = compile_artifact(param, bin, options, stopwatch)
+    key = Beside(partial(key_of_model, given, param, bin)) if given is not None else None
     with stopwatch.timing("write the file"):
         made.save(path)
-    if cache is not None and key is not None and os.path.getsize(path) <= LARGEST:
+    if cache is not None and given is not None and key is not None:
         with stopwatch.timing("keep the model"):
-            keep(cache, key, param, bin, options, made.save)
+            found, now = key.result(), given_by(param, bin, options)
+            # Nobody could tell of which content a model is whose files have changed meanwhile.
+            if found is not None and now == given and os.path.getsize(path) <= LARGEST:
+                keep(cache, given, found, made.save)
     return made if isinstance(made, Artifact) else made.model
 
 
-def whole_key_of(param: PathLike, bin: PathLike | None, options: Options) -> WholeKey | None:
-    """What a model of these files is kept under; None where they cannot be read or are large."""
+def given_by(param: PathLike, bin: PathLike | None, options: Options) -> Given | None:
+    """What is known of these files; None where they cannot be read or are large."""
     recipe = key_of(param, bin, options)
     if recipe is None:
         return None
-    weights = default_bin_path(param) if bin is None else bin
-    found = sha256(recipe.encode())
     try:
-        with suppress(FileNotFoundError), open(weights, "rb", buffering=0) as file:
-            if os.fstat(file.fileno()).st_size > LARGEST:
-                return None
-            found.update(file_digest(file, "sha256").digest())
+        found = os.stat(_weights(param, bin))
+    except FileNotFoundError:
+        return Given(recipe, None)
     except OSError:
         return None
-    return WholeKey(recipe, found.hexdigest())
+    return Given(recipe, (found.st_mtime_ns, found.st_size)) if found.st_size <= LARGEST else None
 
 
-def copied(cache: Cache, key: WholeKey, path: PathLike) -> Artifact | None:
+def key_of_model(given: Given, param: PathLike, bin: PathLike | None) -> str | None:
+    """What a model of these files is kept under; None where they cannot be read."""
+    found = sha256(given.recipe.encode())
+    try:
+        if given.weights is not None:
+            with open(_weights(param, bin), "rb", buffering=0) as file:
+                found.update(file_digest(file, "sha256").digest())
+    except OSError:
+        return None
+    return found.hexdigest()
+
+
+def _weights(param: PathLike, bin: PathLike | None) -> PathLike:
+    return default_bin_path(param) if bin is None else bin
+
+
+def copied(cache: Cache, key: str | None, path: PathLike) -> Artifact | None:
     """The model under a key, copied to a path, if it is there and whole."""
-    kept = cache.path(key.model, MODEL)
+    kept = cache.path(key, MODEL) if key is not None else None
     if kept is None:
         return None
     try:
@@ -91,18 +112,8 @@ def copied(cache: Cache, key: WholeKey, path: PathLike) -> Artifact | None:
         return None  # where the path is at fault, so it is when the model has been made
 
 
-def keep(
-    cache: Cache,
-    key: WholeKey,
-    param: PathLike,
-    bin: PathLike | None,
-    options: Options,
-    save: Callable[[PathLike], None],
-) -> None:
-    """Keep what `save` writes, if a recipe says that it depends on the files alone.
-
-    Not where they have changed meanwhile: nobody could tell which content it is of.
-    """
-    if cache.path(key.recipe, RECIPE) is not None and whole_key_of(param, bin, options) == key:
-        cache.put_file(key.model, MODEL, save)
+def keep(cache: Cache, given: Given, key: str, save: Callable[[PathLike], None]) -> None:
+    """Keep what `save` writes, if a recipe says that it depends on the files alone."""
+    if cache.path(given.recipe, RECIPE) is not None:
+        cache.put_file(key, MODEL, save)
         cache.trim()

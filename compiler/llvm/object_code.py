@@ -12,13 +12,11 @@ import re
 import struct
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from threading import RLock
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.llvm.library import Library, Machine, Refused
 from ncc.compiler.target import Target
-
-if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef, TargetMachine
 
 STAGE = "make machine code"
 
@@ -26,6 +24,8 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 
 USUAL = 2
 """How much of its effort LLVM's code generator makes, of 0 to 3."""
+
+_one_at_a_time = RLock()
 
 
 def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
@@ -36,74 +36,53 @@ def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
     Raises CompilerBug, with the text, where LLVM refuses it, and where the code came to need a
     function that the text does not name: compiled code has no library to find `memset` in.
     """
-    machine = _machine(target, effort)
-    image = bytes(machine.emit_object(_parse(text, target, machine)))
-    declared = re.findall(r"^declare .*?@([\w.]+)\(", text, re.MULTILINE)
-    missing = set(undefined_symbols(image)) - set(declared)
-    if missing:
-        names = ", ".join(sorted(missing))
-        raise CompilerBug(f"compiled code calls {names}", pass_name=STAGE, dump=text)
+    image = _emitted(text, target, effort)
+    if needed := set(undefined_symbols(image)):
+        declared = re.findall(r"^declare .*?@([\w.]+)\(", text, re.MULTILINE)
+        if missing := needed.difference(declared):
+            names = ", ".join(sorted(missing))
+            raise CompilerBug(f"compiled code calls {names}", pass_name=STAGE, dump=text)
     return image
 
 
 def emit_assembly(text: str, target: Target) -> str:
     """The assembly for LLVM text. Raises CompilerBug, with the text, where LLVM refuses it."""
-    machine = _machine(target, USUAL)
-    return str(machine.emit_assembly(_parse(text, target, machine)))
+    return _emitted(text, target, USUAL, as_object=False).decode()
+
+
+def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> bytes:
+    """Machine code, with the functions inlined that ask for it."""
+    with _one_at_a_time:
+        llvm, machine = _llvm(), _machine(target, effort)
+        try:
+            with llvm.module(text, TRIPLE, _data_layout(target)) as module:
+                if " alwaysinline" in text:
+                    llvm.inline(module, machine)
+                return llvm.code(module, machine, as_object)
+        except Refused as refused:
+            message = f"LLVM refuses the text: {refused}"
+            raise CompilerBug(message, pass_name=STAGE, dump=text) from refused
 
 
 @cache
-def _set_up() -> None:
-    """Load LLVM, which takes 0.1 s, and choose what holds for the whole process.
+def _llvm() -> Library:
+    """LLVM, with what is chosen for the whole process.
 
     Other users of llvmlite in it do without strength reduction, too.
     """
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()
-    binding.set_option("ncc", "-disable-lsr")
+    return Library("-disable-lsr")
 
 
 @cache
-def _machine(target: Target, effort: int) -> TargetMachine:
+def _machine(target: Target, effort: int) -> Machine:
     """LLVM's code generator for a target."""
-    _set_up()
-    from llvmlite import binding
-
-    return binding.Target.from_triple(TRIPLE).create_target_machine(
-        cpu=target.cpu,
-        features=target.instructions,
-        opt=effort,
-        reloc="pic",
-        codemodel="small",
-        jit=False,
-    )
+    return _llvm().machine(TRIPLE, target.cpu, target.instructions, effort)
 
 
 @cache
 def _data_layout(target: Target) -> str:
     """How LLVM lays out values of a target."""
-    return str(_machine(target, USUAL).target_data)
-
-
-def _parse(text: str, target: Target, machine: TargetMachine) -> ModuleRef:
-    """The text as LLVM's module, with the functions inlined that ask for it."""
-    from llvmlite import binding
-
-    try:
-        module = binding.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise CompilerBug(f"LLVM refuses the text: {error}", pass_name=STAGE, dump=text) from error
-    module.triple = TRIPLE
-    module.data_layout = _data_layout(target)
-    if " alwaysinline" in text:
-        passes = binding.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(module, binding.create_pass_builder(machine, binding.PipelineTuningOptions()))
-    return module
+    return _llvm().data_layout(_machine(target, USUAL))
 
 
 # ELF-64: where the header says its sections are, and what a section and a symbol are made of

@@ -1,0 +1,166 @@
+"""LLVM: those functions of llvmlite's library that make machine code.
+
+`llvmlite.binding` prepares all six hundred, and imports what builds IR: that takes as long as LLVM
+takes for ten kernels. None of them takes the interpreter's lock while it works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CDLL, POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p, string_at
+from pathlib import Path
+from typing import Any, NewType
+
+Machine = NewType("Machine", int)
+"""A code generator for one kind of CPU."""
+
+Module = NewType("Module", int)
+"""IR in LLVM's memory."""
+
+_MESSAGE = POINTER(c_char_p)
+
+# What each returns, and what it takes.
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "InitializeNativeTarget": (None,),
+    "InitializeNativeAsmPrinter": (None,),
+    "InitializeNativeAsmParser": (None,),
+    "SetCommandLine": (None, c_char_p, c_char_p),
+    "GetTargetFromTriple": (c_void_p, c_char_p, _MESSAGE),
+    "CreateTargetMachine": (
+        *(c_void_p, c_void_p, c_char_p, c_char_p, c_char_p, c_int),
+        *(c_char_p, c_char_p, c_int, c_int, c_char_p),
+    ),
+    "CreateTargetMachineData": (c_void_p, c_void_p),
+    "CopyStringRepOfTargetData": (None, c_void_p, _MESSAGE),
+    "DisposeTargetData": (None, c_void_p),
+    "ContextCreate": (c_void_p,),
+    "ContextDispose": (None, c_void_p),
+    "ParseAssembly": (c_void_p, c_void_p, c_char_p, _MESSAGE),
+    "DisposeModule": (None, c_void_p),
+    "VerifyModule": (c_bool, c_void_p, _MESSAGE),
+    "SetTarget": (None, c_void_p, c_char_p),
+    "SetDataLayout": (None, c_void_p, c_char_p),
+    "CreatePipelineTuningOptions": (c_void_p,),
+    "DisposePipelineTuningOptions": (None, c_void_p),
+    "CreatePassBuilder": (c_void_p, c_void_p, c_void_p),
+    "DisposePassBuilder": (None, c_void_p),
+    "CreateNewModulePassManager": (c_void_p,),
+    "module_AddAlwaysInlinerPass": (None, c_void_p),
+    "RunNewModulePassManager": (None, c_void_p, c_void_p, c_void_p),
+    "DisposeNewModulePassManger": (None, c_void_p),
+    "TargetMachineEmitToMemory": (c_void_p, c_void_p, c_void_p, c_int, _MESSAGE),
+    "GetBufferStart": (c_void_p, c_void_p),
+    "GetBufferSize": (c_size_t, c_void_p),
+    "DisposeMemoryBuffer": (None, c_void_p),
+    "DisposeString": (None, c_char_p),
+}
+
+
+class Refused(Exception):
+    """What LLVM says of a text that it does not take."""
+
+
+class Library:
+    """The library, loaded. It is not to be called by two threads at a time."""
+
+    def __init__(self, *choices: str) -> None:
+        """choices: what LLVM would be told on a command line."""
+        import llvmlite
+        from llvmlite.utils import get_library_name
+
+        library = CDLL(str(Path(llvmlite.__file__).parent / "binding" / get_library_name()))
+        self._call: dict[str, Any] = {}
+        for name, (returned, *taken) in _FUNCTIONS.items():
+            function = self._call[name] = getattr(library, f"LLVMPY_{name}")
+            function.restype, function.argtypes = returned, taken
+        for what in ("Target", "AsmPrinter", "AsmParser"):
+            self._call[f"InitializeNative{what}"]()
+        for choice in choices:
+            self._call["SetCommandLine"](b"ncc", choice.encode())
+
+    def machine(self, triple: str, cpu: str, features: str, effort: int) -> Machine:
+        """A code generator, for good. effort: of 0 to 3."""
+        with self._message() as message:
+            target = self._call["GetTargetFromTriple"](triple.encode(), byref(message))
+            if target is None:
+                raise Refused(_text(message))
+        names = triple.encode(), cpu.encode(), features.encode()
+        machine = self._call["CreateTargetMachine"](
+            target, *names, effort, b"pic", b"small", 0, 0, b""
+        )
+        if machine is None:
+            raise Refused(f"there is no code generator for {cpu}")
+        return Machine(machine)
+
+    def data_layout(self, machine: Machine) -> str:
+        """How values lie in memory."""
+        data = self._call["CreateTargetMachineData"](machine)
+        try:
+            with self._message() as message:
+                self._call["CopyStringRepOfTargetData"](data, byref(message))
+                return _text(message)
+        finally:
+            self._call["DisposeTargetData"](data)
+
+    @contextmanager
+    def module(self, text: str, triple: str, layout: str) -> Iterator[Module]:
+        """The text as a module that is verified, for a block.
+
+        Raises Refused for a text that is not LLVM's, or says what cannot be.
+        """
+        call = self._call
+        context = call["ContextCreate"]()
+        try:
+            with self._message() as message:
+                module = call["ParseAssembly"](context, text.encode(), byref(message))
+                if module is None:
+                    raise Refused(_text(message))
+            try:
+                with self._message() as message:
+                    if call["VerifyModule"](module, byref(message)):
+                        raise Refused(_text(message))
+                call["SetTarget"](module, triple.encode())
+                call["SetDataLayout"](module, layout.encode())
+                yield Module(module)
+            finally:
+                call["DisposeModule"](module)
+        finally:
+            call["ContextDispose"](context)
+
+    def inline(self, module: Module, machine: Machine) -> None:
+        """Inline the functions that say `alwaysinline`."""
+        call = self._call
+        passes = call["CreateNewModulePassManager"]()
+        options = call["CreatePipelineTuningOptions"]()
+        builder = call["CreatePassBuilder"](machine, options)
+        call["module_AddAlwaysInlinerPass"](passes)
+        call["RunNewModulePassManager"](passes, module, builder)
+        call["DisposePassBuilder"](builder)
+        call["DisposePipelineTuningOptions"](options)
+        call["DisposeNewModulePassManger"](passes)
+
+    def code(self, module: Module, machine: Machine, as_object: bool = True) -> bytes:
+        """An object, or else assembly."""
+        call = self._call
+        with self._message() as message:
+            made = call["TargetMachineEmitToMemory"](machine, module, as_object, byref(message))
+            if made is None:
+                raise Refused(_text(message))
+        try:
+            return string_at(call["GetBufferStart"](made), call["GetBufferSize"](made))
+        finally:
+            call["DisposeMemoryBuffer"](made)
+
+    @contextmanager
+    def _message(self) -> Iterator[c_char_p]:
+        """Room for a text that LLVM gives away."""
+        message = c_char_p()
+        try:
+            yield message
+        finally:
+            self._call["DisposeString"](message)
+
+
+def _text(message: c_char_p) -> str:
+    return (message.value or b"").decode(errors="replace")

@@ -1,0 +1,74 @@
+"""LLVM by few of its functions: what it refuses, and that nothing else is imported for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ncc.compiler.llvm.library import Library, Refused
+from ncc.compiler.llvm.object_code import TRIPLE, emit_object
+from ncc.compiler.target import AVX2
+
+TEXT = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}"
+
+
+@pytest.fixture(scope="module")
+def llvm() -> Library:
+    """The library, with the code generators that this process already has."""
+    emit_object(TEXT, AVX2)
+    return Library()
+
+
+def test_text_becomes_code(llvm: Library) -> None:
+    """An object or assembly, of any number of modules after one another."""
+    machine = llvm.machine(TRIPLE, "x86-64-v3", "", 2)
+    layout = llvm.data_layout(machine)
+    assert layout.startswith("e-")
+    for _ in range(3):
+        with llvm.module(TEXT, TRIPLE, layout) as module:
+            llvm.inline(module, machine)
+            assert b"twice:" in llvm.code(module, machine, as_object=False)
+            assert llvm.code(module, machine).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("define i32 @f() { ret float 0.0 }", "value doesn't match function result type"),
+        ("define i32 @f(i1 %c) {\n  br i1 %c, label %a, label %b\na:\n  %x = add i32 1, 1\n"
+         "  br label %b\nb:\n  ret i32 %x\n}", "does not dominate"),
+    ],
+)  # fmt: skip
+def test_it_says_what_it_refuses(llvm: Library, text: str, what: str) -> None:
+    """The parser does, and the verifier; the next text is taken."""
+    layout = llvm.data_layout(llvm.machine(TRIPLE, "x86-64", "", 0))
+    with pytest.raises(Refused, match=what), llvm.module(text, TRIPLE, layout):
+        pass
+    with llvm.module(TEXT, TRIPLE, layout):
+        pass
+
+
+def test_an_architecture_that_is_none_is_refused(llvm: Library) -> None:
+    """By LLVM's words."""
+    with pytest.raises(Refused, match="abacus"):
+        llvm.machine("abacus-unknown-linux", "", "", 2)
+
+
+def test_threads_take_turns() -> None:
+    """Those of a process that compiles several networks get what one alone gets."""
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(lambda _: emit_object(TEXT, AVX2), range(16)))
+    assert len(made) == 1
+
+
+def test_little_is_imported_for_it() -> None:
+    """Not what llvmlite has for those who build IR."""
+    code = (
+        "import sys; from ncc.compiler.llvm.library import Library; Library()\n"
+        "print(*(name for name in ('llvmlite.binding', 'llvmlite.ir') if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""

@@ -28,6 +28,7 @@ class Convolution:
     """y[o, p, q] = init[o] + the sum of x[i, s*p+k, s*q+l] * w[o, i, k, l] over i and a window.
 
     In groups, y[g, o, p, q] = init[g, o] + the sum of x[g*I + i, s*p+k, s*q+l] * w[g, o, i, k, l].
+    With a dilation d, it is x[i, p+d*k, q+d*l].
     Of a volume, there are slices beside: y[o, z, ..] by x[i, S*z+e*d, ..] * w[o, i, d, ..].
     """
 
@@ -88,9 +89,10 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
         return "it is of a volume, in groups"
     read = Linear.of({i: 1, **dict.fromkeys(channels[:-1], inputs)})
     stride = x.index[-2].coefficient(p)
-    plane = (Linear.of({p: stride, k: 1}), Linear.of({q: stride, m: 1}))
-    if x.index[0] != read or x.index[-2:] != plane:
-        return "it has a dilation, or another stride along either axis"
+    dilation = x.index[-2].coefficient(k)
+    plane = (Linear.of({p: stride, k: dilation}), Linear.of({q: stride, m: dilation}))
+    if x.index[0] != read or x.index[-2:] != plane or min(stride, dilation) != 1:
+        return "it has a stride and a dilation, or others along either axis"
     depth = _depth(view, slices[0], z[0], d) if slices else IMAGE
     if depth is None:
         return "its slices are not those of a window"
@@ -103,9 +105,8 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
         return "it goes on from other values than a bias"
     *_, rows, columns = shape_of(op.results[0])
     count = prod(groups)
-    tiling = tiling_of(
-        count * outputs, inputs, rows, columns, target, count, depth, taps=height, stride=stride
-    )
+    sizes = count * outputs, inputs, rows, columns
+    tiling = tiling_of(*sizes, target, count, depth, dilation, taps=height, stride=stride)
     if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)

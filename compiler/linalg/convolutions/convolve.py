@@ -107,8 +107,9 @@ class _Rewrite:
         self.convolution = convolution
         self.threads = threads
         self.tiling = convolution.tiling
-        self.tile = self.tiling.form.tile
-        self.beside = self.tiling.form.window - self.tiling.form.step
+        self.tile = self.tiling.span
+        self.step = self.tiling.form.step * self.tiling.dilation
+        self.beside = self.tiling.form.window * self.tiling.dilation - self.step
         self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
         self.grouped = self.tiling.groups > 1
         self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
@@ -212,8 +213,9 @@ class _Rewrite:
 
     def _of_tiles(self) -> list[list[int]]:
         """The axes of tiles by those of an image, or of a volume."""
-        row = 1 + len(self.slices)
-        return [*([axis] for axis in range(row)), [row, row + 1], [row + 2, row + 3]]
+        row, parts = 1 + len(self.slices), 2 if self.tiling.dilation == 1 else 3
+        rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
+        return [*([axis] for axis in range(row)), rows, columns]
 
     def _pooled(self, pool: _Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
         """What a pool makes of a chunk, where those before it have so many rows of tiles."""
@@ -230,20 +232,21 @@ class _Rewrite:
 
     def _transformed(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """V of rows of tiles from `first`."""
-        step = self.tiling.form.step
-        size = [*x.shape[:-2], step * rows + self.beside, x.shape[-1]]
-        x = self.builder.slice(x, [*[0] * (x.rank - 2), step * first, 0], size)
-        return transformed(self.builder, x, constants, (rows, self.tiling.columns))
+        size = [*x.shape[:-2], self.step * rows + self.beside, x.shape[-1]]
+        x = self.builder.slice(x, [*[0] * (x.rank - 2), self.step * first, 0], size)
+        grid = rows, self.tiling.columns
+        return transformed(self.builder, x, constants, grid, self.tiling.dilation)
 
     def _chunk(self, v: Tensor, constants: Constants, first: int) -> Tensor:
         """The rows of tiles of V, from `first`, with everything that follows the convolution."""
-        *_, rows, columns = v.shape
+        phases = self.tiling.dilation
+        rows = v.shape[-2] // phases
         keep = (min(self.tiling.height - self.tile * first, self.tile * rows), self.tiling.width)
-        if self.covered == (self.tiling.height, self.tiling.width):
-            keep = (self.tile * rows, self.tile * columns)
+        if self.covered == (self.tiling.height, self.tiling.width) or any(n % phases for n in keep):
+            keep = (self.tile * rows, self.covered[1])
         init = self.convolution.init
         start = init if isinstance(init, float) else self._by_channel(init)
-        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
+        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth, phases)
         value: SSAValue = self.convolution.op.results[0]
         for op in self.followers:
             y = self._on_tiles(op, value, y, first)
@@ -353,9 +356,9 @@ class _Rewrite:
         held = tensor_of(source)
         if source is value:
             held = tensor_of(padded(value, *self.covered))
-        *lead, rows, _, columns, _ = y.shape
+        lead, rows = y.shape[: 1 + len(self.slices)], y.shape[1 + len(self.slices)]
         *before, top, left = begin
-        box = [*lead, self.tile * rows, self.tile * columns]
+        box = [*lead, self.tile * rows, self.covered[1]]
         held = self.builder.slice(held, [*before, top + self.tile * first, left], box)
         return self.builder.expand(held, self._of_tiles(), y.shape).value
 

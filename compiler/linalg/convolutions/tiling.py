@@ -52,7 +52,8 @@ class Tiling:
     """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result.
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
-    depth: of the result and the image, if they are volumes.
+    depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
+    row of tiles, and a column.
     """
 
     form: Form
@@ -63,21 +64,32 @@ class Tiling:
     target: Target
     groups: int = 1
     depth: Depth = IMAGE
+    dilation: int = 1
+
+    @property
+    def span(self) -> int:
+        """Rows of the result in a row of tiles, and columns in a column."""
+        return self.form.tile * self.dilation
 
     @property
     def rows(self) -> int:
         """Rows of tiles."""
-        return -(-self.height // self.form.tile)
+        return -(-self.height // self.span)
 
     @property
     def columns(self) -> int:
         """Tiles of a row."""
-        return -(-self.width // self.form.tile)
+        return -(-self.width // self.span)
+
+    @property
+    def places(self) -> int:
+        """Components of all tiles in a row of tiles, of one channel and slice."""
+        return (self.form.window * self.dilation) ** 2 * self.columns
 
     def cycles(self, rows: int, threads: int = 1) -> float:
         """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
         core, chunks = self.target.core, -(-self.rows // rows)
-        points = self.form.window**2 * self.rows * self.columns * self.depth.slices
+        points = self.places * self.rows * self.depth.slices
         pairs = self.outputs * self.inputs * self.depth.taps
         weights = 4 * self.form.window**2 * pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
@@ -104,9 +116,8 @@ class Tiling:
 
     def _between(self, rows: int) -> int:
         """Bytes of V and M of so many rows of tiles."""
-        points = self.form.window**2 * rows * self.columns
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
-        return 4 * points * (v + m)
+        return 4 * self.places * rows * (v + m)
 
 
 def _cheapest(costs: dict[int, float]) -> int:
@@ -123,6 +134,7 @@ def tiling_of(
     target: Target,
     groups: int = 1,
     depth: Depth = IMAGE,
+    dilation: int = 1,
     taps: int = 3,
     stride: int = 1,
 ) -> Tiling | None:
@@ -133,7 +145,8 @@ def tiling_of(
     if not forms:
         return None
     tilings = [
-        Tiling(form, outputs, inputs, height, width, target, groups, depth) for form in forms
+        Tiling(form, outputs, inputs, height, width, target, groups, depth, dilation)
+        for form in forms
     ]
     best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
     weights = taps**2 * outputs * inputs * depth.taps

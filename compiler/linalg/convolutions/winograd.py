@@ -17,6 +17,12 @@ Of a volume, each slice is transformed once, for all taps along the depth:
 
     M[o, a, b, z, t, u] = sum over i, d of V[i, a, b, s*z + e*d, t, u] * U[a, b, o, i, d]
 
+With a dilation of d, cells that are d apart are an image of their own, a phase (e, f) of d * d, and
+so are results. Tiles of all phases lie side by side:
+
+    V[i, a, b, (t, e), (u, f)] = sum over k, l of B[a, k] * B[b, l] * x[i, d*(mt+k)+e, d*(mu+l)+f]
+    Y[o, t, r, e, u, s, f] = the same sum of M[o, a, b, (t, e), (u, f)]
+
 At stride 2, a convolution along an axis is the sum of one of the even cells with the even taps and
 one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
 matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
@@ -242,19 +248,35 @@ class Constants:
         )
 
 
-def transformed(b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int]) -> Tensor:
+def transformed(
+    b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int], dilation: int = 1
+) -> Tensor:
     """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
     volume (inputs, depth, height, width), V of each slice.
     """
     rows, columns = grid
     form, step = constants.form, constants.form.step
     slices = "z" if x.rank == 4 else ""
-    i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t:{rows} u:{columns} k m")
-    data = x[(i, *z, t * step + k, u * step + m)]
+    if dilation == 1:
+        i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t:{rows} u:{columns} k m")
+        tiles = [t, u]
+        data = x[(i, *z, t * step + k, u * step + m)]
+    else:
+        phase = f":{dilation}"
+        names = f"i p q {slices} t:{rows} e{phase} u:{columns} f{phase} k m"
+        i, p, q, *z, t, e, u, f, k, m = b.loops(names)
+        tiles = [t, e, u, f]
+        row, column = (n * step + cell for n, cell in ((t, k), (u, m)))
+        data = x[(i, *z, row * dilation + e, column * dilation + f)]
     first, second = constants.input[p, k], constants.input[q, m]
-    v = b.sum((i, p, q, *z, t, u), over=(k, m), of=first * (second * data))
+    v = b.sum((i, p, q, *z, *tiles), over=(k, m), of=first * (second * data))
     _mark(v, form.input)
-    return v
+    return v if dilation == 1 else b.collapse(v, _phases(v.rank))
+
+
+def _phases(rank: int) -> list[list[int]]:
+    """The last four axes in pairs: tiles of a row and their phases, then of a column."""
+    return [*([axis] for axis in range(rank - 4)), [rank - 4, rank - 3], [rank - 2, rank - 1]]
 
 
 def tiled(
@@ -264,30 +286,39 @@ def tiled(
     init: Tensor | float,
     keep: tuple[int, int],
     depth: Depth = IMAGE,
+    dilation: int = 1,
 ) -> Tensor:
     """The convolution in m x m tiles of what V was made of.
 
-    keep: rows and columns of the result that somebody reads.
+    keep: rows and columns of the result that somebody reads, of all phases as many.
     depth: of a volume; else there is none.
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
-    (outputs, slices, rows, m, columns, m).
+    (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
     """
-    *_, rows, columns = v.shape
+    rows, columns = (n // dilation for n in v.shape[-2:])
     form, tile = constants.form, constants.form.tile
     volume = v.rank > 5
     product = _summed_slices(b, v, constants, depth) if volume else _summed(b, v, constants)
-    slices = product.shape[3:-2]
+    slices, phases = product.shape[3:-2], [dilation] if dilation > 1 else []
+    if phases:
+        apart = (*product.shape[:-2], rows, dilation, columns, dilation)
+        product = b.expand(product, _phases(len(apart)), apart)
     if isinstance(init, Tensor):
-        shape = (product.shape[0], *slices, rows, tile, columns, tile)
-        init = b.spread(init, shape, axis=0)
-    o, *z, t, r, u, s, p, q = b.loops(f"o {'z' if volume else ''} t r u s p q")
-    first, second = constants.output[r, p], constants.output[s, q]
-    read = product[(o, p, q, *z, t, u)]
-    y = b.sum((o, *z, t, r, u, s), (p, q), first * (second * read), init)
+        lead = (product.shape[0], *slices)
+        init = b.spread(init, (*lead, rows, tile, *phases, columns, tile, *phases), axis=0)
+    e, f = ("e", "f") if phases else ("", "")
+    names = f"o {'z' if volume else ''} t r {e} u s {f} p q".split()
+    loops = dict(zip(names, b.loops(" ".join(names)), strict=True))
+    first, second = (constants.output[loops[n], loops[k]] for n, k in ("rp", "sq"))
+    read = product[tuple(loops[name] for name in "opqzteuf" if name in loops)]
+    over = (loops["p"], loops["q"])
+    y = b.sum([loops[name] for name in names[:-2]], over, first * (second * read), init)
     _mark(y, form.output)
-    if keep != (tile * rows, tile * columns):
-        row = 2 if volume else 1
-        _attributes(y)["tails"] = _integers([[row, row + 1, keep[0]], [row + 2, row + 3, keep[1]]])
+    if keep != (dilation * tile * rows, dilation * tile * columns):
+        tails = (("t", "r", keep[0]), ("u", "s", keep[1]))
+        _attributes(y)["tails"] = _integers(
+            [[names.index(outer), names.index(inner), n // dilation] for outer, inner, n in tails]
+        )
     return y
 
 

@@ -73,6 +73,19 @@ def volume(
     return b.sum((o, z, p, q), (i, *d, k, m), data * w[(o, i, *d, k, m)], bias)
 
 
+def dilated(b: Builder, x: Tensor, outputs: int, dilation: int) -> Tensor:
+    """A convolution with a dilation, of an image or a volume, that keeps rows and columns."""
+    sides = [*[0] * (x.rank - 2), dilation, dilation]
+    shape = (outputs, *x.shape[1:])
+    x = b.pad(x, sides, sides)
+    w = weights(b, (outputs, x.shape[0], 3, 3))
+    bias = b.spread(weights(b, (outputs,), 1), shape, axis=0)
+    slices = f"z:{shape[1]}" if x.rank == 4 else ""
+    o, *z, p, q, i, k, m = b.loops(f"o {slices} p:{shape[-2]} q:{shape[-1]} i k m")
+    data = x[(i, *z, p + k * dilation, q + m * dilation)]
+    return b.sum((o, *z, p, q), (i, k, m), data * w[o, i, k, m], bias)
+
+
 def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1) -> Tensor:
     """A convolution in two groups with `outputs` each, as (group, outputs, height, width)."""
     height, width = ((n - window) // stride + 1 for n in x.shape[1:])
@@ -190,6 +203,48 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
     Pack().apply(Context(), module)
     names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
     assert "copy" not in names
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("dilation", [2, 3])
+@pytest.mark.parametrize("size", [(16, 16), (12, 18), (13, 7), (12, 7)])
+def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, int]) -> None:
+    """Cells that a window sees together are tiled together, and what follows is done there."""
+    shape = (16, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        y = dilated(b, relu(b, dilated(b, x, 16, dilation)), 16, dilation)
+        scale = weights(b, (16,), 5)
+        o, p, q = b.loops_of(y.shape)
+        return pool(b, relu(b, b.map((o, p, q), y[o, p, q] * scale[o] + x[o, p, q])))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_dilations_of_volumes(make_network: MakeNetwork) -> None:
+    """Slices have phases as images have."""
+    shape = (16, 2, 9, 8)
+    check_numbers(make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("size", [(16, 12), (13, 11)])
+def test_dilations_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int]
+) -> None:
+    """Phases of equal size are written where the next border is; others are copied there once."""
+    shape = (16, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return dilated(b, relu(b, dilated(b, relu(b, x), 16, 2)), 16, 2)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    Pack().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert names.count("copy") == sum(n % 2 for n in size[:1])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
     %c = generic(%x, %w)                    sums, cell by cell
     %y = generic(%c + %r)                   %r is read at the cell that is stored, and nowhere else
 
-A cell is computed once, by one thread, and nobody reads another one of %r.
+A cell is computed once, by one thread, and nobody reads another one of %r. Both may have borders
+of their own: what frames the one is none of the other's cells.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from xdsl.ir import Block, BlockArgument, Operation
 
 from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Call, Kind, Place
+from ncc.runtime.artifact import ALIGNMENT
+
+MOST_BESIDE = 1 / 8
+"""The part of a root that may lie beside the other one, whose memory is kept for it meanwhile."""
 
 
 def added_in_place(call: Call) -> Iterator[Place]:
-    """The operands that are read where the one result is stored, which lies as they do."""
+    """The operands that are read where the one result is stored, which can lie where they do."""
     if len(call.places) != len(call.operands) + 1 or len(call.results) != 1:
         return
     (result,), block = call.results, call.function.body.block
@@ -33,14 +38,22 @@ def added_in_place(call: Call) -> Iterator[Place]:
 
 
 def _lies_as(one: Place, other: Place) -> bool:
-    """Whether two places are the same window of two roots of the arena of one size."""
+    """Whether roots of the arena, of one size, can lie so that these windows of them are one."""
+    further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
         one.root is not other.root
         and one.root.kind is Kind.ARENA
         and (one.root.elements, one.root.element_bytes)
         == (other.root.elements, other.root.element_bytes)
-        and (one.offset, one.strides) == (other.offset, other.strides)
+        and one.strides == other.strides
+        and not rest
+        and abs(further) * ALIGNMENT <= one.root.bytes * MOST_BESIDE
     )
+
+
+def distance(old: Place, new: Place) -> int:
+    """How many bytes behind the root of `old` that of `new` begins, if both places are one."""
+    return (old.offset - new.offset) * old.root.element_bytes
 
 
 def _is_added(argument: BlockArgument, block: Block) -> bool:

@@ -16,15 +16,19 @@ Needs: all steps in order. The cells that move and those that they are written t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
 
-from ncc.compiler.linalg.memory.add_in_place import added_in_place
+from ncc.compiler.linalg.memory.add_in_place import added_in_place, distance
 from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of, touched
 
+Shared: TypeAlias = Mapping[Root, tuple[Root, int]]
+"""Roots in the memory of another one: how many bytes behind its beginning they begin."""
 
-def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
+
+def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
     """The steps without frames that are there already, and whose memory such roots go on in.
 
     What is left of their frames is written behind the step that moves.
@@ -32,22 +36,23 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], dict[Root, Root]]:
     before = _moves([step for step in steps if isinstance(step, Call)])
     frames = frames_of(steps)
     left: list[Step] = []
-    memory: dict[Root, Root] = {}
+    memory: dict[Root, tuple[Root, int]] = {}
     for step in steps:
         if isinstance(step, Call):
             left.append(step)
             new = step.places[-1].root
             if new in before and new not in memory:
-                old = before[new]
-                memory[new] = memory.get(old, old)
-                there = [frame.border for frame in frames.get(old, [])]
+                old, further = before[new]
+                first, begin = memory.get(old, (old, 0))
+                memory[new] = first, begin + further
+                there = [] if further else [frame.border for frame in frames.get(old, [])]
                 left += [frame for frame in frames.get(new, []) if frame.border not in there]
         elif step.place.root not in before:
             left.append(step)
     return left, memory
 
 
-def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
+def _moves(calls: Sequence[Call]) -> Shared:
     """The roots that a call makes of another one, in its place, which nobody touches afterwards."""
     first: dict[Root, int] = {}
     last: dict[Root, int] = {}
@@ -56,12 +61,13 @@ def _moves(calls: Sequence[Call]) -> dict[Root, Root]:
         for root in (*reads, *writes):
             first.setdefault(root, time)
             last[root] = time
-    found: dict[Root, Root] = {}
+    found: dict[Root, tuple[Root, int]] = {}
     for time, call in enumerate(calls):
-        for place in call.operands[:1] if _may_share(call) else added_in_place(call):
-            old, new = place.root, call.places[-1].root
-            if last[old] == time == first[new]:
-                found[new] = old
+        new = call.places[-1]
+        moves = _may_share(call)
+        for old in call.operands[:1] if moves else added_in_place(call):
+            if last[old.root] == time == first[new.root]:
+                found[new.root] = old.root, 0 if moves else distance(old, new)
     return found
 
 

@@ -24,7 +24,7 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.memory.move_up import move_up
+from ncc.compiler.linalg.memory.move_up import Shared, move_up
 from ncc.compiler.linalg.memory.place import Placement, contiguous, element_bytes
 from ncc.compiler.linalg.memory.standing_frames import (
     BordersOf,
@@ -135,17 +135,18 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Step], memory: Mapping[Root, Root], borders: BordersOf) -> int:
+def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf) -> int:
     """Give every arena root its offset; the arena's size in bytes.
 
     memory: roots that go on in that of another one.
     """
+    within = _within(memory)
     alive: dict[Root, _Lifetime] = {}
     for time, step in enumerate(steps):
         reads, writes = touched(step)
         for touching in (*reads, *writes):
             if touching.kind is Kind.ARENA:
-                root = memory.get(touching, touching)
+                root, _ = within.get(touching, (touching, 0))
                 first, _ = alive.get(root, (time, time))
                 alive[root] = (first, time)
     bytes_at = _alive_at(alive, len(steps))
@@ -158,9 +159,23 @@ def _lay_out(steps: Sequence[Step], memory: Mapping[Root, Root], borders: Border
             offsets, size, turns = apart, smaller, {root: root for root in alive}
     for root in alive:
         root.byte_offset = offsets[turns[root]]
-    for root, before in memory.items():
-        root.byte_offset = before.byte_offset
+    for root, (whole, begin) in within.items():
+        root.byte_offset = whole.byte_offset + begin
     return size
+
+
+def _within(memory: Shared) -> dict[Root, tuple[Root, int]]:
+    """Of roots that share memory: what is laid out for all of them, and where in it they begin."""
+    sharing: dict[Root, dict[Root, int]] = {}
+    for root, (first, begin) in memory.items():
+        sharing.setdefault(first, {first: 0})[root] = begin
+    found: dict[Root, tuple[Root, int]] = {}
+    for first, begins in sharing.items():
+        low = min(begins.values())
+        size = max(begin + root.bytes for root, begin in begins.items()) - low
+        whole = first if size == first.bytes else Root(Kind.ARENA, size, 1, 0, first.value)
+        found |= {root: (whole, begin - low) for root, begin in begins.items()}
+    return found
 
 
 def _turns(

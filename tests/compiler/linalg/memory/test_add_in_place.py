@@ -13,6 +13,7 @@ import ncc
 from ncc.compiler.plan import Call, Frame, Place, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
+from ncc.runtime.artifact import ALIGNMENT
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]
@@ -126,6 +127,38 @@ def test_a_border_is_written_once(
     assert (result.root.byte_offset in places) == (frames == 1)
 
 
+@pytest.mark.parametrize(("size", "shared"), [(13, True), (8, False)])
+def test_borders_on_other_sides(
+    make_network: MakeNetwork, make_plan: MakePlan, size: int, shared: bool
+) -> None:
+    """A border behind the result in place of one around the value: a line further on, its own.
+
+    Memory begins at whole lines, so that a row and a cell have to be some of them.
+    """
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = turned(b, x)
+        return box(b, add(b, mix(b, box(b, x, 1, 1)), x), 0, 2)
+
+    plan = make_plan(make_network([(4, size, size)], write))
+    position, call = next(
+        (n, step)
+        for n, step in enumerate(plan.steps)
+        if isinstance(step, Call) and len(step.operands) > 1 and _stride(step.results[0]) > size
+    )
+    (result,) = call.results
+    [value] = [place for place in call.operands if _stride(place) > size]
+    further = result.root.byte_offset - value.root.byte_offset
+    assert (further == 4 * (_stride(value) + 1) == ALIGNMENT) == shared
+    frames = [n for n, s in enumerate(plan.steps) if isinstance(s, Frame) and s.place == result]
+    assert (frames[0] > position) == shared
+
+
+def _stride(place: Place) -> int:
+    """From one row to the next."""
+    return place.strides[-2]
+
+
 def _has_a_border(place: Place) -> bool:
     return place.offset > 0 or place.strides[-2] > 8
 
@@ -141,6 +174,11 @@ def test_numbers(tmp_path: Path) -> None:
             f"BinaryOp y{n} 2 1 c{n} b{n} y{n} 0=0",
         ]
         blobs, last = blobs + 5, f"y{n}"
+    lines += [
+        f"Padding p 1 1 {last} p 1=2 3=2",
+        "ConvolutionDepthWise q 1 1 p q 0=24 1=3 3=2 5=1 6=216 7=24",
+    ]
+    blobs += 2
     path = tmp_path / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines]) + "\n")
     x = np.random.default_rng(0).standard_normal((24, 9, 9)).astype(np.float32)

@@ -77,6 +77,7 @@ class Copies(Generic[Result]):
         """Pieces, and what was made of them, as they come.
 
         Pieces that raised an exception are missing: this process has to do them, and will find out.
+        So are those of a copy that was killed from outside, as a system without memory does.
 
         Raises CopyEnded for a piece at which a copy did not return.
         """
@@ -90,9 +91,10 @@ class Copies(Generic[Result]):
             piece, made = answer
             answered.add(piece)
             yield from ((piece, one) for one in made)
-        for code in self._codes():
-            if code:
-                raise CopyEnded(next(n for n in self._pieces if n not in answered), code)
+        left = [n for n in self._pieces if n not in answered]
+        ends = [code for code in self._codes() if code not in (0, -signal.SIGKILL)]
+        if left and ends:
+            raise CopyEnded(left[0], ends[0])
 
     def _read(self, end: BinaryIO) -> None:
         """Take all that a copy answers: pieces, and of each one result or none."""

@@ -53,15 +53,27 @@ def test_the_end_of_a_copy_is_told_with_the_piece() -> None:
 
     def work(n: int) -> object:
         if n == 5:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGTRAP)
         return n
 
     with Copies(work, range(8)) as copies, pytest.raises(CopyEnded) as caught:
         list(copies.results())
-    assert (caught.value.piece, caught.value.code) == (5, -signal.SIGKILL)
+    assert (caught.value.piece, caught.value.code) == (5, -signal.SIGTRAP)
     with Copies(lambda n: lambda: n, [7]) as one, pytest.raises(CopyEnded) as caught:
         list(one.results())
     assert (caught.value.piece, caught.value.code) == (7, 1)
+
+
+def test_pieces_of_copies_that_are_killed_are_missing() -> None:
+    """Nobody else's are."""
+
+    def work(n: int) -> int:
+        if n == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return n
+
+    with Copies(work, [0, 1, 5]) as copies:
+        assert dict(copies.results()) == {0: 0, 1: 1}
 
 
 def test_copies_end_with_the_block() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ncc.compiler import objects
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.kept.cache import Cache
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.objects import Objects
@@ -80,11 +82,25 @@ def test_the_end_of_a_copy_is_a_bug_with_the_text(
 ) -> None:
     """LLVM does not refuse all that it cannot do: some is its end, and that of its process."""
 
-    def end(*_: object) -> bytes:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return b""
+    def end(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTRAP)
 
     monkeypatch.setattr(objects, "emit_object", end)
-    with pytest.raises(CompilerBug, match="LLVM ended with -9") as caught:
+    with pytest.raises(CompilerBug, match="LLVM ended with -5") as caught:
         by_copies(loops)
     assert "define " in str(caught.value.dump)
+
+
+def test_parts_of_copies_that_are_killed_are_made_here(
+    loops: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where memory is short, the system ends those that have much of it."""
+    here, wanted = os.getpid(), Objects(loops, TARGET, None, Stopwatch()).all()
+
+    def emitted(text: str, *given: Any) -> bytes:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return emit_object(text, *given)
+
+    monkeypatch.setattr(objects, "emit_object", emitted)
+    assert by_copies(loops) == wanted

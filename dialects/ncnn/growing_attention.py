@@ -13,13 +13,19 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.growing import Growing
-from ncc.dialects.imperative import Code, Memory, Operand, Value
+from ncc.dialects.imperative import Code, Memory, Operand, Value, index
 
 BLOCK = 64
 """Keys that are asked at a time."""
 
+ROWS = 4
+"""Rows of a query that ask together, so that keys and values are read once for all of them."""
+
 TOGETHER = 4
-"""Keys whose values are added while the sum is at hand."""
+"""Terms that are added to one another before they are added to a sum in memory."""
+
+MANY = 16
+"""New keys that are worth turning: vectors of scores, where each alone is a sum over lanes."""
 
 LARGEST = 3.4028234663852886e38
 
@@ -54,9 +60,14 @@ def attended_growing(
     heads of the query that are a multiple of theirs share them in their order.
     """
     heads, rows, _ = q.shape
+    groups, keys, features = new[0].shape
+    if keys >= MANY:
+        g, e, j = b.loops_of((groups, features, keys))
+        turned = b.map((g, e, j), new[0][g, j, e])
+        new = b.pad(turned, [0, 0, 0], [0, 0, -keys % BLOCK]), new[1]
     operands = [q, *map(_row, past), *new, b.counters, *([] if mask is None else [_row(mask)])]
     shape = (heads, rows, new[1].shape[2])
-    code = Code(operands, [(shape, f32)], turns=heads * rows)
+    code = Code(operands, [(shape, f32)], turns=heads * -(-rows // ROWS))
     _Attention(code, heads, mask, past[0].shape[1], scale).write()
     return b.code(code.operation())[0]
 
@@ -73,103 +84,141 @@ def _counted(counters: Memory, extent: int) -> Value:
 
 
 Cell: TypeAlias = Callable[[Value, Value], Value]
-"""A feature of a row of keys or values, by their numbers."""
+"""A number by two places: a feature of a row of keys or values, or a key of a row of features."""
+
+Score: TypeAlias = Callable[[Value, Value], None]
+"""Writes the scores of some keys: the first of them, and how many."""
 
 
 class _Attention:
-    """One row of one head of the query, asking blocks of keys.
+    """A few rows of one head of the query, asking blocks of keys.
 
-    Kept are the largest score so far, the sum of exp(score - largest), and the values mixed by
-    these powers: where a block has a larger score, what was summed before is scaled down.
+    Kept are, of each row, the largest score so far, the sum of exp(score - largest), and the values
+    mixed by these powers: where a block has a larger score, what was summed before is scaled down.
+    The last rows of a head ask together with some that did before, to the same end.
     """
 
     def __init__(
         self, code: Code, heads: int, mask: Tensor | None, past: int, scale: float
     ) -> None:
-        q, *_, keys, values, counters = code.inputs[:6]
+        q, *_, values, counters = code.inputs[:6]
         rows, self.features = q.shape[1:]
-        self.code = code
+        self.groups, self.keys, mixed = values.shape
+        self.code, self.count = code, min(rows, ROWS)
         self.mask = None if mask is None else code.inputs[6]
         self.past = _counted(counters, past)
-        self.head, self.row = code.turn // rows, code.turn % rows
-        self.group = self.head // (heads // keys.shape[0])
-        self.asked = code.scratch((self.features,))
-        with code.lanes(self.features) as e:
-            self.asked[e] = q[self.head, self.row, e] * scale
-        self.scores = code.scratch((BLOCK,))
-        self.mixed = code.scratch((values.shape[2],))
-        with code.lanes(values.shape[2]) as e:
-            self.mixed[e] = 0.0
-        self.largest, self.total = code.variable(-LARGEST), code.variable(0.0)
-        # Where the scores of this row begin in the mask.
-        self.shown = self.row * (self.past + keys.shape[1])
+        several = -(-rows // ROWS)
+        self.head = code.turn // several
+        self.first = code.minimum(code.turn % several * ROWS, rows - self.count)
+        self.group = self.head // (heads // self.groups)
+        self.asked = code.scratch((self.count, self.features))
+        self.scores = code.scratch((self.count, BLOCK))
+        self.mixed = code.scratch((self.count, mixed))
+        self.largest, self.total = code.scratch((self.count,)), code.scratch((self.count,))
+        with code.range(self.count) as row:
+            with code.lanes(self.features) as e:
+                self.asked[row, e] = q[self.head, self.first + row, e] * scale
+            with code.lanes(mixed) as e:
+                self.mixed[row, e] = 0.0
+            self.largest[row], self.total[row] = -LARGEST, 0.0
+        # The first of the rows of the mask.
+        self.shown = self.first
         if mask is not None and len(mask.shape) == 3 and mask.shape[0] > 1:
-            self.shown = (self.head * rows + self.row) * (self.past + keys.shape[1])
+            self.shown = self.head * rows + self.first
 
     def write(self) -> None:
-        """Past keys, then new ones; the mixed values over the sum."""
-        code = self.code
+        """Past keys, then new ones; the mixed values over the sums."""
+        code, group = self.code, self.group
         _, past_keys, past_values, keys, values, _ = code.inputs[:6]
-        group, past = self.group, self.past
-        self._ask(
-            past,
-            0,
-            *(
-                _cell_of_row(x, group * past, n)
-                for x, n in ((past_keys, keys.shape[2]), (past_values, values.shape[2]))
-            ),
-        )
-        self._ask(
-            keys.shape[1], past, lambda j, e: keys[group, j, e], lambda j, e: values[group, j, e]
-        )
-        total = self.total.value
-        with code.lanes(values.shape[2]) as e:
-            code.results[0][self.head, self.row, e] = self.mixed[e] / total
+        first, features = group * self.past, values.shape[2]
+        score = self._by_rows(_cell_of_row(past_keys, first, self.features))
+        self._ask(self.past, 0, score, _cell_of_row(past_values, first, features))
+        if self.keys >= MANY:
+            score = self._by_lanes(lambda e, j: keys[group, e, j])
+        else:
+            score = self._by_rows(lambda j, e: keys[group, j, e])
+        self._ask(self.keys, self.past, score, lambda j, e: values[group, j, e])
+        with code.range(self.count) as row:
+            total = self.total[row]
+            with code.lanes(features) as e:
+                code.results[0][self.head, self.first + row, e] = self.mixed[row, e] / total
 
-    def _ask(self, count: Operand, before: Operand, key: Cell, value: Cell) -> None:
+    def _ask(self, count: Operand, before: Operand, score: Score, value: Cell) -> None:
         """`count` keys, behind `before` other ones, block by block."""
-        code = self.code
+        code, scores = self.code, self.scores
         start = code.variable(0)
         with code.while_(lambda: start.value < count):
             first = start.value
             size = code.minimum(count - first, BLOCK)
-            with code.range(size) as j:
-                at = first + j
-                score = code.sum(self.features, lambda e: self.asked[e] * key(at, e))
+            score(first, size)
+            with code.range(self.count) as row:
                 if self.mask is not None:
-                    score = score + self.mask[self.shown + before + at]
-                self.scores[j] = score
-            self._mix(first, size, value)
+                    shown = (self.shown + row) * (self.past + self.keys) + before + first
+                    with code.lanes(size) as j:
+                        scores[row, j] = scores[row, j] + self.mask[shown + j]
+                self._weigh(row, size)
+            self._add(self.mixed, scores, size, lambda j, e: value(first + j, e))
             start.value = first + BLOCK
 
-    def _mix(self, first: Value, size: Value, value: Cell) -> None:
-        """Add the values of a block whose scores are known."""
-        code, scores, mixed = self.code, self.scores, self.mixed
-        (features,) = mixed.shape
-        before = self.largest.value
+    def _by_rows(self, key: Cell) -> Score:
+        """Each score by itself, of keys that lie row by row."""
+        code, asked = self.code, self.asked
+
+        def score(first: Value, size: Value) -> None:
+            with code.range(size) as j:
+                at = first + j
+                for row in range(self.count):
+                    self.scores[row, j] = product(asked.part(row), at)
+
+        def product(row: Memory, at: Value) -> Value:
+            return code.sum(self.features, lambda e: row[e] * key(at, e))
+
+        return score
+
+    def _by_lanes(self, key: Cell) -> Score:
+        """A block of scores at a time, of keys that lie side by side for each feature."""
+        code, scores = self.code, self.scores
+
+        def score(first: Value, size: Value) -> None:
+            with code.range(self.count) as row, code.lanes(BLOCK) as j:
+                scores[row, j] = 0.0
+            self._add(scores, self.asked, self.features, lambda e, j: key(e, first + j))
+
+        return score
+
+    def _weigh(self, row: Value, size: Value) -> None:
+        """Make powers of a row's scores, and scale down what was mixed by smaller ones."""
+        code, scores = self.code, self.scores.part(row)
+        before = self.largest[row]
         largest = code.largest(size, lambda j: scores[j], initial=before)
-        self.largest.value = largest
+        self.largest[row] = largest
         with code.lanes(size) as j:
             scores[j] = code.exp(scores[j] - largest)
         rescale = code.exp(before - largest)
-        self.total.value = code.sum(size, lambda j: scores[j], initial=self.total.value * rescale)
-        with code.lanes(features) as e:
-            mixed[e] = mixed[e] * rescale
-        whole = size // TOGETHER
-        with code.range(whole) as group:
-            self._add(group * TOGETHER, TOGETHER, first, value)
-        with code.range(size, whole * TOGETHER) as j:
-            self._add(j, 1, first, value)
+        self.total[row] = code.sum(size, lambda j: scores[j], initial=self.total[row] * rescale)
+        with code.lanes(self.mixed.shape[1]) as e:
+            self.mixed[row, e] = self.mixed[row, e] * rescale
 
-    def _add(self, start: Value, count: int, first: Value, value: Cell) -> None:
-        """Add the values of a few keys of a block that begins at `first`."""
-        code, mixed = self.code, self.mixed
-        chances = [self.scores[start + k] for k in range(count)]
-        with code.lanes(mixed.shape[0]) as e:
-            total = mixed[e]
-            for k, chance in enumerate(chances):
-                total = code.multiply_add(chance, value(first + start + k, e), total)
-            mixed[e] = total
+    def _add(self, sums: Memory, factors: Memory, terms: Operand, cell: Cell) -> None:
+        """sums[row, i] += the sum over t of factors[row, t] * cell(t, i)."""
+        code = self.code
+        whole = code.value(terms, index) // TOGETHER
+        with code.range(whole) as group:
+            self._add_few(sums, factors, group * TOGETHER, TOGETHER, cell)
+        with code.range(terms, whole * TOGETHER) as t:
+            self._add_few(sums, factors, t, 1, cell)
+
+    def _add_few(self, sums: Memory, factors: Memory, start: Value, count: int, cell: Cell) -> None:
+        """The same for a few terms, which wait for one another but not for the sums."""
+        code, (rows, width) = self.code, sums.shape
+        held = [[factors[row, start + k] for k in range(count)] for row in range(rows)]
+        with code.lanes(width) as i:
+            cells = [cell(start + k, i) for k in range(count)]
+            for row, mine in enumerate(held):
+                total = mine[0] * cells[0]
+                for factor, one in zip(mine[1:], cells[1:], strict=True):
+                    total = code.multiply_add(factor, one, total)
+                sums[row, i] = sums[row, i] + total
 
 
 def _cell_of_row(x: Memory, first: Value, features: int) -> Cell:

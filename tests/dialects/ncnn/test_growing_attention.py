@@ -59,9 +59,14 @@ WAYS: list[dict[str, Any]] = [{"opt_level": 0}, *({"target": target} for target 
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("sizes", [(4, 2, 3, 8, 5), (2, 2, 1, 64, 64), (3, 3, 16, 40, 24)])
+@pytest.mark.parametrize(
+    "sizes", [(4, 2, 3, 8, 5), (2, 2, 1, 64, 64), (3, 3, 16, 40, 24), (4, 2, 70, 10, 6)]
+)
 def test_sdpa(sizes: tuple[int, ...], way: dict[str, Any], tmp_path: Path) -> None:
-    """Heads that share keys or do not, one row or more, vectors whole or not; with a mask."""
+    """Heads that share keys or do not, one row or more, vectors whole or not; with a mask.
+
+    Rows that ask together or are left over, new keys of less than a block or more.
+    """
     heads, groups, rows, features, mixed = sizes
     inputs = ["q", "k", "v", "mask", "ck", "cv"]
     path = written(tmp_path, inputs, f"SDPA s 6 3 {' '.join(inputs)} y ok ov 5=1 7=1")

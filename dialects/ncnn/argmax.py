@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
 
 from ncc.dialects.imperative import Code
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -20,7 +21,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.suppression import Sorter
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import equal, select
 
 MOST_PASSES = 4

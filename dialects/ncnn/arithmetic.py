@@ -11,6 +11,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import only_axis
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -209,9 +210,7 @@ class BinaryOpOp(Layer):
     b = real(2)
 
     def check(self) -> None:
-        if not 0 <= self.op_type < len(BINARY_FUNCTIONS):
-            last = len(BINARY_FUNCTIONS) - 1
-            raise LayerError(f"op_type {self.op_type} is none of 0 to {last}", "op_type")
+        check_choice(self, "op_type", range(len(BINARY_FUNCTIONS)))
         wanted = 1 if self.with_scalar else 2
         if len(self.operands) != wanted:
             raise LayerError(
@@ -253,8 +252,7 @@ class EltwiseOp(Layer):
     coeffs = reals(1)
 
     def check(self) -> None:
-        if self.op_type not in (PRODUCT, SUM, MAX):
-            raise LayerError(f"op_type {self.op_type} is none of 0, 1, 2", "op_type")
+        check_choice(self, "op_type", (PRODUCT, SUM, MAX))
         if self.coeffs and len(self.coeffs) != len(self.operands):
             raise LayerError(f"{len(self.coeffs)} coeffs for {len(self.operands)} inputs", "coeffs")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -25,8 +26,7 @@ class ShuffleChannelOp(MovingLayer):
     reverse = integer(1)
 
     def check(self) -> None:
-        if self.group <= 0:
-            raise LayerError(f"group is {self.group}, not positive", "group")
+        check_positive(self, ["group"])
 
     def _groups(self, x: Shape) -> tuple[int, int]:
         """How many groups of how many channels."""
@@ -61,12 +61,6 @@ class ShuffleChannelOp(MovingLayer):
 class BlockLayer(MovingLayer):
     """Moves square blocks of the image into channels, or back."""
 
-    def _check_block(self, size: int, mode: int, param: str) -> None:
-        if size <= 0:
-            raise LayerError(f"{param} is {size}, not positive", param)
-        if mode not in (BLOCK_INNER, BLOCK_OUTER):
-            raise LayerError(f"mode is {mode}, neither 0 nor 1", "mode")
-
     def _image(self, x: Shape) -> tuple[int, int, int]:
         if len(x) != 3:
             raise LayerError(f"{x} is no image of channels: its rank is not 3")
@@ -85,7 +79,8 @@ class PixelShuffleOp(BlockLayer):
     mode = integer(1)
 
     def check(self) -> None:
-        self._check_block(self.upscale_factor, self.mode, "upscale_factor")
+        check_positive(self, ["upscale_factor"])
+        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
@@ -125,7 +120,8 @@ class ReorgOp(BlockLayer):
     mode = integer(1)
 
     def check(self) -> None:
-        self._check_block(self.stride, self.mode, "stride")
+        check_positive(self, ["stride"])
+        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)

@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
 from ncc.dialects.imperative import Code, Memory, Value, Variable
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -29,7 +30,6 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.reduction import softmax_array
 from ncc.dialects.ncnn.suppression import Found, Sorter, by_score, kept_of, suppress
-from ncc.dialects.ncnn.window import check_positive
 
 COLUMNS = 6
 """Label, score, x1, y1, x2, y2."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.int8 import Int8Layer, product
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -33,7 +34,6 @@ from ncc.dialects.ncnn.window import (
     SAME_UPPER,
     Pad,
     Window,
-    check_positive,
     planes,
 )
 

@@ -19,6 +19,7 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns,
     scale_columns_array,
 )
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.int8 import product, refuse_int8
 from ncc.dialects.ncnn.int8_product import Factor, FactorArray, dequantized_cell
 from ncc.dialects.ncnn.layer import (
@@ -33,7 +34,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import Scalar
 
 EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
@@ -159,11 +159,8 @@ class GemmOp(Quantizable):
         check_quantize_term(self.quantize_term)
         if self.blocks:
             self._check_blocks()
+        check_choice(self, "constant_broadcast_type_C", range(NO_C, ROW + 1))
         kind = self.constant_broadcast_type_C
-        if not NO_C <= kind <= ROW:
-            raise LayerError(
-                f"constant_broadcast_type_C is {kind}, none of -1 to 4", "constant_broadcast_type_C"
-            )
         needed = "MK" * bool(self.constantA) + "NK" * bool(self.constantB)
         if self.constantC:
             needed += {VECTOR_OF_ROWS: "M", COLUMN: "M", FULL: "MN", ROW: "N"}.get(kind, "")

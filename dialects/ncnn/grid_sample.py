@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -55,10 +56,8 @@ class GridSampleOp(Layer):
     permute_fusion = integer(3)
 
     def check(self) -> None:
-        if self.sample_type not in (BILINEAR, NEAREST, BICUBIC):
-            raise LayerError(f"sample_type {self.sample_type} is none of 1, 2, 3", "sample_type")
-        if self.padding_mode not in (ZEROS, BORDER, REFLECTION):
-            raise LayerError(f"padding_mode {self.padding_mode} is none of 1, 2, 3", "padding_mode")
+        check_choice(self, "sample_type", (BILINEAR, NEAREST, BICUBIC))
+        check_choice(self, "padding_mode", (ZEROS, BORDER, REFLECTION))
 
     def infer(self, x: Shape, grid: Shape) -> Shape:
         space = len(x) - 1

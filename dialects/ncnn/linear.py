@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -24,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import clamp, convert, to_index
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -15,7 +16,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.window import Window, check_positive, windows_of
+from ncc.dialects.ncnn.window import Window, windows_of
 from ncc.dialects.scalar import power, sqrt
 
 ACROSS_CHANNELS, WITHIN_CHANNEL = 0, 1
@@ -37,8 +38,7 @@ class LRNOp(Layer):
     bias = real(4, 1.0)
 
     def check(self) -> None:
-        if self.region_type not in (ACROSS_CHANNELS, WITHIN_CHANNEL):
-            raise LayerError(f"region_type is {self.region_type}, neither 0 nor 1", "region_type")
+        check_choice(self, "region_type", (ACROSS_CHANNELS, WITHIN_CHANNEL))
         check_positive(self, ["local_size"])
 
     @property

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, extents, resolve_axes, resolve_axis
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -293,8 +294,7 @@ class PermuteOp(MovingLayer):
     order_type = integer(0)
 
     def check(self) -> None:
-        if not 0 <= self.order_type < 24:
-            raise LayerError(f"order_type {self.order_type} is none of 0 to 23", "order_type")
+        check_choice(self, "order_type", range(24))
 
     def order(self, rank: int) -> tuple[int, ...]:
         """The input's axis that becomes each axis of the result, in numpy order."""
@@ -362,8 +362,7 @@ class TileOp(MovingLayer):
     def check(self) -> None:
         if self.axis < 0:
             raise LayerError(f"axis is {self.axis}, not 0 or above", "axis")
-        if self.tiles <= 0:
-            raise LayerError(f"tiles is {self.tiles}, not positive", "tiles")
+        check_positive(self, ["tiles"])
         if len(self.repeats) > 4 or any(n <= 0 for n in self.repeats):
             raise LayerError(f"{self.repeats} are not up to 4 positive repeats", "repeats")
 

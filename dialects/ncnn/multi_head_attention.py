@@ -26,6 +26,7 @@ from ncc.dialects.ncnn.block_quantization import (
     scale_columns,
     scale_columns_array,
 )
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.int8 import refuse_int8
 from ncc.dialects.ncnn.int8_attention import Int8Affine, attended_int8, attended_int8_array
@@ -43,7 +44,6 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
 from ncc.dialects.ncnn.scaled_dot_product import Heads, attended, attended_array
-from ncc.dialects.ncnn.window import check_positive
 
 
 @dataclass(frozen=True)

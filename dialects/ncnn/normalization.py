@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Indices
 from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -27,7 +28,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import Scalar, maximum, sqrt
 
 
@@ -334,8 +334,7 @@ class NormalizeOp(Layer):
 
     def check(self) -> None:
         check_positive(self, ["scale_data_size"])
-        if self.eps_mode not in (0, 1, 2):
-            raise LayerError(f"eps_mode is {self.eps_mode}, none of 0 to 2", "eps_mode")
+        check_choice(self, "eps_mode", range(3))
 
     @property
     def identity(self) -> bool:

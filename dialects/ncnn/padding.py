@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -51,8 +52,7 @@ class PaddingOp(MovingLayer):
     )
 
     def check(self) -> None:
-        if self.type not in (CONSTANT, REPLICATE, REFLECT):
-            raise LayerError(f"type {self.type} is none of 0, 1, 2", "type")
+        check_choice(self, "type", (CONSTANT, REPLICATE, REFLECT))
         if self.per_channel_pad_data_size < 0:
             raise LayerError(
                 f"per_channel_pad_data_size is {self.per_channel_pad_data_size}",

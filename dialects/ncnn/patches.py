@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.filtering import OnPlane, whole_reads
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -26,7 +27,6 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.sweep import Sweep, phases
 from ncc.dialects.ncnn.window import (
     Pad,
-    check_positive,
     convolution_pads,
     output_sizes,
     padded_shape,

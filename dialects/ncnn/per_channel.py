@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -110,8 +111,7 @@ class BiasOp(Layer):
     bias = Weight(lambda op: (op.bias_data_size,))
 
     def check(self) -> None:
-        if self.bias_data_size <= 0:
-            raise LayerError(f"bias_data_size is {self.bias_data_size}", "bias_data_size")
+        check_positive(self, ["bias_data_size"])
 
     def infer(self, x: Shape) -> Shape:
         if len(x) > 2:
@@ -141,8 +141,7 @@ class BatchNormOp(Layer):
     bias = Weight(lambda op: (op.channels,))
 
     def check(self) -> None:
-        if self.channels <= 0:
-            raise LayerError(f"channels is {self.channels}, not positive", "channels")
+        check_positive(self, ["channels"])
 
     def infer(self, x: Shape) -> Shape:
         check_channels(self.channels, x, "sets of weights", "channels")
@@ -186,8 +185,7 @@ class PReLUOp(Layer):
     slope = Weight(lambda op: (op.num_slope,))
 
     def check(self) -> None:
-        if self.num_slope <= 0:
-            raise LayerError(f"num_slope is {self.num_slope}, not positive", "num_slope")
+        check_positive(self, ["num_slope"])
 
     def infer(self, x: Shape) -> Shape:
         if self.num_slope not in (1, x[0]):

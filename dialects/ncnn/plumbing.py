@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import element_of
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -105,8 +106,7 @@ class MemoryDataOp(Layer):
         return held
 
     def check(self) -> None:
-        if self.load_type not in (0, 1):
-            raise LayerError(f"load_type is {self.load_type}, neither 0 nor 1", "load_type")
+        check_choice(self, "load_type", (0, 1))
         if min(self.shape) <= 0:
             raise LayerError(f"a constant cannot have the shape {self.shape}")
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -30,7 +31,6 @@ from ncc.dialects.ncnn.window import (
     Adaptive,
     Pad,
     Window,
-    check_positive,
     output_sizes,
     padded_shape,
     planes,
@@ -73,8 +73,7 @@ class PoolingLayer(Layer):
             check_positive(self, [name for name in self._outs if not self.keeps(name)])
             return
         check_positive(self, [f"{what}_{a}" for what in ("kernel", "stride") for a in self._axes])
-        if self.pad_mode not in (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER):
-            raise LayerError(f"pad_mode is {self.pad_mode}, none of 0 to 3", "pad_mode")
+        check_choice(self, "pad_mode", (FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER))
         pads = [name for axis in self._axes for name in PAD_NAMES[axis]]
         for name in pads if self.pad_mode in (FULL, VALID) else ():
             if getattr(self, name) < 0:

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -26,7 +27,7 @@ from ncc.dialects.ncnn.pooling import (
     pool,
     pool_all,
 )
-from ncc.dialects.ncnn.window import Pad, Window, check_positive, planes, windows_of
+from ncc.dialects.ncnn.window import Pad, Window, planes, windows_of
 from ncc.dialects.scalar import sqrt
 
 

@@ -11,6 +11,7 @@ from ncc.dialects.comprehension import Indices
 from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
 from ncc.dialects.ncnn.activation import activate, activate_array, check_activation
 from ncc.dialects.ncnn.axes import along_axis
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -25,7 +26,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     reals,
 )
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import Scalar, convert, saturated_int8
 
 

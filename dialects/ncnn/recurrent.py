@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
 from ncc.dialects.imperative import Code, Value
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.gemm import EVERY_BYTE
 from ncc.dialects.ncnn.int8 import product
 from ncc.dialects.ncnn.int8_product import Factor, FactorArray
@@ -38,7 +39,6 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.linear import rows_by_matrix
 from ncc.dialects.ncnn.per_channel import held
 from ncc.dialects.ncnn.recurrent_steps import Operands, Rule, Values, expand_steps
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import convert
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
@@ -124,8 +124,7 @@ class Recurrent(Layer):
 
     def check(self) -> None:
         check_positive(self, ["num_output", "weight_data_size"])
-        if not FORWARD <= self.direction <= BOTH:
-            raise LayerError(f"direction is {self.direction}, none of 0, 1, 2", "direction")
+        check_choice(self, "direction", range(FORWARD, BOTH + 1))
         if self.weight_data_size % self.gate_rows:
             raise LayerError(
                 f"weight_data_size is {self.weight_data_size}, not a multiple of {self.gate_rows}, "

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from ncc.dialects.imperative import Code, Value
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -30,7 +31,6 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.reciprocal import refined_reciprocal
-from ncc.dialects.ncnn.window import check_positive
 
 CORNERS = 4
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.axes import extents
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -126,8 +127,7 @@ class InterpOp(Layer):
         return not (self.size_expr or self.dynamic_target_size or stated)
 
     def check(self) -> None:
-        if self.resize_type not in (NONE, NEAREST, BILINEAR, BICUBIC):
-            raise LayerError(f"resize_type {self.resize_type} is none of 0 to 3", "resize_type")
+        check_choice(self, "resize_type", (NONE, NEAREST, BILINEAR, BICUBIC))
         for name in ("output_width", "output_height"):
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}", name)

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from ncc.dialects.imperative import Code, Value
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    LayerError,
     Shape,
     Tensor,
     integer,
@@ -49,8 +49,7 @@ class ROIAlignOp(RegionPooling):
 
     def check(self) -> None:
         super().check()
-        if self.version not in (0, 1):
-            raise LayerError(f"version is {self.version}, neither 0 nor 1", "version")
+        check_choice(self, "version", (0, 1))
 
     # --- in numpy ---------------------------------------------------------------------------
 

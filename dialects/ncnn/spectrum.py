@@ -16,6 +16,7 @@ from math import sqrt
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
+from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -27,7 +28,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.padding import CONSTANT, REFLECT, REPLICATE, source_places
-from ncc.dialects.ncnn.window import check_positive
 from ncc.dialects.scalar import sqrt as square_root
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2
@@ -58,10 +58,8 @@ class FourierLayer(Layer):
         check_positive(self, ["n_fft", "hoplen", "winlen"])
         if self.winlen > self.n_fft:
             raise LayerError(f"winlen {self.winlen} is more than n_fft {self.n_fft}", "winlen")
-        if not 0 <= self.window_type <= 2:
-            raise LayerError(f"window_type {self.window_type} is none of 0, 1, 2", "window_type")
-        if self.center not in (0, 1):
-            raise LayerError(f"center is {self.center}, neither 0 nor 1", "center")
+        check_choice(self, "window_type", range(3))
+        check_choice(self, "center", (0, 1))
 
     @property
     def window(self) -> Array:
@@ -104,10 +102,8 @@ class SpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        if not COMPLEX <= self.power <= POWER:
-            raise LayerError(f"power is {self.power}, none of 0, 1, 2", "power")
-        if self.pad_type not in (CONSTANT, REPLICATE, REFLECT):
-            raise LayerError(f"pad_type is {self.pad_type}, none of 0, 1, 2", "pad_type")
+        check_choice(self, "power", range(COMPLEX, POWER + 1))
+        check_choice(self, "pad_type", (CONSTANT, REPLICATE, REFLECT))
 
     @property
     def border(self) -> int:
@@ -182,8 +178,7 @@ class InverseSpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        if not 0 <= self.returns <= IMAGINARY:
-            raise LayerError(f"returns is {self.returns}, none of 0, 1, 2", "returns")
+        check_choice(self, "returns", range(IMAGINARY + 1))
 
     @property
     def border(self) -> int:

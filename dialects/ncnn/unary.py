@@ -22,6 +22,7 @@ from ncc.dialects.ncnn.activation import (
     logistic_array,
     mish,
 )
+from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -442,9 +443,7 @@ class UnaryOpOp(Unary):
     op_type = integer(0)
 
     def check(self) -> None:
-        if not 0 <= self.op_type < len(UNARY_FUNCTIONS):
-            last = len(UNARY_FUNCTIONS) - 1
-            raise LayerError(f"op_type {self.op_type} is none of 0 to {last}", "op_type")
+        check_choice(self, "op_type", range(len(UNARY_FUNCTIONS)))
 
     def array(self, x: Array) -> Array:
         return UNARY_FUNCTIONS[self.op_type][0](x)

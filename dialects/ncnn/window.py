@@ -161,14 +161,6 @@ class Adaptive:
         return shares.astype(np.float32)
 
 
-def check_positive(op: object, names: Sequence[str]) -> None:
-    """Raise `LayerError` for the first of these params that is not positive."""
-    for name in names:
-        value = getattr(op, name)
-        if value <= 0:
-            raise LayerError(f"{name} is {value}, but must be positive", name)
-
-
 def planes(shape: Shape, rank: int) -> Shape:
     """A shape with fewer axes than (channels, *space) read as one channel."""
     return (1,) * (rank - len(shape)) + shape

@@ -174,12 +174,12 @@ def test_gated_by_the_second_half(check_layer: Check) -> None:
 @pytest.mark.parametrize(
     "type, params, shapes, message",
     [
-        ("BinaryOp", {"op_type": 19}, [(2,), (2,)], "op_type 19 is none of 0 to 18"),
+        ("BinaryOp", {"op_type": 19}, [(2,), (2,)], "op_type is 19, none of 0 to 18"),
         ("BinaryOp", {}, [(2,)], "with_scalar is 0, so there must be 2 inputs, not 1"),
         ("BinaryOp", {"with_scalar": 1}, [(2,), (2,)], "there must be 1 inputs, not 2"),
         ("BinaryOp", {}, [(2, 3), (2, 4)], r"\(2, 3\) and \(2, 4\) do not broadcast"),
         ("BinaryOp", {}, [(2, 3, 4), (3,)], r"\(2, 3, 4\) and \(3,\) do not broadcast"),
-        ("Eltwise", {"op_type": 3}, [(2,), (2,)], "op_type 3"),
+        ("Eltwise", {"op_type": 3}, [(2,), (2,)], "op_type is 3"),
         ("Eltwise", {"op_type": 1, "coeffs": (1.0,)}, [(2,), (2,)], "1 coeffs for 2 inputs"),
         ("Eltwise", {}, [(2,), (1,)], r"different shapes: \(2,\), \(1,\)"),
         ("GLU", {"axis": 2}, [(2, 3)], "axis 2 is out of range"),

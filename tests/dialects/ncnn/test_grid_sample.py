@@ -102,8 +102,8 @@ def test_expansion_is_the_reference_far_outside(
 @pytest.mark.parametrize(
     ("params", "shapes", "message"),
     [
-        ({"sample_type": 4}, [(1, 3, 3), (2, 2, 2)], "sample_type 4"),
-        ({"padding_mode": 0}, [(1, 3, 3), (2, 2, 2)], "padding_mode 0"),
+        ({"sample_type": 4}, [(1, 3, 3), (2, 2, 2)], "sample_type is 4"),
+        ({"padding_mode": 0}, [(1, 3, 3), (2, 2, 2)], "padding_mode is 0"),
         ({}, [(3, 3), (2, 2, 2)], "GridSample takes"),
         ({}, [(1, 3, 3), (2, 2, 3)], "has no 2 coordinates"),
         ({}, [(1, 3, 3), (2, 2)], "has no 2 coordinates"),

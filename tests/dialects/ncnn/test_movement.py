@@ -191,7 +191,7 @@ def test_tile_puts_a_new_depth_behind_the_channels(check_layer: Check) -> None:
         ("Crop", {"starts": (1,), "ends": (3,)}, [(7, 7)], 1, "1 starts and 1 ends for axes"),
         ("Crop", {"starts": (1,), "ends": (3,), "axes": (2,)}, [(7,)], 1, "axis 2"),
         ("Crop", {}, [(7,), (8,)], 1, "is empty or leaves"),
-        ("Permute", {"order_type": 24}, [(7,)], 1, "order_type 24 is none of 0 to 23"),
+        ("Permute", {"order_type": 24}, [(7,)], 1, "order_type is 24, none of 0 to 23"),
         ("Permute", {"order_type": 6}, [(1, 2, 3)], 1, "needs a higher rank than 3"),
         ("Flip", {"axes": (2,)}, [(2, 3)], 1, "axis 2 is out of range"),
         ("Tile", {"axis": -1}, [(2, 3)], 1, "axis is -1"),

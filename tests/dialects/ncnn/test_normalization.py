@@ -133,7 +133,7 @@ def test_normalize_of_nothing_is_the_input(check_layer: Check) -> None:
     ("type", "params", "message"),
     [
         ("Normalize", {}, "scale_data_size is 0"),
-        ("Normalize", {"scale_data_size": 2, "eps_mode": 3}, "none of 0 to 2"),
+        ("Normalize", {"scale_data_size": 2, "eps_mode": 3}, "none of 0, 1, 2"),
         ("Normalize", {"scale_data_size": 3}, "has 2 channels"),
     ],
 )

@@ -67,7 +67,7 @@ def test_source_places() -> None:
     "params, x, weights, message, param",
     [
         ({"top": -1}, (3, 3), [], "top is -1", "top"),
-        ({"type": 3}, (3, 3), [], "type 3 is none of", "type"),
+        ({"type": 3}, (3, 3), [], "type is 3, none of", "type"),
         ({"type": 2, "left": 3}, (3, 3), [], "too small to be mirrored", "type"),
         (
             {"left": 1, "per_channel_pad_data_size": 2},

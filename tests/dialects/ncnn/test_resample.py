@@ -177,7 +177,7 @@ def test_repeats() -> None:
     "params, shapes, message",
     [
         ({"width_scale": 2.0}, [(1, 2, 3)], "resize_type 0 cannot resize"),
-        ({"resize_type": 4}, [(1, 2, 3)], "resize_type 4"),
+        ({"resize_type": 4}, [(1, 2, 3)], "resize_type is 4"),
         ({"resize_type": 1, "width_scale": 0.0}, [(1, 2, 3)], "width_scale is 0.0, not positive"),
         ({"resize_type": 1, "width_scale": 3e38}, [(1, 2, 3)], r"at most 2\^31"),
         ({"resize_type": 1, "output_width": -1}, [(1, 2, 3)], "output_width is -1"),

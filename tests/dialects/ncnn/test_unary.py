@@ -119,8 +119,8 @@ def test_shape_is_kept(type: str, check_layer: Check) -> None:
 @pytest.mark.parametrize(
     "type, params, message, param",
     [
-        ("UnaryOp", {"op_type": 28}, "op_type 28 is none of 0 to 27", "op_type"),
-        ("UnaryOp", {"op_type": -1}, "op_type -1", "op_type"),
+        ("UnaryOp", {"op_type": 28}, "op_type is 28, none of 0 to 27", "op_type"),
+        ("UnaryOp", {"op_type": -1}, "op_type is -1", "op_type"),
         ("Log", {"base": 1.0}, "no logarithm to the base 1", "base"),
         ("Log", {"base": -2.0}, "no logarithm to the base -2", "base"),
     ],

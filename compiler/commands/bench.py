@@ -133,14 +133,16 @@ def _cost(cost: StepCost) -> dict[str, Any]:
 def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
     """Tables for people."""
     from rich.console import Console
+    from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    # Names may have brackets, and mean no markup by them.
+    width = None if sys.stdout.isatty() else WIDTH
+    console = Console(width=width, highlight=False, markup=False)
     time, peak = result.time, result.ceilings.gigaflops
     threads = f"{result.threads} thread{'s' * (result.threads > 1)}"
-    console.print(f"[bold]{result.model}[/]  {result.target}, {threads}, {time.runs} runs")
-    console.print(
-        f"  [bold]{time.min:.3f} ms[/] at best, median {time.median:.3f}, p95 {time.p95:.3f}"
-    )
+    name, least = Text(result.model, "bold"), Text(f"  {time.min:.3f} ms", "bold")
+    console.print(name, f"  {result.target}, {threads}, {time.runs} runs", sep="")
+    console.print(least, f" at best, median {time.median:.3f}, p95 {time.p95:.3f}", sep="")
     done = sum(step.flops or 0 for step in result.steps)
     console.print(
         f"  {result.gigaflops:.1f} GFLOP/s, {result.gigaflops / peak:.0%} of the {peak:.1f} that "
@@ -160,7 +162,7 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"  its steps take {steps:.3f} ms, and their bounds add up to {result.bound_ms:.3f}: "
         f"{result.bound_ms / steps:.0%}; the rest of a run is the call"
     )
-    console.print(layer_table(result, every))
+    console.print(layer_table(result, every, console.width))
     if beside:
         console.print(peer_table(beside))
     for peer in beside:
@@ -168,24 +170,27 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
             console.print(f" {peer.system}: {peer.reason}")
 
 
-def layer_table(result: Benchmark, every: bool) -> Table:
-    """The layers, those that take longest first."""
+def layer_table(result: Benchmark, every: bool, width: int) -> Table:
+    """The layers, those that take longest first. Where there is little room, numbers have it."""
     from rich.table import Table
+
+    narrow = width < WIDTH
 
     costs = sorted(result.layers, key=lambda cost: -cost.ms)
     whole = sum(cost.ms for cost in costs)
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    table.add_column("layer", overflow="ellipsis", no_wrap=True, max_width=34)
-    table.add_column("kernels", overflow="ellipsis", no_wrap=True, max_width=22)
+    table.add_column("layer", overflow="ellipsis", max_width=34)
+    if not narrow:
+        table.add_column("kernels", overflow="ellipsis", no_wrap=True, max_width=22)
     unit, scale = ("ms", 1.0) if whole >= 1 else ("us", 1e3)
     for name in (unit, "time", "GFLOP/s", "MB", "GB/s", "bound", "of bound"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     shown = costs if every else costs[:MOST_LAYERS]
     for cost in shown:
         kinds = dict.fromkeys(kernel.rpartition("_")[0] for kernel in cost.kernels)
         table.add_row(
             "+".join(cost.layers) or cost.kernels[0],
-            ", ".join(kinds),
+            *([] if narrow else [", ".join(kinds)]),
             f"{cost.ms * scale:.3f}",
             f"{cost.ms / whole:.1%}",
             _rate(cost.flops, cost.ms),
@@ -198,7 +203,7 @@ def layer_table(result: Benchmark, every: bool) -> Table:
         rest = sum(cost.ms for cost in costs[len(shown) :])
         table.add_row(
             f"{len(costs) - len(shown)} more (--all)",
-            "",
+            *([] if narrow else [""]),
             f"{rest * scale:.3f}",
             f"{rest / whole:.1%}",
         )

@@ -1,0 +1,51 @@
+"""`ncc bench`: tables that can be read, whatever the terminal and the names."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from ncc.compiler.commands.bench import show
+from ncc.compiler.measure.bench import Benchmark, StepCost
+from ncc.compiler.measure.ceilings import Ceilings
+from ncc.compiler.measure.timing import Timing
+
+STEPS = tuple(
+    StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 40, 60, 0.6, 0.5)
+    for name in ("stage1/block[/1]/conv", "a_name_much_longer_than_what_a_line_has_room_for")
+)
+RESULT = Benchmark(
+    model="net[a].param",
+    target="avx2",
+    threads=1,
+    time=Timing(24.69, 25.0, 26.0, 100),
+    multiply_adds=10**9,
+    ceilings=Ceilings(1, 100.0, {1 << 20: 10.0}),
+    footprint=1000,
+    steps=STEPS,
+    feeds={},
+    outputs=(),
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_numbers_are_whole_in_any_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What has no room is a part of a name; brackets of names are no markup."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show(RESULT, (), every=False)
+    lines = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).splitlines()
+    assert lines[0].startswith("net[a].param  avx2, 1 thread, 100 runs")
+    head, *rows = lines[-3:]
+    assert head.split()[-8:] == ["ms", "time", "GFLOP/s", "MB", "GB/s", "bound", "of", "bound"]
+    assert ("kernels" in head) == (width == 200)
+    for row in rows:
+        assert row.split()[-7:] == ["12.345", "50.0%", "81.0", "0.00", "0.0", "latency", "5%"]
+        assert len(row) <= width
+    if width > 60:
+        assert rows[0].split()[0] in ("stage1/block[/1]/conv", "stage1/block[/1]/co…")

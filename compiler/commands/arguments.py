@@ -7,17 +7,22 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from ncc.dialects.shapes import OpenShape
 from ncc.runtime.draft import draft_of
 
+if TYPE_CHECKING:
+    from ncc.compiler.feeds import Array
+
 Decorator: TypeAlias = Callable[[Any], Any]
-Shapes: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
+Given: TypeAlias = tuple[tuple[str, str], ...]
+Shapes: TypeAlias = tuple[tuple[str, OpenShape], ...]
 
 
-def named_shape(text: str) -> tuple[str, tuple[int | None, ...]]:
+def named_shape(text: str) -> tuple[str, OpenShape]:
     """data=3x224x224, or data=3x?x? where extents are open"""
     name, _, shape = text.rpartition("=")
     extents = shape.split("x")
@@ -149,6 +154,14 @@ FEEDING = all_of(
     ),
 )
 """What a command that runs a network needs for its inputs."""
+
+
+def fed(given: Given, shapes: Shapes) -> tuple[dict[str, Array], dict[str, OpenShape]]:
+    """The arrays that --input names, and all shapes that these have or --shape says."""
+    from ncc.compiler.feeds import read_arrays
+
+    feeds = read_arrays(dict(given))
+    return feeds, dict(shapes) | {name: array.shape for name, array in feeds.items()}
 
 
 @contextmanager

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+from ncc.compiler.commands.arguments import (
+    BIN,
+    COMPILING,
+    FEEDING,
+    PARAM,
+    Given,
+    Shapes,
+    fed,
+    progress,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +58,7 @@ WIDTH = 110
 def bench_command(
     param: str,
     bin: str | None,
-    given: tuple[tuple[str, str], ...],
+    given: Given,
     shapes: Shapes,
     rounds: int,
     every: bool,
@@ -68,12 +77,10 @@ def bench_command(
 
     With --peers, each system runs in a process of its own, in turns with the others.
     """
-    from ncc.compiler.feeds import read_arrays
     from ncc.compiler.measure.bench import bench
     from ncc.compiler.measure.peers import compare_network
 
-    feeds = read_arrays(dict(given))
-    known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
+    feeds, known = fed(given, shapes)
     with progress(f"measuring {param}"):
         result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)
     beside: list[Peer] = []

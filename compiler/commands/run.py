@@ -13,7 +13,9 @@ from ncc.compiler.commands.arguments import (
     COMPILING,
     FEEDING,
     PARAM,
+    Given,
     Shapes,
+    fed,
     files,
     named_file,
     progress,
@@ -49,7 +51,7 @@ def named_result(text: str) -> tuple[str, str | None]:
 def run_command(
     param: str,
     bin: str | None,
-    given: tuple[tuple[str, str], ...],
+    given: Given,
     shapes: Shapes,
     wanted: tuple[tuple[str, str | None], ...],
     seed: int,
@@ -59,18 +61,17 @@ def run_command(
 
     Inputs that are not given are random. Any blob of a network may be asked for with --output.
     """
-    from ncc.compiler.feeds import random_feeds, read_arrays
+    from ncc.compiler.feeds import random_feeds
 
     refuse_to_replace(files(param, bin), [path for _, path in wanted])
     names = [name for name, _ in wanted] or None
-    feeds = read_arrays(dict(given))
+    feeds, known = fed(given, shapes)
     if is_compiled(param):
         model = loaded(param, bin, shapes, options)
     else:
         from ncc.compiler import front
         from ncc.compiler.late import callable_now
 
-        known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
         with progress(f"compiling {param}"):
             model = callable_now(
                 front.compile(param, bin, input_shapes=known, outputs=names, **options)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+from ncc.compiler.commands.arguments import (
+    BIN,
+    COMPILING,
+    FEEDING,
+    PARAM,
+    Given,
+    Shapes,
+    fed,
+    progress,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 def tune_command(
     param: str,
     bin: str | None,
-    given: tuple[tuple[str, str], ...],
+    given: Given,
     shapes: Shapes,
     rounds: int,
     again: bool,
@@ -46,12 +55,10 @@ def tune_command(
     chooses. Results are the same, bit by bit. What another CPU, target or version of ncc found does
     not count. The file is text, beside the cache of kernels: a line may be deleted.
     """
-    from ncc.compiler.feeds import read_arrays
     from ncc.compiler.measure.tune import tune
     from ncc.compiler.options import Options
 
-    feeds = read_arrays(dict(given))
-    known = dict(shapes) | {name: array.shape for name, array in feeds.items()}
+    feeds, known = fed(given, shapes)
     chosen = Options.of(input_shapes=known, **options)
     with progress(f"tuning {param}"):
         found = tune(param, bin, chosen, feeds=feeds, seed=seed, rounds=rounds, again=again)

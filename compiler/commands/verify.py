@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from ncc.compiler.commands.arguments import BIN, COMPILING, FEEDING, PARAM, Shapes, progress
+from ncc.compiler.commands.arguments import (
+    BIN,
+    COMPILING,
+    FEEDING,
+    PARAM,
+    Given,
+    Shapes,
+    fed,
+    progress,
+)
 from ncc.compiler.commands.exit_codes import DIFFERS, OK
 
 
@@ -26,7 +35,7 @@ from ncc.compiler.commands.exit_codes import DIFFERS, OK
 def verify_command(
     param: str,
     bin: str | None,
-    given: tuple[tuple[str, str], ...],
+    given: Given,
     shapes: Shapes,
     **options: Any,
 ) -> int:
@@ -35,12 +44,11 @@ def verify_command(
     ncnn is asked where its wheel is installed (pip install 'ncc[verify]'). Exit code 5 says that
     something differs; the last lines name the first layer that does.
     """
-    from ncc.compiler.feeds import read_arrays
     from ncc.compiler.verification.verify import report_lines, verify
 
-    feeds = read_arrays(dict(given))
+    feeds, known = fed(given, shapes)
     with progress(f"verifying {param}"):
-        report = verify(param, bin, feeds=feeds, input_shapes=dict(shapes), **options)
+        report = verify(param, bin, feeds=feeds, input_shapes=known, **options)
     for line in report_lines(report):
         click.echo(line)
     first = report.first

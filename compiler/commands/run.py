@@ -87,7 +87,7 @@ def run_command(
 
 def is_compiled(path: str) -> bool:
     """Whether a file is a .ncc file: a zip archive."""
-    from ncc.runtime.archive import MAGIC
+    from ncc.runtime.zip_headers import MAGIC
 
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC

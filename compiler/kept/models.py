@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from functools import partial
 from hashlib import file_digest, sha256
-from shutil import copyfile
 from typing import NamedTuple
 
 from ncc.compiler.definitions import methods_put_off
@@ -106,10 +105,17 @@ def copied(cache: Cache, key: str | None, path: PathLike) -> Artifact | None:
         return None
     try:
         with draft_of(path) as draft:
-            copyfile(kept, draft)
+            _copy(kept, draft)
             return Artifact.load(draft, verify_weights=True, any_cpu=True)
     except (ArtifactError, OSError):
         return None  # where the path is at fault, so it is when the model has been made
+
+
+def _copy(source: PathLike, target: PathLike) -> None:
+    """Copy a file to a new one, within the system."""
+    with open(source, "rb", buffering=0) as held, open(target, "xb", buffering=0) as file:
+        while os.sendfile(file.fileno(), held.fileno(), None, LARGEST):
+            pass
 
 
 def keep(cache: Cache, given: Given, key: str, save: Callable[[PathLike], None]) -> None:

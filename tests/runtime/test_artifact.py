@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.runtime import archive, artifact
+from ncc.runtime import archive, artifact, zip_headers
 from ncc.runtime.archive import Piece, content
 from ncc.runtime.artifact import Artifact, Binding, as_bytes
 from ncc.runtime.errors import ArtifactError
@@ -79,7 +79,7 @@ def test_large_entries_are_aligned_too(
     reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond 2 GB headers have more bytes: shown here with the limit lowered."""
-    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    monkeypatch.setattr(zip_headers, "LIMIT", 100)
     path = tmp_path / "large.ncc"
     reverse.save(path)
     monkeypatch.undo()

@@ -101,6 +101,8 @@ class OptimizeReport:
         yield from (str(one) for one in self.rewrites if one.pattern != EliminateSplit.name)
         yield from map(str, self.refusals)
         yield from _summary(self.before, self.after)
+        if self.written is not None:
+            yield f"{'the .bin':<14} {_megabytes(self.written.bin_bytes)}"
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,10 @@ class Model:
 
     @classmethod
     def load(cls, path: PathLike, num_threads: int | None = None) -> Model:
-        """The model in a .ncc file.  Raises ArtifactError, or OSError without a file."""
+        """The model in a .ncc file, which holds code: load only what you would run.
+
+        num_threads: as for `Model`.  Raises ArtifactError, or OSError without a file.
+        """
         return cls(Artifact.load(path), num_threads)
 
     def save(self, path: PathLike) -> None:

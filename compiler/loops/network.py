@@ -3,17 +3,15 @@
 A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
 loops are written when they are asked for: whoever holds its machine code already need not ask.
 
-A barrier stands only where a step touches memory that another step since the last barrier wrote,
-or writes what it read.
+Barriers stand where `barriers` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -22,6 +20,7 @@ from xdsl.ir import Attribute, Block
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops import code
+from ncc.compiler.loops.barriers import Touched
 from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
@@ -46,7 +45,7 @@ from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies import choose, named
 from ncc.compiler.loops.tiles import halves_of
 from ncc.compiler.loops.writer import chunk_count, write
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, touched
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
@@ -156,17 +155,6 @@ def build(
     return replace(loops, stamps=Stamps(behind))
 
 
-Interval: TypeAlias = tuple[Root, int, int]
-
-
-@dataclass
-class _Pending:
-    """What was read and written since the last barrier."""
-
-    reads: list[Interval] = field(default_factory=list)
-    writes: list[Interval] = field(default_factory=list)
-
-
 @dataclass
 class _Family:
     """Kernels that differ only in the extent of their outermost loop: one for all of them.
@@ -231,7 +219,7 @@ class _NetworkWriter:
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | Barrier] = []
-        self.pending = _Pending()
+        self.pending = Touched()
 
     def write(self) -> Loops:
         for step in self.plan.steps:
@@ -341,34 +329,13 @@ class _NetworkWriter:
         places = tuple(box.place for box in found)
         self.due.append(_Due(self.codes[text], places, ("frame",), kernels))
 
-    # --- barriers ---------------------------------------------------------------------------
-
     def _separate(self, step: Call | Frame) -> None:
         """Put a barrier before a step that depends on a step since the last one."""
-        reads, writes = (_intervals(roots) for roots in touched(step))
-        conflict = (
-            any(_overlap(r, w) for r in reads for w in self.pending.writes)
-            or any(_overlap(w, r) for w in writes for r in self.pending.reads)
-            or any(_overlap(w, v) and w[0] is not v[0] for w in writes for v in self.pending.writes)
-        )
-        if conflict:
+        touched = Touched.by(step)
+        if touched.depends_on(self.pending):
             self.due.append(Barrier())
-            self.pending = _Pending()
-        self.pending.reads += reads
-        self.pending.writes += writes
-
-
-def _intervals(roots: list[Root]) -> list[Interval]:
-    kept = [root for root in roots if root.kind in (Kind.ARENA, Kind.OUTPUT)]
-    return [(root, root.byte_offset, root.byte_offset + root.bytes) for root in kept]
-
-
-def _overlap(a: Interval, b: Interval) -> bool:
-    if a[0].kind is not b[0].kind:
-        return False
-    if a[0].kind is Kind.OUTPUT and a[0].number != b[0].number:
-        return False
-    return a[1] < b[2] and b[1] < a[2]
+            self.pending = Touched()
+        self.pending.add(touched)
 
 
 def _kind(kernel: Kernel) -> str:

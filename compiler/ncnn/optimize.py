@@ -29,6 +29,7 @@ from ncc.compiler.ncnn import fold_constants as fold_constants
 from ncc.compiler.ncnn import fold_padding as fold_padding
 from ncc.compiler.ncnn import fuse_activation as fuse_activation
 from ncc.compiler.ncnn import fuse_binaryop as fuse_binaryop
+from ncc.compiler.ncnn import fuse_branches as fuse_branches
 from ncc.compiler.ncnn import fuse_elementwise as fuse_elementwise
 from ncc.compiler.ncnn import fuse_normalization as fuse_normalization
 from ncc.compiler.ncnn import replace_layers as replace_layers

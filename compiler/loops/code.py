@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder
 from ncc.compiler.loops.lanes import widen
+from ncc.compiler.loops.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
 from ncc.dialects.code import CodeOp, YieldOp
@@ -40,6 +41,17 @@ def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
     """The memrefs of an outlined function's operands and results."""
     types = function.function_type.inputs.data
     return [kind for kind in types if isinstance(kind, MemRefType)]
+
+
+def signature_text(call: Call) -> str:
+    """All that the kernel of a call depends on: equal for calls that can share one."""
+    op = _code(call)
+    outer: list[SSAValue] = list(call.function.body.block.args)
+    positions = [outer.index(value) for value in op.inputs]
+    strides = [place.strides for place in call.places]
+    kept = [place is not None for place in call.scratch]
+    around = stable_text((positions, strides, kept, dict(op.properties)))
+    return f"{around}\n{region_text(op.body)}"
 
 
 def outlined(call: Call, name: str, target: Target) -> func.FuncOp:

@@ -254,10 +254,10 @@ class _NetworkWriter:
             self._kernel(kernel_of(call), [*call.operands, *call.results], call.layers)
 
     def _code(self, call: Call) -> None:
-        function = code.outlined(call, "code", self.target)
-        text = str(function)
+        text = code.signature_text(call)
         if text not in self.codes:
             name = f"code_{digest(text)[:12]}"
+            function = code.outlined(call, name, self.target)
             types = tuple(code.memrefs(function))
             target, chunks = self.target, code.chunks(call)
             self.codes[text] = Unit(

@@ -13,10 +13,11 @@ from hashlib import sha256
 from types import NoneType
 from typing import Any
 
-from xdsl.ir import Attribute, Data, ParametrizedAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.attributes import kept
+from ncc.dialects.operation import operands_of
 
 
 def stable_text(value: object) -> str:
@@ -79,6 +80,35 @@ def _attribute_text(attribute: Attribute) -> str:
     if isinstance(attribute, ParametrizedAttribute):
         return f"{attribute.name}<{','.join(map(stable_text, attribute.parameters))}>"
     raise CompilerBug(f"the attribute {attribute} in the key of a kernel")
+
+
+def region_text(region: Region) -> str:
+    """The text of operations inside one another: equal for regions that say the same.
+
+    Much sooner made than the text that xDSL prints, and nobody reads it.
+    """
+    numbers: dict[SSAValue, int] = {}
+    parts: list[str] = []
+
+    def add(values: Sequence[SSAValue]) -> str:
+        for value in values:
+            numbers[value] = len(numbers)
+        return _sequence_text([value.type for value in values])
+
+    def walk(region: Region) -> None:
+        parts.append("{")
+        for block in region.blocks:
+            parts.append(add(block.args))
+            for op in block.ops:
+                operands = _sequence_text([numbers[value] for value in operands_of(op)])
+                said = [_mapping_text(held) for held in (op.properties, op.attributes) if held]
+                for inner in op.regions:
+                    walk(inner)
+                parts.append(f"{op.name}{operands}{''.join(said)}{add(op.results)}")
+        parts.append("}")
+
+    walk(region)
+    return "\n".join(parts)
 
 
 def digest(text: str) -> str:

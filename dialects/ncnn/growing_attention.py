@@ -95,7 +95,7 @@ class _Attention:
 
     Kept are, of each row, the largest score so far, the sum of exp(score - largest), and the values
     mixed by these powers: where a block has a larger score, what was summed before is scaled down.
-    The last rows of a head ask together with some that did before, to the same end.
+    The last rows of a head ask together with some that ask in the turn before, `again`.
     """
 
     def __init__(
@@ -108,8 +108,9 @@ class _Attention:
         self.mask = None if mask is None else code.inputs[6]
         self.past = _counted(counters, past)
         several = -(-rows // ROWS)
-        self.head = code.turn // several
-        self.first = code.minimum(code.turn % several * ROWS, rows - self.count)
+        self.head, begin = code.turn // several, code.turn % several * ROWS
+        self.first = code.minimum(begin, rows - self.count)
+        self.again = begin - self.first
         self.group = self.head // (heads // self.groups)
         self.asked = code.scratch((self.count, self.features))
         self.scores = code.scratch((self.count, BLOCK))
@@ -138,7 +139,7 @@ class _Attention:
         else:
             score = self._by_rows(lambda j, e: keys[group, j, e])
         self._ask(self.keys, self.past, score, lambda j, e: values[group, j, e])
-        with code.range(self.count) as row:
+        with code.range(self.count, self.again) as row:
             total = self.total[row]
             with code.lanes(features) as e:
                 code.results[0][self.head, self.first + row, e] = self.mixed[row, e] / total
@@ -164,14 +165,14 @@ class _Attention:
         """Each score by itself, of keys that lie row by row."""
         code, asked = self.code, self.asked
 
+        def product(row: Memory, at: Value) -> Value:
+            return code.sum(self.features, lambda e: row[e] * key(at, e))
+
         def score(first: Value, size: Value) -> None:
             with code.range(size) as j:
                 at = first + j
                 for row in range(self.count):
                     self.scores[row, j] = product(asked.part(row), at)
-
-        def product(row: Memory, at: Value) -> Value:
-            return code.sum(self.features, lambda e: row[e] * key(at, e))
 
         return score
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Region
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.stable_text import digest, stable_text
+from ncc.compiler.loops.stable_text import digest, region_text, stable_text
+from ncc.dialects.imperative import Code, Memory
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,45 @@ def test_different_values_have_different_texts() -> None:
     texts = [stable_text(value) for value in DIFFERENT]
     assert len(set(texts)) == len(DIFFERENT)
     assert len({digest(text) for text in texts}) == len(DIFFERENT)
+
+
+def filled(write: Callable[[Code, Memory], None], kind: Attribute = f32) -> Region:
+    """The region of a code that writes to eight cells."""
+    code = Code([], [((8,), kind)])
+    write(code, code.results[0])
+    return code.operation().body
+
+
+def looped(code: Code, y: Memory, inside: bool) -> None:
+    """A second statement in a loop, or behind it."""
+    with code.range(4) as i:
+        y[i] = 1.0
+        if inside:
+            y[0] = 2.0
+    if not inside:
+        y[0] = 2.0
+
+
+CODES: dict[str, Callable[[Code, Memory], None]] = {
+    "nothing": lambda code, y: None,
+    "number": lambda code, y: y.__setitem__(0, 1.0),
+    "another number": lambda code, y: y.__setitem__(0, 2.0),
+    "another place": lambda code, y: y.__setitem__(1, 1.0),
+    "difference": lambda code, y: y.__setitem__(0, y[1] - y[2]),
+    "turned round": lambda code, y: y.__setitem__(0, y[2] - y[1]),
+    "sum": lambda code, y: y.__setitem__(0, y[1] + y[2]),
+    "inside": lambda code, y: looped(code, y, inside=True),
+    "outside": lambda code, y: looped(code, y, inside=False),
+}
+
+
+def test_regions_that_differ_have_different_texts() -> None:
+    """In an operation, an operand, a number, a type, or in what stands inside of a loop."""
+    texts = {name: region_text(filled(write)) for name, write in CODES.items()}
+    texts["type"] = region_text(filled(CODES["nothing"], i32))
+    assert len(set(texts.values())) == len(texts)
+    for name, write in CODES.items():
+        assert region_text(filled(write)) == region_text(filled(write).clone()) == texts[name]
 
 
 def test_equal_values_have_one_text() -> None:

@@ -8,7 +8,7 @@
 Each is a network with weights made up, whose last layer counts, and neither those before it, which
 make what a network would hand it, nor what brings inputs into the layout that it wants. Arithmetic
 is what the kernels do: that of a Winograd convolution is a third of the layer's. Concat, Slice and
-Reshape are not here: they move no data.
+Reshape are not here: they move no data, nor does a shuffle whose channels a convolution makes.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def cases() -> list[Case]:
         Case("global pooling 512x14x14", "Pooling", "0=1 4=1", ((512, 14, 14),), True),
         Case("interp, nearest *2 64x28x28", "Interp", "0=1 1=2.0 2=2.0", ((64, 28, 28),), True),
         Case("interp, bilinear *2 64x28x28", "Interp", "0=2 1=2.0 2=2.0", ((64, 28, 28),), True),
-        Case("shuffle of channels 232x28x28", "ShuffleChannel", "0=2", ((232, 28, 28),), True),
+        Case("shuffle of channels 232x28x28", "ShuffleChannel", "0=2", ((232, 28, 28),)),
         Case("permute 64x56x56", "Permute", "0=3", ((64, 56, 56),)),
     ]
 

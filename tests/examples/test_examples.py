@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import ncc
 from ncc.compiler.measure import ceilings
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.read.network import read
@@ -111,6 +112,20 @@ def test_all_kernels_that_are_measured_are_networks(
         module = read(path, random_weights=1).module
         infer_shapes(module)
         assert list(Network.of(module).outputs) == ["out"]
+
+
+@pytest.mark.slow
+def test_every_kernel_that_is_measured_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No pass has put the layer into another one, of which nothing would be measured."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    kernels: Any = importlib.import_module("kernels")
+    path = tmp_path / "kernel.param"
+    for case in kernels.cases():
+        path.write_text(case.text())
+        steps = ncc.compile(path, random_weights=1).artifact.info["steps"]
+        assert any(kernels.KERNEL in layers for _, layers in steps), case.name
 
 
 def test_peers_stand_beside_ncc_in_a_table(

@@ -55,8 +55,10 @@ class Objects:
     @contextmanager
     def made_by_copies(self) -> Iterator[None]:
         """While a block does something else, copies of this process make the objects."""
-        # The entry point, which comes last, takes longest of all.
-        with Copies(self._made_by_copy, self._missing()[::-1]) as self._copies:
+        # The entry point, which takes longest of all, is begun first; the head, which takes least,
+        # is left to whoever is done first.
+        missing = self._missing()
+        with Copies(self._made_by_copy, missing[-1:] + missing[:-1]) as self._copies:
             yield
 
     def all(self) -> tuple[bytes, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from typing import NamedTuple
 
 from ncc.compiler.definitions import methods_put_off
@@ -46,25 +46,28 @@ def compile_file(
     cache = cache_of(os.environ)
     with stopwatch.timing("look for the model"):
         given = given_by(param, bin, options) if cache is not None else None
+    key_now = partial(key_of_model, given, param, bin)
+    looked = Beside(key_now)
     # A model is kept only beside its recipe.
     if cache is not None and given is not None and cache.path(given.recipe, RECIPE) is not None:
         with stopwatch.timing("copy the model"):
-            model = copied(cache, key_of_model(given, param, bin), path)
+            model = copied(cache, looked.result(), path)
         if model is not None:
             return model
     with methods_put_off():
         from ncc.compiler.front import compile_artifact  # takes numpy, see above
 
+    key = looked.result()  # no thread may be at work where the process is copied
     made = compile_artifact(param, bin, options, stopwatch)
-    key = Beside(partial(key_of_model, given, param, bin)) if given is not None else None
+    looked = Beside(key_now)
     with stopwatch.timing("write the file"):
         made.save(path)
     if cache is not None and given is not None and key is not None:
         with stopwatch.timing("keep the model"):
-            found, now = key.result(), given_by(param, bin, options)
             # Nobody could tell of which content a model is whose files have changed meanwhile.
-            if found is not None and now == given and os.path.getsize(path) <= LARGEST:
-                keep(cache, given, found, made.save)
+            same = looked.result() == key and given_by(param, bin, options) == given
+            if same and os.path.getsize(path) <= LARGEST:
+                keep(cache, given, key, made.save)
     return made if isinstance(made, Artifact) else made.model
 
 
@@ -82,13 +85,15 @@ def given_by(param: PathLike, bin: PathLike | None, options: Options) -> Given |
     return Given(recipe, (found.st_mtime_ns, found.st_size)) if found.st_size <= LARGEST else None
 
 
-def key_of_model(given: Given, param: PathLike, bin: PathLike | None) -> str | None:
-    """What a model of these files is kept under; None where they cannot be read."""
+def key_of_model(given: Given | None, param: PathLike, bin: PathLike | None) -> str | None:
+    """What a model of these files is kept under; None where they cannot be read, or are large."""
+    if given is None:
+        return None
     found = sha256(given.recipe.encode())
     try:
         if given.weights is not None:
             with open(_weights(param, bin), "rb", buffering=0) as file:
-                found.update(file_digest(file, "sha256").digest())
+                found.update(sha256(file.read()).digest())
     except OSError:
         return None
     return found.hexdigest()

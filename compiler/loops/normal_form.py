@@ -1,0 +1,124 @@
+"""The loops of a kernel in normal form: no fewer would walk its accesses, and some can be shared.
+
+    for a in 1:  for b in 4:  for c in 8:  y[8 * b + c] = x[8 * b + c]
+                                            ->      for d in 32:  y[d] = x[d]
+
+Loops of extent 1 are dropped, and neighbours that walk every access as one loop would are joined:
+kernels that differ by nothing else are one. A long loop that is left alone is cut for threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
+
+LONG = 4096
+"""Steps of a loop that are worth sharing among threads."""
+
+SHARES = 16
+"""How many parts they are cut into, or about."""
+
+WHOLE_VECTORS = 32
+"""Steps that make whole vectors on every target, and whole cache lines."""
+
+
+def normalised(kernel: Kernel) -> Kernel:
+    """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
+    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1]
+    only_block = {inner: true for outer, inner, true in kernel.tails if kernel.extents[outer] == 1}
+    if len(kept) < len(kernel.extents):
+        kernel = _select(kernel, kept, only_block)
+    while (pair := _joinable(kernel)) is not None:
+        outer, inner = pair
+        kept = [d for d in range(len(kernel.extents)) if d != outer]
+        kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
+    return _shared_out(kernel)
+
+
+def _shared_out(kernel: Kernel) -> Kernel:
+    """Where one long parallel loop is all there is: two, the outer one for threads to share."""
+    if len(kernel.parallel) != 1:
+        return kernel
+    (loop,) = kernel.parallel
+    extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
+    fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
+    even = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
+    if extent < LONG or not even or loop in fixed:
+        return kernel
+    parts = min(even, key=lambda n: (n % 2, abs(n - SHARES)))
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])
+
+    extents = [*kernel.extents, parts]
+    extents[loop] = extent // parts
+    return _with_accesses(replace(kernel, extents=tuple(extents)), access)
+
+
+def _joinable(kernel: Kernel) -> tuple[int, int] | None:
+    """Two loops, outer and inner, of which the outer one goes on where the inner one ends."""
+    accesses = kernel.accesses()
+    fixed = {d for d in kernel.index_of.values() if d is not None}
+    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    if kernel.halving is not None:
+        fixed.add(kernel.halving.pairs)
+    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
+    for outer in loops:
+        for inner in loops:
+            if outer == inner or (outer in kernel.reduced) != (inner in kernel.reduced):
+                continue
+            extent = kernel.extents[inner]
+            if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
+                return outer, inner
+    return None
+
+
+def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> Kernel:
+    """The kernel on the loops `kept`, some with a new extent."""
+    number = {d: i for i, d in enumerate(kept)}
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_loops(lambda c: [c[d] for d in kept])
+
+    kernel = _with_accesses(kernel, access)
+    held = kernel.halving
+    return replace(
+        kernel,
+        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
+        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
+        tails=tuple(
+            (number[outer], number[inner], true)
+            for outer, inner, true in kernel.tails
+            if outer in number and inner in number
+        ),
+        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
+        halving=None if held is None else replace(held, pairs=number[held.pairs]),
+    )
+
+
+def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | None]) -> Kernel:
+    """The kernel with every access changed."""
+
+    def stage(s: Stage) -> Stage:
+        return Stage(s.body, tuple(access(a) for a in s.inputs))
+
+    def stored(a: Access) -> Access:
+        changed = access(a)
+        if changed is None:
+            raise CompilerBug("a kernel without a store")
+        return changed
+
+    held = kernel.halving
+    if held is not None:
+        held = replace(held, store=stored(held.store))
+    return replace(
+        kernel,
+        anchor=stage(kernel.anchor),
+        initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
+        epilogue=tuple(stage(s) for s in kernel.epilogue),
+        store=stored(kernel.store),
+        halving=held,
+    )

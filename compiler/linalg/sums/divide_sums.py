@@ -59,23 +59,25 @@ class _Shares:
 
     @staticmethod
     def of(op: GenericOp) -> _Shares | None:
-        """The contraction, if it may be divided."""
-        view = View(op)
-        pair = view.product()
-        if pair is None or not view.reduced or not _is_zero(op.outputs[0]):
+        """The contraction that alone reads the shares which op makes, if it may be divided."""
+        found, user = _quotient(op), op.results[0].get_user_of_unique_use()
+        if found is None or not isinstance(user, GenericOp):
             return None
-        for position in pair:
-            shares = view.reads[position]
-            found = _quotient(shares.value) if shares.value.has_one_use() else None
-            if found is None or prod(shape_of(op.results[0])) > prod(shape_of(shares.value)):
-                continue
-            powers, sums, places = found
-            loops = [shares.index[place].bare for place in places]
-            axis_of = {form.bare: axis for axis, form in enumerate(view.write.index)}
-            if None not in loops and all(loop in axis_of for loop in loops):
-                axes = tuple(axis_of[loop] for loop in loops)
-                return _Shares(op, position, powers, sums, axes)
-        return None
+        powers, sums, places = found
+        view, shares = View(user), op.results[0]
+        pair = view.product()
+        if pair is None or not view.reduced or not _is_zero(user.outputs[0]):
+            return None
+        if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
+            return None
+        position = next((p for p in pair if view.reads[p].value is shares), None)
+        if position is None:
+            return None
+        loops = [view.reads[position].index[place].bare for place in places]
+        axis_of = {form.bare: axis for axis, form in enumerate(view.write.index)}
+        if None in loops or not all(loop in axis_of for loop in loops):
+            return None
+        return _Shares(user, position, powers, sums, tuple(axis_of[loop] for loop in loops))
 
     def rewrite(self) -> None:
         """Sum powers, divide the sums."""
@@ -97,13 +99,13 @@ def _is_zero(start: SSAValue) -> bool:
     return isinstance(fill, FillOp) and constant_number(fill.inputs[0]) == 0.0
 
 
-def _quotient(value: SSAValue) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | None:
+def _quotient(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | None:
     """Powers, their sums, and the axes of the powers that the sums have; None of anything else."""
-    if not isinstance(value.owner, GenericOp):
+    over = _yielded(op)
+    if not isinstance(over, arith.DivfOp):
         return None
-    view = View(value.owner)
-    over = view.yielded.owner
-    if not view.is_pointwise or not isinstance(over, arith.DivfOp):
+    view = View(op)
+    if not view.is_pointwise:
         return None
     operands = [o for o in operands_of(over) if isinstance(o, BlockArgument)]
     if len(operands) != 2 or any(o.owner is not view.body for o in operands):
@@ -118,9 +120,15 @@ def _quotient(value: SSAValue) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | N
     return powers.value, sums.value, tuple(place_of[loop] for loop in loops)
 
 
+def _yielded(op: GenericOp) -> Operation | Block | None:
+    """What computes a point."""
+    last = op.regions[0].block.last_op
+    return None if last is None else operands_of(last)[0].owner
+
+
 def _is_power(op: Operation | Block) -> bool:
     """Whether op computes exponentials, none of which is negative."""
-    return isinstance(op, GenericOp) and isinstance(View(op).yielded.owner, math.ExpOp)
+    return isinstance(op, GenericOp) and isinstance(_yielded(op), math.ExpOp)
 
 
 def _sums(op: Operation | Block, powers: SSAValue) -> bool:

@@ -4,7 +4,7 @@
     r[s, f] = sum over t of p[s, t] * v[t, f]   ->    r[s, f] = r[s, f] / d[s]
 
 So softmax leaves attention without a pass over all scores. It is done for what softmax divides:
-powers by their sum, which none of them exceeds and which is never zero.
+powers by their sum, of which the largest is 1. Of others, products may be beyond all numbers.
 
 Needs: the structured level before groups.  Breaks: nothing; quotients are rounded once, behind the
 sum, which is up to d times as large.
@@ -115,9 +115,10 @@ def _quotient(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | Non
     loops = [form.bare for form in sums.index]
     if powers.index != view.write.index or None in place_of or None in loops:
         return None
-    if not _is_power(powers.value.owner) or not _sums(sums.value.owner, powers.value):
+    places = tuple(place_of[loop] for loop in loops)
+    if not _folds(sums.value.owner, arith.AddfOp, powers.value):
         return None
-    return powers.value, sums.value, tuple(place_of[loop] for loop in loops)
+    return (powers.value, sums.value, places) if _at_most_one(powers.value, places) else None
 
 
 def _yielded(op: GenericOp) -> Operation | Block | None:
@@ -126,16 +127,30 @@ def _yielded(op: GenericOp) -> Operation | Block | None:
     return None if last is None else operands_of(last)[0].owner
 
 
-def _is_power(op: Operation | Block) -> bool:
-    """Whether op computes exponentials, none of which is negative."""
-    return isinstance(op, GenericOp) and isinstance(_yielded(op), math.ExpOp)
+def _at_most_one(powers: SSAValue, places: tuple[int, ...]) -> bool:
+    """Whether these are exponentials of x - m, m the largest x at these axes: one of them is 1."""
+    if not isinstance(powers.owner, GenericOp):
+        return False
+    view = View(powers.owner)
+    power = view.yielded.owner
+    if not isinstance(power, math.ExpOp) or not isinstance(power.operand.owner, arith.SubfOp):
+        return False
+    operands = [o for o in operands_of(power.operand.owner) if isinstance(o, BlockArgument)]
+    if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+        return False
+    x, largest = (view.reads[o.index] for o in operands)
+    known = [view.write.index[place] for place in places]
+    if x.index != view.write.index or list(largest.index) != known:
+        return False
+    return _folds(largest.value.owner, arith.MaxnumfOp, x.value)
 
 
-def _sums(op: Operation | Block, powers: SSAValue) -> bool:
-    """Whether op adds up powers, each once."""
-    if not isinstance(op, GenericOp) or list(op.inputs) != [powers]:
+def _folds(op: Operation | Block, by: type[Operation], values: SSAValue) -> bool:
+    """Whether op folds values as they are, each once."""
+    if not isinstance(op, GenericOp) or list(op.inputs) != [values]:
         return False
     view = View(op)
     folded = view.combiner()
-    added = folded is not None and isinstance(folded[0], arith.AddfOp)
-    return added and folded is not None and folded[1] is view.body.args[0]
+    if folded is None or not isinstance(folded[0], by):
+        return False
+    return folded[1] is view.body.args[0]

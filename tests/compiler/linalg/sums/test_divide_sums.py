@@ -122,3 +122,27 @@ def test_divisors_that_may_be_zero_stay(divided: Divided, power: Callable[..., o
         return mixed(b, b.map(at, raised[at] / found[h, s]), v)
 
     assert divided(norm) == [SCORES]
+
+
+def test_powers_without_a_bound_stay(divided: Divided) -> None:
+    """Their products with values may be infinite, or nothing, where those with shares are not."""
+
+    def plain(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        at = h, s, t = b.loops_of(x.shape)
+        powers = b.map(at, exp(x[at] * 0.1))
+        b.loops_of(x.shape)
+        total = b.sum((h, s), (t,), powers[at])
+        b.loops_of(x.shape)
+        return mixed(b, b.map(at, powers[at] / total[h, s]), v)
+
+    def below_the_largest_of_all(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        at = h, s, t = b.loops_of(x.shape)
+        largest = b.max((h,), (s, t), x[at])
+        b.loops_of(x.shape)
+        powers = b.map(at, exp(x[at] - largest[h]))
+        b.loops_of(x.shape)
+        total = b.sum((h, s), (t,), powers[at])
+        b.loops_of(x.shape)
+        return mixed(b, b.map(at, powers[at] / total[h, s]), v)
+
+    assert divided(plain) == divided(below_the_largest_of_all) == [SCORES]

@@ -321,7 +321,7 @@ class Compilation:
     def plan(self, module: ModuleOp) -> Plan:
         """Where every value lives."""
         with self.timing("plan memory"):
-            return plan(module)
+            return plan(module, self.options.num_threads)
 
     def loops(self, module: ModuleOp, planned: Plan) -> Loops:
         """The loops level: a function a kernel, and the entry point."""

@@ -52,10 +52,10 @@ def make_network() -> MakeNetwork:
 def make_plan() -> Callable[..., Plan]:
     """make_plan(module): the memory plan of a network, which is outlined in place."""
 
-    def planned(module: ModuleOp, epilogues: bool = True) -> Plan:
+    def planned(module: ModuleOp, epilogues: bool = True, threads: int = 1) -> Plan:
         Fuse(epilogues=epilogues).apply(Context(), module)
         module.verify()
-        found = plan(module)
+        found = plan(module, threads)
         module.verify()
         return found
 

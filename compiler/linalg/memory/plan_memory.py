@@ -47,14 +47,18 @@ TRIES = 40
 NEAR = 8
 """Steps between two roots that take turns: after so many, other values were in the caches."""
 
+NEAR_SHARED = 24
+"""The same where threads share steps. Another value in between would be handed out in another way,
+so that lines which one core has would be written by another one."""
+
 _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a root."""
 
 
-def plan(module: ModuleOp) -> Plan:
+def plan(module: ModuleOp, threads: int = 1) -> Plan:
     """Place the values of an outlined network and lay out its memory.
 
-    Copies that placement took are inserted into the module.
+    Copies that placement took are inserted into the module. threads: how many share each step.
     """
     network = network_of(module)
     placement = Placement(module, network)
@@ -70,7 +74,8 @@ def plan(module: ModuleOp) -> Plan:
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
     outputs = tuple(placement.places[value].root for value in returned.operands)
-    size = _lay_out(steps, memory, borders)
+    near = NEAR if threads == 1 else NEAR_SHARED
+    size = _lay_out(steps, memory, borders, near)
     return Plan(
         tuple(without_standing_frames(steps, borders)),
         placement.places,
@@ -135,10 +140,10 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf) -> int:
+def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf, near: int) -> int:
     """Give every arena root its offset; the arena's size in bytes.
 
-    memory: roots that go on in that of another one.
+    memory: roots that go on in that of another one. near: steps between roots that take turns.
     """
     within = _within(memory)
     alive: dict[Root, _Lifetime] = {}
@@ -151,7 +156,7 @@ def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf) -> int:
                 alive[root] = (first, time)
     bytes_at = _alive_at(alive, len(steps))
     least = max(bytes_at, default=0)
-    turns, together = _turns(alive, borders, bytes_at)
+    turns, together = _turns(alive, borders, bytes_at, near)
     offsets, size = _least_offsets(together, least)
     if size > least:
         apart, smaller = _least_offsets(alive, least)
@@ -179,7 +184,7 @@ def _within(memory: Shared) -> dict[Root, tuple[Root, int]]:
 
 
 def _turns(
-    alive: Mapping[Root, _Lifetime], borders: BordersOf, bytes_at: list[int]
+    alive: Mapping[Root, _Lifetime], borders: BordersOf, bytes_at: list[int], near: int
 ) -> tuple[dict[Root, Root], dict[Root, _Lifetime]]:
     """The root in whose place each one is, and the lifetimes of these places.
 
@@ -195,7 +200,7 @@ def _turns(
         begin, end = together.get(place, (first, first))
         between = range(end + 1, first)
         fits = all(bytes_at[time] + size <= most for time in between)
-        if place is root or not end < first <= end + NEAR or not fits:
+        if place is root or not end < first <= end + near or not fits:
             turns[root], together[root], places[size, own] = root, (first, last), root
             continue
         turns[root], together[place] = place, (begin, last)

@@ -232,6 +232,29 @@ def test_values_of_one_size_take_turns_between_their_frames(
         assert len(padded) == 2 and padded[0].byte_offset == padded[1].byte_offset
 
 
+@pytest.mark.parametrize(
+    ("between", "threads", "stays"),
+    [
+        (plan_memory.NEAR + 1, 1, False),
+        (plan_memory.NEAR + 1, 2, True),
+        (plan_memory.NEAR_SHARED + 1, 2, False),
+    ],
+)
+def test_threads_wait_longer_for_their_turn(
+    make_network: MakeNetwork, make_plan: MakePlan, between: int, threads: int, stays: bool
+) -> None:
+    """Nothing in between is written over the first of two values of one size: its frame stands."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = framed(b, work(b, x, 20))
+        for _ in range(between):
+            x = work(b, x, 3)
+        return work(b, framed(b, x), 2)
+
+    plan = make_plan(make_network([(2, 16)], write), threads=threads)
+    assert len(frames(plan)) == (1 if stays else 2)
+
+
 def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Each 64-byte aligned, in one blob."""
 

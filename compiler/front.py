@@ -118,6 +118,7 @@ def _compiled(
     if recipe is not None:
         return recipe
     with PYTHON.tuned():
+        from ncc.compiler.llvm.object_code import unmap_code
         from ncc.compiler.llvm.threads import threads_object
 
         # LLVM is loaded meanwhile. No other thread may be at work when the process is copied.
@@ -126,4 +127,6 @@ def _compiled(
             from ncc.compiler.pipeline import Compilation
 
         threads.result()
+        if copied:
+            unmap_code()
         return Compilation(param, bin, options, cache, stopwatch, copied).compiled(key)

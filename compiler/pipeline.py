@@ -43,6 +43,7 @@ from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
+from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
@@ -114,6 +115,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ExpandLayers(),
         LiftSequences(),
         RepeatGroups(),
+        SeparateGroups(target),
         DivideSums(),
         SinkViews(),
         TrimWindows(),

@@ -24,6 +24,7 @@ PASSES = {
     "expand-layers": ("ncc.compiler.ncnn.expand", "ExpandLayers"),
     "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
     "repeat-groups": ("ncc.compiler.linalg.convolutions.repeat_groups", "RepeatGroups"),
+    "separate-groups": ("ncc.compiler.linalg.convolutions.separate_groups", "SeparateGroups"),
     "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),

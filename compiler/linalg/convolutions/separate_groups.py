@@ -1,0 +1,213 @@
+"""A few large groups, as convolutions of their own.
+
+    y[g, o] += x[g * I + i] * w[g, o, i]      ->      y_g[o] += x_g[i] * w_g[o, i]
+    z = relu(collapse(y))                             z = concat(relu(y_0), relu(y_1))
+
+All of an image is computed with the weights of one group, which stay in L2 where those of all do
+not, and in the memory that tiles of one group take.
+
+Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.convolutions.parts import part
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.operation import copied
+from ncc.dialects.weight import WeightAttr
+
+MOST_GROUPS = 4
+"""Groups of which each is worth the kernels of a convolution."""
+
+L2_SHARE = 0.5
+"""The part of L2 that is left to weights beside what is computed with them."""
+
+
+@dataclass(frozen=True)
+class SeparateGroups(ModulePass):
+    """Compute such groups one behind the other; see the head of this file."""
+
+    name = "separate-groups"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
+        found = [_Separating.of(joint, self.target.core.l2_bytes) for joint in joints]
+        for one in found:
+            if one is not None:
+                one.rewrite()
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Separating:
+    """A convolution in groups, what joins its channels, and what its sums start from."""
+
+    joint: tensor.CollapseShapeOp
+    sums: GroupedSum
+    start: SSAValue | float
+
+    @staticmethod
+    def of(joint: tensor.CollapseShapeOp, l2_bytes: int) -> _Separating | None:
+        op = joint.src.owner
+        if not isinstance(op, GenericOp) or groups_of(joint) != [[0, 1], [2], [3]]:
+            return None
+        view = View(op)
+        sums = GroupedSum.of(view)
+        if sums is None or not joint.src.has_one_use() or op.attributes or len(view.reads) != 2:
+            return None
+        if not is_constant(sums.weights) or len(sums.data.index) != 3:
+            return None
+        weights = next(access for access in view.reads if access.value is sums.weights)
+        firsts = [index[0] for index in (weights.index, view.write.index)]
+        others = (*weights.index[1:], *view.write.index[1:])
+        if [form.bare for form in firsts] != [sums.group] * 2 or any(
+            form.coefficient(sums.group) for form in others
+        ):
+            return None
+        if sums.groups > MOST_GROUPS or sums.size % BLOCK or shape_of(joint.src)[1] % BLOCK:
+            return None
+        if 4 * prod(shape_of(sums.weights)) < L2_SHARE * l2_bytes:
+            return None
+        start = start_of(op, 2)
+        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
+            return None
+        return _Separating(joint, sums, start)
+
+    def rewrite(self) -> None:
+        """Put the convolutions, and what follows each, in place of the last that follows them."""
+        followers = list(_following(self.joint))
+        last = followers[-1] if followers else self.joint
+        block = Block()
+        b = Builder(block, doc_of(self.sums.view.op))
+        results: list[Tensor] = []
+        for group in range(self.sums.groups):
+            y = self._convolution(b, group)
+            value: SSAValue = self.joint.result
+            for op in followers:
+                y = _of_group(b, op, value, y, group)
+                value = op.results[0]
+            results.append(y)
+        put_for(last, block, b.concat(results, 0).value)
+
+    def _convolution(self, b: Builder, group: int) -> Tensor:
+        """The sums of one group."""
+        view, left_out = self.sums.view, self.sums.group
+        op = view.op
+        shape = shape_of(op.results[0])[1:]
+        start = (
+            b.full(shape, self.start)
+            if isinstance(self.start, float)
+            else b.spread(_of_constant(b, self.start, group), shape, axis=0)
+        )
+        inputs: list[SSAValue] = []
+        maps: list[AffineMapAttr] = []
+        for access in (*view.reads, view.write):
+            forms = list(access.index)
+            if access is self.sums.data:
+                forms[0] = Linear.of({self.sums.channel: 1})
+                inputs.append(self._channels(b, group).value)
+            else:
+                del forms[0]
+                if access is not view.write:
+                    inputs.append(_of_constant(b, access.value, group).value)
+            results = tuple(
+                expression({d - (d > left_out): c for d, c in form.terms}, form.constant)
+                for form in forms
+            )
+            maps.append(AffineMapAttr(AffineMap(len(view.extents) - 1, 0, results)))
+        kinds = [kind for d, kind in enumerate(op.iterator_types) if d != left_out]
+        new = generic(
+            inputs, start.value, ArrayAttr(maps), ArrayAttr(kinds), copied(op.body), op.doc
+        )
+        b.block.add_op(new)
+        return Tensor(new.results[0], shape)
+
+    def _channels(self, b: Builder, group: int) -> Tensor:
+        """The channels of one group, each group with its own padding where there is one."""
+        value, size = self.sums.data.value, self.sums.size
+        pad = value.owner
+        if not isinstance(pad, tensor.PadOp) or pad_sides(pad)[0][0] or pad_sides(pad)[1][0]:
+            return b.cut(tensor_of(value), 0, group * size, (group + 1) * size)
+        inside = b.cut(tensor_of(pad.source), 0, group * size, (group + 1) * size)
+        return b.pad(inside, *pad_sides(pad), pad_value(pad))
+
+
+def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
+    """The pointwise computations behind the joint, each the only reader of the one before it, that
+    read the same channel as they write, or the same for all.
+    """
+    before: Operation = joint
+    while isinstance(op := before.results[0].get_user_of_unique_use(), GenericOp):
+        view = View(op)
+        if not view.is_pointwise or view.indexed or view.captured or op.attributes:
+            return
+        if any(form.bare is None for form in view.write.index):
+            return
+        for access in view.reads:
+            flight = access.value is before.results[0]
+            if flight and access.index != view.write.index:
+                return
+            if not flight and _channel_of(access, view) is None:
+                return
+        if not isinstance(op.outputs[0].owner, tensor.EmptyOp):
+            return
+        yield op
+        before = op
+
+
+def _channel_of(access: Access, view: View) -> bool | None:
+    """Whether an operand moves with the channel of the result, along its first axis and no other;
+    None where it moves otherwise.
+    """
+    channel = view.write.index[0].bare
+    if channel is None or not access.uses(channel):
+        return False
+    moves = access.index[0].bare == channel
+    return True if moves and not any(f.coefficient(channel) for f in access.index[1:]) else None
+
+
+def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int) -> Tensor:
+    """What a follower makes of the channels of one group, which are y."""
+
+    def operand(access: Access, view: View) -> SSAValue:
+        if access.value is value:
+            return y.value
+        if not _channel_of(access, view):
+            return access.value
+        if is_constant(access.value):
+            kept = weights_of(access.value)
+            places = range(group * y.shape[0], (group + 1) * y.shape[0])
+            return b.weight(WeightAttr(kept.taken(tuple(places)))).value
+        held = tensor_of(access.value)
+        return b.cut(held, 0, group * y.shape[0], (group + 1) * y.shape[0]).value
+
+    return part(b, op, y.shape, operand)
+
+
+def _of_constant(b: Builder, value: SSAValue, group: int) -> Tensor:
+    """What a constant holds of one group, its first axis."""
+    kept = b.weight(WeightAttr(weights_of(value).taken((group,))))
+    return b.collapse(kept, [[0, 1], *([axis] for axis in range(2, kept.rank))])

@@ -302,6 +302,33 @@ def twins(net: Growth, x: str) -> str:
     return net.one("BinaryOp", left, right, op_type=net.pick([0, 2]))
 
 
+def branches(net: Growth, x: str) -> str:
+    """Two windows on the same cells, or one and a layer of each channel, and their sum."""
+    shape = net.shape(x)
+    if len(shape) != 3:
+        raise Rejected
+    wide = convolution(net, x, False, False, **_same_cells(3, shape[0]), activation_type=0)
+    kind = net.number(0, 2)
+    if kind == 0:
+        other = net.one("BatchNorm", x, channels=shape[0])
+    elif kind == 1:
+        other = net.one("Scale", x, scale_data_size=shape[0], bias_term=1)
+    else:
+        narrow = _same_cells(1, shape[0])
+        other = convolution(net, x, False, False, **narrow, activation_type=net.pick([0, 0, 1]))
+    return net.one("BinaryOp", *((wide, other) if net.chance(0.5) else (other, wide)), op_type=0)
+
+
+def _same_cells(kernel: int, channels: int) -> Params:
+    """Of a convolution that makes an image of what it reads as large and as deep."""
+    size = {
+        "kernel_w": kernel,
+        "num_output": channels,
+        "weight_data_size": (channels * kernel) ** 2,
+    }
+    return {**size, "stride_w": 1, "dilation_w": 1, "pad_left": kernel // 2}
+
+
 def constants_only(net: Growth, x: str) -> str:
     """Layers that no input has a part in."""
     constant = constant_for(net, x)
@@ -330,5 +357,6 @@ MOTIFS: list[Motif] = [
     *[activation, pointwise, host, pooling, normalization, reduction, channels_moved],
     *[product_of_matrices, binary_with_constant, binary_with_scalar, binary, affine],
     *[batch_norm_without_variance, sum_of_products, eltwise, single_column_before_binary],
-    *[pieces, concat, padded, idiom, means_in_a_row, twins, constants_only, activations, masked],
+    *[pieces, concat, padded, idiom, means_in_a_row, twins, branches, constants_only, activations],
+    masked,
 ]

@@ -54,11 +54,12 @@ class SeparateGroups(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
-        found = [_Separating.of(joint, self.target.core.l2_bytes) for joint in joints]
+        l2_bytes = self.target.core.l2_bytes
+        found = [one for joint in joints if (one := _Separating.of(joint, l2_bytes)) is not None]
         for one in found:
-            if one is not None:
-                one.rewrite()
-        erase_dead(block)
+            one.rewrite()
+        if found:
+            erase_dead(block)
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,9 @@ class _Separating:
         """The channels of one group, each group with its own padding where there is one."""
         value, size = self.sums.data.value, self.sums.size
         pad = value.owner
-        if not isinstance(pad, tensor.PadOp) or pad_sides(pad)[0][0] or pad_sides(pad)[1][0]:
-            return b.cut(tensor_of(value), 0, group * size, (group + 1) * size)
-        inside = b.cut(tensor_of(pad.source), 0, group * size, (group + 1) * size)
-        return b.pad(inside, *pad_sides(pad), pad_value(pad))
+        if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
+            return _cut(b, value, group, size)
+        return b.pad(_cut(b, pad.source, group, size), *pad_sides(pad), pad_value(pad))
 
 
 def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
@@ -201,10 +201,14 @@ def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int)
             kept = weights_of(access.value)
             places = range(group * y.shape[0], (group + 1) * y.shape[0])
             return b.weight(WeightAttr(kept.taken(tuple(places)))).value
-        held = tensor_of(access.value)
-        return b.cut(held, 0, group * y.shape[0], (group + 1) * y.shape[0]).value
+        return _cut(b, access.value, group, y.shape[0]).value
 
     return part(b, op, y.shape, operand)
+
+
+def _cut(b: Builder, value: SSAValue, group: int, size: int) -> Tensor:
+    """The channels of one group."""
+    return b.cut(tensor_of(value), 0, group * size, (group + 1) * size)
 
 
 def _of_constant(b: Builder, value: SSAValue, group: int) -> Tensor:

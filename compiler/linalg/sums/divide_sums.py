@@ -23,7 +23,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_behind, tensor_of
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.operation import operands_of
@@ -37,7 +37,7 @@ class DivideSums(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for generic in [one for one in block.ops if isinstance(one, GenericOp)]:
+        for generic in generics_of(block):
             found = _Shares.of(generic)
             if found is not None:
                 found.rewrite()

@@ -263,6 +263,15 @@ def test_help_and_import_are_quick() -> None:
     assert done.stdout.strip() == "set()"
 
 
+def test_a_command_that_is_not_installed_whole_says_what_is_missing() -> None:
+    """Beside numpy alone a model can be loaded in Python, but no command runs."""
+    text = "import sys; sys.modules['click'] = None; from ncc.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode == exit_codes.WRONG
+    assert done.stderr.startswith("ncc: the command needs click, which is not installed")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_loading_a_model_imports_no_compiler(ncc: Run, tmp_path: Path) -> None:
     """Neither xDSL nor LLVM is there when a .ncc file runs."""
     ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ncc.compiler.linalg.view import shape_of
-from ncc.dialects.comprehension import Tensor
+from ncc.compiler.linalg.view import Linear, expression, shape_of
+from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.operation import copied
 
 
 def move_before(scratch: Block, before: Operation) -> None:
@@ -45,6 +47,47 @@ def reread(op: GenericOp, position: int, value: SSAValue, index: Sequence[Affine
     maps = list(op.indexing_maps.data)
     maps[position] = AffineMapAttr(AffineMap(maps[position].data.num_dims, 0, tuple(index)))
     op.properties["indexing_maps"] = ArrayAttr(maps)
+
+
+def again(
+    b: Builder,
+    op: GenericOp,
+    inputs: Sequence[SSAValue],
+    outs: Tensor,
+    maps: Sequence[AffineMapAttr] | None = None,
+    kinds: Sequence[IteratorTypeAttr] | None = None,
+) -> Tensor:
+    """What op computes, of other operands; maps, kinds: where its loops are others, too."""
+    indexing = op.indexing_maps if maps is None else ArrayAttr(maps)
+    iterators = op.iterator_types if kinds is None else ArrayAttr(kinds)
+    new = generic(inputs, outs.value, indexing, iterators, copied(op.body), op.doc)
+    b.block.add_op(new)
+    return Tensor(new.results[0], outs.shape)
+
+
+def again_without(
+    b: Builder,
+    op: GenericOp,
+    loop: int,
+    reads: Sequence[tuple[SSAValue, Sequence[Linear]]],
+    write: Sequence[Linear],
+    outs: Tensor,
+) -> Tensor:
+    """The same without one of its loops, which neither an operand nor the result has any more.
+
+    Loops behind it have a number less, which indices that are given have not yet.
+    """
+    loops = len(op.iterator_types)
+
+    def map_of(index: Sequence[Linear]) -> AffineMapAttr:
+        results = (
+            expression({d - (d > loop): c for d, c in form.terms}, form.constant) for form in index
+        )
+        return AffineMapAttr(AffineMap(loops - 1, 0, tuple(results)))
+
+    maps = [map_of(index) for index in (*(index for _, index in reads), write)]
+    kinds = [kind for d, kind in enumerate(op.iterator_types) if d != loop]
+    return again(b, op, [value for value, _ in reads], outs, maps, kinds)
 
 
 def tensor_of(value: SSAValue) -> Tensor:

@@ -25,13 +25,12 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
-from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied
 from ncc.dialects.weight import WeightAttr
 
 
@@ -139,7 +138,4 @@ def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
         else _taken(b, access.value, channels).value
         for access in view.reads
     ]
-    outs = _taken(b, op.outputs[0], channels).value
-    made = generic(operands, outs, op.indexing_maps, op.iterator_types, copied(op.body), op.doc)
-    b.block.add_op(made)
-    return tensor_of(made.results[0])
+    return again(b, op, operands, _taken(b, op.outputs[0], channels))

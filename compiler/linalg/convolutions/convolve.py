@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -41,15 +41,13 @@ from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.parts import is_image, part, span
 from ncc.compiler.linalg.convolutions.strips import ROWS, moves_by_rows, view_moves
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
-from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import again, doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS, STEP
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, weights_of
 from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.attributes import segments
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
-from ncc.dialects.operation import copied, make
 from ncc.dialects.weight import ConstantOp
 
 
@@ -332,20 +330,7 @@ class _Rewrite:
             else:
                 operands.append(access.value)
             maps.append(identity if whole else _moved_by_channel(index, out.rank))
-        new = make(
-            GenericOp,
-            operands=[*operands, out.value],
-            result_types=[out.value.type],
-            properties={
-                "indexing_maps": ArrayAttr([*maps, identity]),
-                "iterator_types": ArrayAttr([PARALLEL] * out.rank),
-                "operandSegmentSizes": segments(len(operands), 1),
-                **({"doc": op.doc} if op.doc is not None else {}),
-            },
-            regions=[copied(op.body)],
-        )
-        self.block.add_op(new)
-        return Tensor(new.results[0], y.shape)
+        return again(self.builder, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
 
     def _tiles(self, value: SSAValue, op: GenericOp, y: Tensor, first: int) -> SSAValue:
         """The rows of a tensor that belong to the tiles of y."""

@@ -15,19 +15,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,7 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
         _image(b, access.value).value if access in data else access.value for access in view.reads
     ]
     outs = _start(b, op.outputs[0])
-    kinds = ArrayAttr([*op.iterator_types, PARALLEL])
-    new = generic(operands, outs.value, ArrayAttr(maps), kinds, copied(op.body), op.doc)
-    b.block.add_op(new)
-    return Tensor(new.results[0], outs.shape)
+    return again(b, op, operands, outs, maps, [*op.iterator_types, PARALLEL])
 
 
 def _start(b: Builder, value: SSAValue) -> Tensor:

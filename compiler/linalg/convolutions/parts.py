@@ -9,11 +9,11 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.insert import again
 from ncc.compiler.linalg.tensors import is_constant, pad_sides
 from ncc.compiler.linalg.view import Access, View, constant_number
-from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied
 
 Span: TypeAlias = tuple[int, int]
 """Cells [first, last) along an axis."""
@@ -25,11 +25,7 @@ def part(
     """The computation with a result of that shape, on what `operand` says instead of each read."""
     view = View(op)
     inputs = [operand(access, view) for access in view.reads]
-    outs = _start(b, op, shape, operand)
-    maps, kinds = op.indexing_maps, op.iterator_types
-    new = generic(inputs, outs.value, maps, kinds, copied(op.body), op.doc)
-    b.block.add_op(new)
-    return Tensor(new.results[0], outs.shape)
+    return again(b, op, inputs, _start(b, op, shape, operand))
 
 
 def _start(

@@ -14,22 +14,20 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant
-from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
-from ncc.dialects.comprehension import Builder, generic
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,14 @@ class RepeatGroups(ModulePass):
 
 @dataclass(frozen=True)
 class _Repeating:
-    """A convolution in groups, what joins its channels, and what its sums start from."""
+    """A convolution in groups, what joins its channels, what it reads, the loop over what a group
+    makes, and what its sums start from.
+    """
 
     joint: tensor.CollapseShapeOp
     view: View
     data: Access
+    output: int
     start: SSAValue | float
 
     @staticmethod
@@ -93,53 +94,39 @@ class _Repeating:
         start = start_of(op, 2)
         if start is None or {element_of(value) for value in op.operands} != {f32}:
             return None
-        return _Repeating(joint, view, data, start)
+        return _Repeating(joint, view, data, output, start)
 
     def rewrite(self) -> None:
         """Put the convolution of repeated channels in place of the joint."""
         view, scratch = self.view, Block()
         b = Builder(scratch, doc_of(view.op))
-        count, shape = self._outputs(), shape_of(self.joint.result)
-        group, output = (form.bare for form in view.write.index[:2])
+        shape = shape_of(self.joint.result)
         start = (
             b.full(shape, self.start)
             if isinstance(self.start, float)
-            else b.spread(b.collapse(tensor_of(self.start), [[0, 1]]), shape, axis=0)
+            else b.spread(tensor_of(_joined(b, self.start)), shape, axis=0)
         )
-        inputs: list[SSAValue] = []
-        maps: list[AffineMapAttr] = []
-        for access in (*view.reads, view.write):
-            forms = list(access.index)
-            if access is self.data:
-                forms[0] = Linear.of({group: 1} if group is not None else {})
-                channels = [n // count for n in range(count * shape_of(access.value)[0])]
-                inputs.append(select_inside(b, access.value, channels).value)
-            else:
-                del forms[1]
-                if access is not view.write:
-                    axes = range(2, len(access.index))
-                    joined = b.collapse(tensor_of(access.value), [[0, 1], *([k] for k in axes)])
-                    inputs.append(joined.value)
-            results = tuple(
-                expression({d - (d > (output or 0)): c for d, c in form.terms}, form.constant)
-                for form in forms
-            )
-            maps.append(AffineMapAttr(AffineMap(len(view.extents) - 1, 0, results)))
-        kinds = [kind for d, kind in enumerate(view.op.iterator_types) if d != output]
-        new = generic(
-            inputs,
-            start.value,
-            ArrayAttr(maps),
-            ArrayAttr(kinds),
-            copied(view.op.body),
-            view.op.doc,
-        )
-        scratch.add_op(new)
-        put_for(self.joint, scratch, new.results[0])
+        group, _, *image = view.write.index
+        reads = [
+            (self._repeated(b), [group, *access.index[1:]])
+            if access is self.data
+            else (_joined(b, access.value), [group, *access.index[2:]])
+            for access in view.reads
+        ]
+        made = again_without(b, view.op, self.output, reads, [group, *image], start)
+        put_for(self.joint, scratch, made.value)
 
-    def _outputs(self) -> int:
-        """How many channels a group makes."""
-        return shape_of(self.joint.src)[1]
+    def _repeated(self, b: Builder) -> SSAValue:
+        """The data, each channel as often as its group makes one."""
+        count = self.view.extents[self.output]
+        channels = [n // count for n in range(count * shape_of(self.data.value)[0])]
+        return select_inside(b, self.data.value, channels).value
+
+
+def _joined(b: Builder, weights: SSAValue) -> SSAValue:
+    """Weights of groups of outputs, as those of as many groups."""
+    axes = range(2, len(shape_of(weights)))
+    return b.collapse(tensor_of(weights), [[0, 1], *([axis] for axis in axes)]).value
 
 
 def _is_computed(value: SSAValue) -> bool:

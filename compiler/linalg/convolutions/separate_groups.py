@@ -17,23 +17,21 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.convolutions.parts import part
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.compiler.linalg.view import Access, Linear, View, shape_of
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor, generic
-from ncc.dialects.operation import copied
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 
 MOST_GROUPS = 4
@@ -115,36 +113,21 @@ class _Separating:
 
     def _convolution(self, b: Builder, group: int) -> Tensor:
         """The sums of one group."""
-        view, left_out = self.sums.view, self.sums.group
-        op = view.op
-        shape = shape_of(op.results[0])[1:]
+        view = self.sums.view
+        shape = shape_of(view.op.results[0])[1:]
         start = (
             b.full(shape, self.start)
             if isinstance(self.start, float)
             else b.spread(_of_constant(b, self.start, group), shape, axis=0)
         )
-        inputs: list[SSAValue] = []
-        maps: list[AffineMapAttr] = []
-        for access in (*view.reads, view.write):
-            forms = list(access.index)
-            if access is self.sums.data:
-                forms[0] = Linear.of({self.sums.channel: 1})
-                inputs.append(self._channels(b, group).value)
-            else:
-                del forms[0]
-                if access is not view.write:
-                    inputs.append(_of_constant(b, access.value, group).value)
-            results = tuple(
-                expression({d - (d > left_out): c for d, c in form.terms}, form.constant)
-                for form in forms
-            )
-            maps.append(AffineMapAttr(AffineMap(len(view.extents) - 1, 0, results)))
-        kinds = [kind for d, kind in enumerate(op.iterator_types) if d != left_out]
-        new = generic(
-            inputs, start.value, ArrayAttr(maps), ArrayAttr(kinds), copied(op.body), op.doc
-        )
-        b.block.add_op(new)
-        return Tensor(new.results[0], shape)
+        channel = Linear.of({self.sums.channel: 1})
+        reads = [
+            (self._channels(b, group).value, [channel, *access.index[1:]])
+            if access is self.sums.data
+            else (_of_constant(b, access.value, group).value, access.index[1:])
+            for access in view.reads
+        ]
+        return again_without(b, view.op, self.sums.group, reads, view.write.index[1:], start)
 
     def _channels(self, b: Builder, group: int) -> Tensor:
         """The channels of one group, each group with its own padding where there is one."""

@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, f32
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
 HALVES = 2
@@ -102,16 +102,9 @@ class _Split:
             _with(m.results, half, axis) for m, axis in zip(maps, (*self.axes, 0), strict=True)
         ]
         outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
-        new = generic(
-            [x.value for x in operands],
-            outs.value,
-            ArrayAttr([AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]),
-            ArrayAttr([*self.op.iterator_types.data, PARALLEL]),
-            self.op.body.clone(),
-            self.op.doc,
-        )
-        b.block.add_op(new)
-        return Tensor(new.results[0], outs.shape)
+        halved = [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
+        kinds = [*self.op.iterator_types, PARALLEL]
+        return again(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
 
 def _is_worth_it(view: View, weights: SSAValue) -> bool:

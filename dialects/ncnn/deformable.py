@@ -18,7 +18,10 @@ from ncc.dialects.ncnn.sampling import (
     linear_taps,
 )
 from ncc.dialects.ncnn.window import Window, output_sizes, padded_shape
-from ncc.dialects.scalar import Scalar, clamp
+from ncc.dialects.scalar import Scalar, minimum, select
+
+NOWHERE = -2.0
+"""A place that lies between no cells of the image: at -1, the first would weigh 0, NaN or not."""
 
 
 @layer("DeformableConv2D", inputs=(2, 3))
@@ -26,6 +29,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
     """y[o, p] = act(bias[o] + sum over i, u of mask[u, p] * x[i, q[u, p]] * w[o, i, u]).
 
     q[u, p] = p * stride + u * dilation - pad + offset[u, p], read bilinearly with zeros outside.
+    A tap that lies a cell or more outside, or nowhere, is 0 whatever its mask is.
     Inputs: x (c, h, w), the offsets (2 * taps, h', w'), of each tap that along h, then that along
     w; and, if there are three, the mask (taps, h', w').
     """
@@ -61,10 +65,10 @@ class DeformableConv2DOp(OnPlane, Filtering):
         rows = starts[0][:, None, :, None] + offsets[:, :, 0]
         columns = starts[1][None, :, None, :] + offsets[:, :, 1]
         inside = (rows > -1) & (rows < x.shape[1]) & (columns > -1) & (columns < x.shape[2])
-        places = [np.where(inside, place, np.float32(-1)) for place in (rows, columns)]
+        places = [np.where(inside, place, np.float32(NOWHERE)) for place in (rows, columns)]
         cells = interpolate_arrays(x, [linear_tap_arrays(place) for place in places])
         if len(xs) > 2:
-            cells = cells * xs[2].reshape(*bank.kernel, *shape[1:])
+            cells = cells * np.where(inside, xs[2].reshape(inside.shape), np.float32(0))
         w, bias = self.filters_array(bank), self.bias_array()
         y = w.reshape(shape[0], -1) @ cells.reshape(-1, shape[1] * shape[2])
         y = y if bias is None else y + bias[:, None]
@@ -97,10 +101,16 @@ class DeformableConv2DOp(OnPlane, Filtering):
             tables[0][v, y] + offsets[v, u, 0, y, z],
             tables[1][u, z] + offsets[v, u, 1, y, z],
         ]
-        near = [clamp(place, -1.0, n) for place, n in zip(places, x.shape[1:], strict=True)]
+        near = [
+            minimum(select(place > -1.0, place, NOWHERE), n)
+            for place, n in zip(places, x.shape[1:], strict=True)
+        ]
         cell = interpolate(image, b.index(c), [linear_taps(place) for place in near])
         if mask is not None:
-            cell = cell * mask[v, u, y, z]
+            share = mask[v, u, y, z]
+            for place, n in zip(near, x.shape[1:], strict=True):
+                share = select(place > -1.0, select(place < n, share, 0.0), 0.0)
+            cell = cell * share
         return b.collapse(b.map((c, v, u, y, z), cell), [[0], [1, 2], [3], [4]])
 
 

@@ -68,6 +68,19 @@ def test_outside_are_zeros(check_layer: Check) -> None:
     check_layer("DeformableConv2D", params, inputs, [np.ones(1)], expected=[expected])
 
 
+@pytest.mark.parametrize("place", [-1.0, -1.5, 2.0, np.nan, np.inf, -np.inf, 3e38])
+def test_a_tap_that_sees_nothing_is_nothing(check_layer: Check, place: float) -> None:
+    """No cell and no mask counts where a tap lies outside, not even NaN times nothing."""
+    params = {"num_output": 1, "kernel_w": 1, "weight_data_size": 1}
+    x = np.full((1, 2, 2), np.nan, np.float32)
+    x[0, 1, 1] = 3
+    moves = np.zeros((2, 2, 2), np.float32)
+    moves[0, 0], moves[1, 1, 0] = place, place
+    mask = np.array([[[np.nan, np.inf], [np.nan, 1]]], np.float32)
+    expected = np.array([[[0, 0], [0, 3]]], np.float32)
+    check_layer("DeformableConv2D", params, [x, moves, mask], [np.ones(1)], expected=[expected])
+
+
 @pytest.mark.parametrize(
     ("params", "shapes", "message"),
     [

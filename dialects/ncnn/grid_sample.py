@@ -25,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.sampling import (
     Tap,
     TapArrays,
+    clamp_array,
     cubic_kernel,
     cubic_weights,
     frame,
@@ -108,11 +109,11 @@ class GridSampleOp(Layer):
         if self.padding_mode == ZEROS:
             return place
         if self.padding_mode == BORDER:
-            return np.clip(place, np.float32(0), last)
+            return clamp_array(place, 0, last)
         if self.align_corner:
             return np.asarray(last - np.abs(np.abs(place) - last))
         mirrored = np.float32(n) - np.abs(np.abs(place + half) - np.float32(n)) - half
-        return np.asarray(np.clip(mirrored, np.float32(0), last))
+        return clamp_array(mirrored, 0, last)
 
     # --- in index notation ------------------------------------------------------------------
 

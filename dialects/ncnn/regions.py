@@ -31,6 +31,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.reciprocal import refined_reciprocal
+from ncc.dialects.ncnn.sampling import clamp_array
 
 CORNERS = 4
 
@@ -77,7 +78,8 @@ class RegionPooling(Layer):
 
     def reference(self, x: Array, region: Array) -> Array:
         corners = region.reshape(-1)[:CORNERS] if region.size else np.zeros(CORNERS)
-        return self.pooled(x, corners.astype(np.float32))
+        with np.errstate(all="ignore"):
+            return self.pooled(x, corners.astype(np.float32))
 
     def expand(self, b: Builder, x: Tensor, region: Tensor) -> Tensor:
         inputs = [self.cells(b, x), region, *([region.count] if region.count else [])]
@@ -159,7 +161,7 @@ class ROIPoolingOp(CellPooling):
 
     def bins(self, low: np.float32, high: np.float32, pooled: int, extent: int) -> Array:
         first, last = (_rounded(corner * np.float32(self.spatial_scale)) for corner in (low, high))
-        size = np.maximum(last - first + 1, np.float32(1)) * _reciprocal(pooled)
+        size = np.fmax(last - first + 1, np.float32(1)) * _reciprocal(pooled)
         edges = np.arange(pooled + 1, dtype=np.float32) * size
         bounds = [first + np.floor(edges[:-1]), first + np.ceil(edges[1:])]
         return _cells(bounds, extent)
@@ -221,7 +223,7 @@ class PSROIPoolingOp(CellPooling):
     def bins(self, low: np.float32, high: np.float32, pooled: int, extent: int) -> Array:
         scale = np.float32(self.spatial_scale)
         first, end = _rounded(low) * scale, _rounded(high + np.float32(1)) * scale
-        size = np.maximum(end - first, np.float32(0.1)) / np.float32(pooled)
+        size = np.fmax(end - first, np.float32(0.1)) / np.float32(pooled)
         edges = first + np.arange(pooled + 1, dtype=np.float32) * size
         bounds = [np.floor(edges[:-1]), np.ceil(edges[1:])]
         return _cells(bounds, extent)
@@ -258,8 +260,7 @@ def _reciprocal(pooled: int) -> np.float32:
 
 def _cells(bounds: list[Array], extent: int) -> Array:
     """Bounds of bins as cells of an axis."""
-    cells: Array = np.clip(np.stack(bounds, axis=1), 0, extent).astype(np.int64)
-    return cells
+    return clamp_array(np.stack(bounds, axis=1), 0, extent).astype(np.int64)
 
 
 def _rounded(x: np.float32) -> np.float32:

@@ -23,6 +23,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.regions import RegionPooling
+from ncc.dialects.ncnn.sampling import clamp_array
 
 LARGEST_GRID = 1 << 16
 """The most samples along one axis of a bin: more than any region needs that memory can hold."""
@@ -72,12 +73,12 @@ class ROIAlignOp(RegionPooling):
         self, low: np.float32, high: np.float32, pooled: int, extent: int
     ) -> Iterator[tuple[Array, int]]:
         """For each bin along an axis where its samples are, and by how many they are divided."""
-        length = high - low if self.aligned else np.maximum(high - low, np.float32(1))
+        length = high - low if self.aligned else np.fmax(high - low, np.float32(1))
         size = length / np.float32(pooled)
         edges = low + np.arange(pooled + 1, dtype=np.float32) * size
         for bin in range(pooled):
             if self.version == 0:
-                start, end = np.clip(edges[bin : bin + 2], 0, np.float32(extent))
+                start, end = clamp_array(edges[bin : bin + 2], 0, extent)
                 grid = self._grid(end - start) if end > start else 0
             else:
                 start, grid = edges[bin], self._grid(size)
@@ -94,7 +95,7 @@ class ROIAlignOp(RegionPooling):
     def _grid(self, cells: np.float32) -> int:
         if self.sampling_ratio > 0:
             return self.sampling_ratio
-        return int(np.fmin(np.fmax(np.ceil(cells), 0), LARGEST_GRID))
+        return int(clamp_array(np.ceil(cells), 0, LARGEST_GRID))
 
     def _sampled(self, x: Array, ys: Array, xs: Array) -> Array:
         """The map (c, h, w) at all pairs of coordinates: (c, len(ys), len(xs))."""
@@ -115,9 +116,8 @@ class ROIAlignOp(RegionPooling):
 
     def _neighbours(self, at: Array, extent: int) -> tuple[Array, Array, Array]:
         """The cells before and behind each coordinate, and how far it is on the way."""
-        first = at.astype(np.int64)
-        if self.version == 1:
-            first = np.minimum(first, extent - 1)
+        farthest = extent - 1 if self.version == 1 else FARTHEST
+        first = clamp_array(at, 0, farthest).astype(np.int64)
         inside = first + 1 < extent
         share = np.where(inside, at - first, 0).astype(np.float32)
         return first, np.where(inside, first + 1, extent - 1), share

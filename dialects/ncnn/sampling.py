@@ -1,4 +1,4 @@
-"""Images read between their cells: what GridSample and deformable convolutions share.
+"""Images read between their cells: what GridSample, regions and deformable convolutions share.
 
 A place is a float along one axis, cell k being at k. Outside of the image there are zeros: an
 expansion reads an image in a `frame` of zeros, where each cell is one further on.
@@ -31,6 +31,11 @@ def linear_taps(place: Scalar) -> list[Tap]:
     low = floor(place)
     share = place - low
     return [(low, 1.0 - share), (low + 1.0, share)]
+
+
+def clamp_array(x: Array, low: float, high: float) -> Array:
+    """x limited to [low, high]; `low` where it is NaN."""
+    return np.asarray(np.fmin(np.fmax(x, np.float32(low)), np.float32(high)))
 
 
 def linear_tap_arrays(place: Array) -> list[TapArrays]:

@@ -92,7 +92,7 @@ def test_expansion_is_the_reference_far_outside(
 ) -> None:
     """Also where a mirrored place is outside again, and where a coordinate is no number."""
     grid = np.random.default_rng(0).uniform(-7, 7, (5, 6, 2)).astype(np.float32)
-    grid[0, 0], grid[0, 1] = 1e9, -1e9
+    grid[0, 0], grid[0, 1], grid[0, 2, 0], grid[0, 3, 1] = 1e9, -1e9, np.nan, np.nan
     params = {
         "sample_type": sample_type, "padding_mode": padding_mode, "align_corner": align_corner,
     }  # fmt: skip

@@ -73,13 +73,13 @@ def test_what_lies_outside_does_not_count(type: str, pool: Pool) -> None:
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("last", [np.inf, -np.inf, np.nan, 1e30])
 def test_corners_that_are_no_numbers_read_no_memory_outside(
-    type: str, last: float, compiled: Pool
+    type: str, last: float, pool: Pool
 ) -> None:
     """The result is one of finite values: it comes of the map, or is 0."""
     params = {"pooled_width": 1, "pooled_height": 1, "spatial_scale": 1.0}
     params |= {"output_dim": 1} if type == "PSROIPooling" else {}
-    assert (np.abs(compiled(type, params, MAP, [0, 0, last, 3])) <= 19).all()
-    assert (np.abs(compiled(type, params, MAP, [last, last, last, last])) <= 19).all()
+    assert (np.abs(pool(type, params, MAP, [0, 0, last, 3])) <= 19).all()
+    assert (np.abs(pool(type, params, MAP, [last, last, last, last])) <= 19).all()
 
 
 def test_a_nan_is_the_largest_only_where_it_is_first(pool: Pool) -> None:

@@ -109,11 +109,11 @@ class GridSampleOp(Layer):
         if self.padding_mode == ZEROS:
             return place
         if self.padding_mode == BORDER:
-            return clamp_array(place, 0, last)
+            return clamp_array(place, 0, n - 1)
         if self.align_corner:
             return np.asarray(last - np.abs(np.abs(place) - last))
         mirrored = np.float32(n) - np.abs(np.abs(place + half) - np.float32(n)) - half
-        return clamp_array(mirrored, 0, last)
+        return clamp_array(mirrored, 0, n - 1)
 
     # --- in index notation ------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ncc.compiler.ncnn.choices import CHOICES
+from ncc.compiler.ncnn.choices.choice import CHOICES
 from ncc.compiler.ncnn.optimize import explain, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.optimizer import Optimized

@@ -5,7 +5,7 @@
     %r = ncnn.ReLU(%b)                            %r = ncnn.Convolution(%x) {activation_type = 1}
     func.return %r                         ->     func.return %r
 
-The truths stand in `dialects/ncnn/canonicalize`, the choices beside this file; here they are driven
+The truths stand in `dialects/ncnn/canonicalize`, the choices in `choices`; here they are driven
 together. Folds round weights anew, so results change by rounding. A layer with a feature mask takes
 part in truths only: what a mask says of one layer may not hold for what replaces it.
 
@@ -24,19 +24,19 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.ncnn import fold_affine as fold_affine
-from ncc.compiler.ncnn import fold_constants as fold_constants
-from ncc.compiler.ncnn import fold_padding as fold_padding
-from ncc.compiler.ncnn import fuse_activation as fuse_activation
-from ncc.compiler.ncnn import fuse_binaryop as fuse_binaryop
-from ncc.compiler.ncnn import fuse_branches as fuse_branches
-from ncc.compiler.ncnn import fuse_elementwise as fuse_elementwise
-from ncc.compiler.ncnn import fuse_normalization as fuse_normalization
-from ncc.compiler.ncnn import replace_layers as replace_layers
-from ncc.compiler.ncnn import sink_reshape as sink_reshape
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
-from ncc.compiler.ncnn.choices import CHOICES
+from ncc.compiler.ncnn.choices import fold_affine as fold_affine
+from ncc.compiler.ncnn.choices import fold_constants as fold_constants
+from ncc.compiler.ncnn.choices import fold_padding as fold_padding
+from ncc.compiler.ncnn.choices import fuse_activation as fuse_activation
+from ncc.compiler.ncnn.choices import fuse_binaryop as fuse_binaryop
+from ncc.compiler.ncnn.choices import fuse_branches as fuse_branches
+from ncc.compiler.ncnn.choices import fuse_elementwise as fuse_elementwise
+from ncc.compiler.ncnn.choices import fuse_normalization as fuse_normalization
+from ncc.compiler.ncnn.choices import replace_layers as replace_layers
+from ncc.compiler.ncnn.choices import sink_reshape as sink_reshape
+from ncc.compiler.ncnn.choices.choice import CHOICES
 from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons, refuse_illegal
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.layer import Layer

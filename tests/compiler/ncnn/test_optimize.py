@@ -15,7 +15,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from ncc.compiler.ncnn import optimize as optimize_room
-from ncc.compiler.ncnn.choices import CHOICES
+from ncc.compiler.ncnn.choices.choice import CHOICES
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import explain, optimize_module, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite

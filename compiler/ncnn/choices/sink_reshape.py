@@ -18,9 +18,9 @@ from typing import Any
 
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.affine_hosts import refuse_special
-from ncc.compiler.ncnn.choices import choice
-from ncc.compiler.ncnn.replace_layers import as_inner_product
+from ncc.compiler.ncnn.choices.affine_hosts import refuse_special
+from ncc.compiler.ncnn.choices.choice import choice
+from ncc.compiler.ncnn.choices.replace_layers import as_inner_product
 from ncc.dialects.ncnn.canonicalize.chains import reshape_params
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.convolution import ConvolutionOp

@@ -22,8 +22,17 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.affine import ADD, DIV, MUL, RSUB, SUB, Double, constant_operand, double
-from ncc.compiler.ncnn.choices import choice, offer
+from ncc.compiler.ncnn.choices.affine import (
+    ADD,
+    DIV,
+    MUL,
+    RSUB,
+    SUB,
+    Double,
+    constant_operand,
+    double,
+)
+from ncc.compiler.ncnn.choices.choice import choice, offer
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler.ncnn.fuse_binaryop import SWAPPED
+from ncc.compiler.ncnn.choices.fuse_binaryop import SWAPPED
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.arithmetic import BINARY_FUNCTIONS, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.network import Network

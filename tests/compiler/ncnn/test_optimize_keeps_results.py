@@ -1,6 +1,5 @@
 """Where ncnnoptimize changed results, ncc does not: its reproduced faults, one by one.
 
-The numbers are those of the list of differential tests in the project's notes on ncnnoptimize.
 Every test here runs a network before and after, and tries each rewrite on edge values, too.
 """
 
@@ -29,7 +28,7 @@ def types(module: Any) -> list[str]:
 # --- 1 to 4: folds through what stands between ----------------------------------------------
 
 
-def test_1_batchnorm_behind_a_fused_relu(net: Any, optimized: Any) -> None:
+def test_batchnorm_behind_a_fused_relu(net: Any, optimized: Any) -> None:
     """A BatchNorm is not folded through an activation, neither now nor in a second run."""
     fused = PLANES + "Convolution c 1 1 x c 0=4 1=3 6=108 9=1\nBatchNorm b 1 1 c y 0=4"
     assert not optimized(net(fused, VARIANCE))
@@ -37,7 +36,7 @@ def test_1_batchnorm_behind_a_fused_relu(net: Any, optimized: Any) -> None:
     assert optimized(net(apart, VARIANCE)) == ["fuse_convolution_activation"]
 
 
-def test_2_a_deviation_of_zero(net: Any, optimized: Any) -> None:
+def test_a_deviation_of_zero(net: Any, optimized: Any) -> None:
     """var + eps = 0 is folded as the layer computes it, and leaves no NaN in the weights."""
     module = net(
         PLANES + "Convolution c 1 1 x c 0=4 1=3 6=108\nBatchNorm b 1 1 c y 0=4", {"b.var": 0.0}
@@ -49,7 +48,7 @@ def test_2_a_deviation_of_zero(net: Any, optimized: Any) -> None:
 
 @pytest.mark.parametrize("activation", range(1, 7))
 @pytest.mark.parametrize("op_type", [0, 2])
-def test_3_constants_behind_an_activation(
+def test_constants_behind_an_activation(
     net: Any, optimized: Any, activation: int, op_type: int
 ) -> None:
     """act(c) * k and act(c) + k keep their values, also for negative k."""
@@ -61,7 +60,7 @@ def test_3_constants_behind_an_activation(
 
 
 @pytest.mark.parametrize("params", ["8=1", "8=2", "19=1"])
-def test_4_quantized_and_dynamic_layers(net: Any, params: str) -> None:
+def test_quantized_and_dynamic_layers(net: Any, params: str) -> None:
     """Weights that are int8 or inputs are not folded into; what ncc cannot read it refuses."""
     inputs = "2 1 x w" if params == "19=1" else "1 1 x"
     text = f"""{PLANES}Input w 0 1 w 0=3 1=3 11=3 2=4
@@ -87,14 +86,14 @@ def test_4_quantized_and_dynamic_layers(net: Any, params: str) -> None:
         ("Dropout b 1 1 p y 0=0.5", True),
     ],
 )
-def test_5_inner_products_of_rows(net: Any, optimized: Any, layer: str, fires: bool) -> None:
+def test_inner_products_of_rows(net: Any, optimized: Any, layer: str, fires: bool) -> None:
     """Behind rows, what works along the rows or makes a vector of them stays."""
     weights = VARIANCE if layer.startswith("BatchNorm") else {}
     module = net(ROWS + "InnerProduct p 1 1 x p 0=4 1=1 2=24\n" + layer, weights)
     assert bool(optimized(module)) == fires
 
 
-def test_5_inner_products_of_other_rows(net: Any, optimized: Any) -> None:
+def test_inner_products_of_other_rows(net: Any, optimized: Any) -> None:
     """With another count of rows than outputs, a BatchNorm fits the rows only."""
     module = net(
         "Input x 0 1 x 0=6 1=3\nInnerProduct p 1 1 x p 0=4 2=24\nBatchNorm b 1 1 p y 0=3", VARIANCE
@@ -102,7 +101,7 @@ def test_5_inner_products_of_other_rows(net: Any, optimized: Any) -> None:
     assert not optimized(module)
 
 
-def test_6_a_vector_and_planes(net: Any, optimized: Any) -> None:
+def test_a_vector_and_planes(net: Any, optimized: Any) -> None:
     """[C] + [1, 1, C] has rank 3, and keeps it."""
     module = net(
         PLANES + "InnerProduct p 1 1 x p 0=4 2=240\nMemoryData k 0 1 k 0=1 1=1 2=4\n"
@@ -112,7 +111,7 @@ def test_6_a_vector_and_planes(net: Any, optimized: Any) -> None:
 
 
 @pytest.mark.parametrize("second", ["HardSwish", "Sigmoid", "Mish", "ReLU", "Clip"])
-def test_7_an_activation_behind_an_activation(net: Any, optimized: Any, second: str) -> None:
+def test_an_activation_behind_an_activation(net: Any, optimized: Any, second: str) -> None:
     """None is lost; those that compose do."""
     module = net(PLANES + f"Convolution c 1 1 x c 0=4 1=3 6=108 9=1\n{second} y 1 1 c y")
     assert bool(optimized(module)) == (second in ("ReLU", "Clip"))
@@ -123,7 +122,7 @@ def test_7_an_activation_behind_an_activation(net: Any, optimized: Any, second: 
 
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("op_type", [1, 3, 6])
-def test_8_shared_constants(net: Any, optimized: Any, split: bool, op_type: int) -> None:
+def test_shared_constants(net: Any, optimized: Any, split: bool, op_type: int) -> None:
     """One constant of two BinaryOps, left of SUB, DIV and POW: both take it, nothing dangles."""
     a, b = ("p", "q") if split else ("k", "k")
     text = PLANES + "MemoryData k 0 1 k 0=1\n" + ("Split s 1 2 k p q\n" if split else "")
@@ -133,7 +132,7 @@ def test_8_shared_constants(net: Any, optimized: Any, split: bool, op_type: int)
     assert "MemoryData" not in types(module)
 
 
-def test_8_a_constant_that_is_an_output(net: Any, optimized: Any) -> None:
+def test_a_constant_that_is_an_output(net: Any, optimized: Any) -> None:
     """It goes into its reader and stays an output; a Split of it does not matter."""
     text = PLANES + "MemoryData k 0 1 k 0=1\nSplit s 1 2 k p q\nBinaryOp y 2 1 x p y 0=2"
     module = net(text, {"k.data": 1.5})
@@ -142,7 +141,7 @@ def test_8_a_constant_that_is_an_output(net: Any, optimized: Any) -> None:
 
 
 @pytest.mark.parametrize("shapes", [("0=4 1=4 2=2", "0=2"), ("0=2", "0=4 1=4 2=2")])
-def test_9_scaled_terms_that_broadcast(net: Any, optimized: Any, shapes: tuple[str, str]) -> None:
+def test_scaled_terms_that_broadcast(net: Any, optimized: Any, shapes: tuple[str, str]) -> None:
     """a s + b t with different shapes is no Eltwise, in both orders."""
     first, second = shapes
     module = net(f"""Input x 0 1 x {first}
@@ -159,7 +158,7 @@ def test_9_scaled_terms_that_broadcast(net: Any, optimized: Any, shapes: tuple[s
 @pytest.mark.parametrize("consumed", [0, 1, 3])
 @pytest.mark.parametrize("unconsumed", [0, 1])
 @pytest.mark.parametrize("behind", ["x", "r"])
-def test_10_splits(net: Any, optimized: Any, consumed: int, unconsumed: int, behind: str) -> None:
+def test_splits(net: Any, optimized: Any, consumed: int, unconsumed: int, behind: str) -> None:
     """A Split goes; each of its blobs that nobody reads stays an output of the network."""
     count = consumed + unconsumed
     if not count:
@@ -186,7 +185,7 @@ def test_10_splits(net: Any, optimized: Any, consumed: int, unconsumed: int, beh
         ("0=5 1=4 2=3", "1=1 2=1 7=1 8=2", False),
     ],
 )
-def test_11_poolings_of_one_cell(
+def test_poolings_of_one_cell(
     net: Any, optimized: Any, shape: str, params: str, fires: bool
 ) -> None:
     """Identity in rank 3 only, and not where the parts are adaptive."""
@@ -196,7 +195,7 @@ def test_11_poolings_of_one_cell(
 
 @pytest.mark.parametrize(("inputs", "results"), [(1, 1), (2, 2), (6, 1), (2, 1)])
 @pytest.mark.parametrize("fed", [False, True])
-def test_12_noops(net: Any, optimized: Any, inputs: int, results: int, fed: bool) -> None:
+def test_noops(net: Any, optimized: Any, inputs: int, results: int, fed: bool) -> None:
     """Result k is input k; inputs beyond that are outputs now, and the network's input is not."""
     made = ["x"] if fed else []
     text = PLANES
@@ -219,9 +218,7 @@ def test_12_noops(net: Any, optimized: Any, inputs: int, results: int, fed: bool
 @pytest.mark.parametrize("keep", [0, 1])
 @pytest.mark.parametrize("axes", ["1,2", "2,1,2", "2,-1,-2", "1,1", "1,0", "2,0,1"])
 @pytest.mark.parametrize("operation", [3, 4])
-def test_13_means(
-    net: Any, optimized: Any, shape: str, keep: int, axes: str, operation: int
-) -> None:
+def test_means(net: Any, optimized: Any, shape: str, keep: int, axes: str, operation: int) -> None:
     """Pairs of reductions and single ones, of any rank: the shape and the values stay."""
     reduction = f"0={operation} 1=0 -23303={axes} 4={keep} 5=1"
     for second in (reduction, "0=3 1=0 -23303=1,1 4=0 5=1"):
@@ -233,7 +230,7 @@ def test_13_means(
         optimized(module)
 
 
-def test_13_the_largest_of_minus_infinity(net: Any) -> None:
+def test_the_largest_of_minus_infinity(net: Any) -> None:
     """A Reduction of a plane of minus infinities is -FLT_MAX, before and after."""
     module = net(PLANES + "Reduction y 1 1 x y 0=4 1=0 -23303=2,1,2 4=0 5=1")
     feeds = {"x": np.full((3, 4, 5), -np.inf, np.float32)}
@@ -248,7 +245,7 @@ def test_13_the_largest_of_minus_infinity(net: Any) -> None:
 @pytest.mark.parametrize("source", ["0=8", "0=2 1=2 2=2", "0=8 1=1"])
 @pytest.mark.parametrize("order", ["a x", "x a"])
 @pytest.mark.parametrize("readers", [1, 2])
-def test_14_reshapes_before_a_binaryop(
+def test_reshapes_before_a_binaryop(
     net: Any, optimized: Any, other: str, source: str, order: str, readers: int
 ) -> None:
     """[1, 1, N] before a BinaryOp goes where N channels meet a vector of N, and nowhere else."""
@@ -266,7 +263,7 @@ def test_14_reshapes_before_a_binaryop(
 # --- 15 to 17: convolutions of vectors, outputs, inputs -------------------------------------
 
 
-def test_15_convolutions_behind_a_global_pooling(net: Any, optimized: Any) -> None:
+def test_convolutions_behind_a_global_pooling(net: Any, optimized: Any) -> None:
     """3x3 stays what it was, an error; chains of 1x1 become inner products."""
     head = "Input x 0 1 x{}\nPooling p 1 1 x p 0=1 4=1\n"
     wide = net(head.format("") + "Convolution y 1 1 p y 0=2 1=3 6=54", shapes=False)
@@ -278,7 +275,7 @@ def test_15_convolutions_behind_a_global_pooling(net: Any, optimized: Any) -> No
     assert types(module) == ["Input", "Pooling", "InnerProduct", "InnerProduct"]
 
 
-def test_16_a_constant_as_output(net: Any, optimized: Any) -> None:
+def test_a_constant_as_output(net: Any, optimized: Any) -> None:
     """A constant that is an output of the network stays."""
     module = net(PLANES + "MemoryData k 0 1 k 0=4\nReLU y 1 1 x y")
     optimized(module)
@@ -297,7 +294,7 @@ def test_16_a_constant_as_output(net: Any, optimized: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("read", [False, True])
-def test_17_inputs_keep_their_names(net: Any, optimized: Any, layer: str, read: bool) -> None:
+def test_inputs_keep_their_names(net: Any, optimized: Any, layer: str, read: bool) -> None:
     """What stands behind an Input goes, and callers feed the blob that they always fed."""
     module = net(PLANES + layer + ("\nReLU r 1 1 d y" if read else ""))
     outputs = list(Network.of(module).outputs)

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.element import name_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of

@@ -32,7 +32,7 @@ from math import inf
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.choices import choice, offer
+from ncc.compiler.ncnn.choices.choice import choice, offer
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.canonicalize.pattern import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler.ncnn.fuse_activation import Activation, compose
+from ncc.compiler.ncnn.choices.fuse_activation import Activation, compose
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.activation import Activated, activate_array
 from ncc.dialects.ncnn.layer import LAYERS

@@ -23,8 +23,8 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.choices import choice
-from ncc.compiler.ncnn.elementwise_terms import Reading, Terms, is_tanh, same_terms
+from ncc.compiler.ncnn.choices.choice import choice
+from ncc.compiler.ncnn.choices.elementwise_terms import Reading, Terms, is_tanh, same_terms
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.layer import Layer, ParamValue

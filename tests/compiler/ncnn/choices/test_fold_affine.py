@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.compiler.ncnn.affine_hosts import affine_hosts
+from ncc.compiler.ncnn.choices.affine_hosts import affine_hosts
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.network import Network

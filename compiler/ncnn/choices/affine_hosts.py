@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ncc.compiler.ncnn.affine import Affine, Double, double
+from ncc.compiler.ncnn.choices.affine import Affine, Double, double
 from ncc.dialects.ncnn import dialect as dialect
 from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of

@@ -18,9 +18,9 @@ import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.affine import ADD, Affine, Double, affine_of, double
-from ncc.compiler.ncnn.affine_hosts import NO_ACTIVATION, refuse_special
-from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.choices.affine import ADD, Affine, Double, affine_of, double
+from ncc.compiler.ncnn.choices.affine_hosts import NO_ACTIVATION, refuse_special
+from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.convolution import ConvolutionLayer

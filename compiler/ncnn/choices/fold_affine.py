@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.ncnn.affine import (
+from ncc.compiler.ncnn.choices.affine import (
     ADD,
     DIV,
     MUL,
@@ -26,8 +26,8 @@ from ncc.compiler.ncnn.affine import (
     affine_of,
     constant_operand,
 )
-from ncc.compiler.ncnn.affine_hosts import Host, affine_hosts
-from ncc.compiler.ncnn.choices import offer
+from ncc.compiler.ncnn.choices.affine_hosts import Host, affine_hosts
+from ncc.compiler.ncnn.choices.choice import offer
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.layer import Layer, WeightAttr

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.affine_hosts import refuse_special
-from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.choices.affine_hosts import refuse_special
+from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.canonicalize.ranks import KEEP_RANK, rank_of
 from ncc.dialects.ncnn.convolution import ConvolutionOp

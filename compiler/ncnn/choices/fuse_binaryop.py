@@ -14,9 +14,9 @@ from math import isnan, prod
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.affine import ADD, MUL, constant_operand
-from ncc.compiler.ncnn.choices import choice
-from ncc.compiler.ncnn.fold_affine import is_taken_up
+from ncc.compiler.ncnn.choices.affine import ADD, MUL, constant_operand
+from ncc.compiler.ncnn.choices.choice import choice
+from ncc.compiler.ncnn.choices.fold_affine import is_taken_up
 from ncc.dialects.ncnn.arithmetic import SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of

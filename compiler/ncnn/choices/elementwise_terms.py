@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ncc.compiler.ncnn.affine import ADD, BY_CONSTANT, DIV, MUL, RSUB, SUB
+from ncc.compiler.ncnn.choices.affine import ADD, BY_CONSTANT, DIV, MUL, RSUB, SUB
 from ncc.dialects.ncnn.arithmetic import PRODUCT, SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.unary import PowerOp, TanHOp, UnaryOpOp

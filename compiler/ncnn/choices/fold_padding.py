@@ -16,7 +16,7 @@ from typing import Any
 
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.compiler.ncnn.choices import choice
+from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,

@@ -23,7 +23,7 @@ from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import State, kernel_types
 from ncc.compiler.loops.read_kernel import constant_kernel
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies import choose
+from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
 
 

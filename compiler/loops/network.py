@@ -42,9 +42,9 @@ from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.sharing import Sharing, handed_out_along
 from ncc.compiler.loops.stable_text import digest, stable_text
-from ncc.compiler.loops.strategies import choose, named
-from ncc.compiler.loops.tiles import halves_of
-from ncc.compiler.loops.writer import chunk_count, write
+from ncc.compiler.loops.strategies.choose import choose, named
+from ncc.compiler.loops.strategies.tiles import halves_of
+from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of

@@ -24,7 +24,7 @@ from ncc.compiler.feeds import random_feeds
 from ncc.compiler.kept.tuned import tuned_file
 from ncc.compiler.loops.network import Step
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies import rivals
+from ncc.compiler.loops.strategies.choose import rivals
 from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Schedulings

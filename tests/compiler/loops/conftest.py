@@ -25,7 +25,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.network import build
 from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.writer import chunk_count, write
+from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
 from ncc.dialects.sources import Array

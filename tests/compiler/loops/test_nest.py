@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.loops import strategies
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies.choose import choose, scalar
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum
@@ -242,7 +242,7 @@ def test_chosen_schedule(
 ) -> None:
     """The schedules that the strategies choose are right."""
     networks = random_networks(make_network, 100)
-    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
+    check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
@@ -264,7 +264,7 @@ def test_results_that_lie_apart(
 
     x = np.random.default_rng(3).standard_normal((3, 5, width + 1)).astype(np.float32)
     networks = [(make_network([x.shape], write), [x])]
-    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
+    check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
@@ -286,7 +286,7 @@ def test_squares_that_overlap(
     turned: list[Schedule] = []
 
     def schedule_of(kernel: Kernel) -> Schedule:
-        turned.append(strategies.choose(kernel, target))
+        turned.append(choose(kernel, target))
         return turned[-1]
 
     check(networks, run_networks, schedule_of, target)
@@ -298,7 +298,7 @@ def test_scalar_schedule(
 ) -> None:
     """Plain loops are right for every kernel."""
     networks = random_networks(make_network, 200)
-    check(networks, run_networks, strategies.scalar, RUNNABLE[-1])
+    check(networks, run_networks, scalar, RUNNABLE[-1])
 
 
 @pytest.mark.slow
@@ -315,4 +315,4 @@ def test_many_more_schedules(
     networks = random_networks(make_network, seed)
     check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)
     networks = random_networks(make_network, seed)
-    check(networks, run_networks, lambda kernel: strategies.choose(kernel, target), target)
+    check(networks, run_networks, lambda kernel: choose(kernel, target), target)

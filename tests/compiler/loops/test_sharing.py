@@ -15,7 +15,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.loops.network import Loops, build
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.sharing import Sharing, handed_out_along
-from ncc.compiler.loops.strategies import choose
+from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor

@@ -14,7 +14,7 @@ import ncc
 from ncc.compiler.cli import ncc as command
 from ncc.compiler.kept.cache import FOLDER_VARIABLE
 from ncc.compiler.kept.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
-from ncc.compiler.loops.strategies import rivals
+from ncc.compiler.loops.strategies.choose import rivals
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Schedulings

@@ -31,7 +31,7 @@ from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.tiles import HALF_BYTES, STEP, VECTOR, halves_of, pitch_of
+from ncc.compiler.loops.strategies.tiles import HALF_BYTES, STEP, VECTOR, halves_of, pitch_of
 from ncc.dialects import tile
 
 SUM_BYTES = 4

@@ -15,11 +15,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.loops import contraction, strategies
-from ncc.compiler.loops.contraction import LINE
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
-from ncc.compiler.loops.writer import chunk_count
+from ncc.compiler.loops.strategies import contraction
+from ncc.compiler.loops.strategies.choose import choose, scalar
+from ncc.compiler.loops.strategies.contraction import LINE
+from ncc.compiler.loops.strategies.writer import chunk_count
 from ncc.compiler.target import (
     AVX2,
     AVX512,
@@ -120,7 +121,7 @@ def test_tiles_fit_the_registers(
 ) -> None:
     """Accumulators, and what a step reads beside them, are not spilled."""
     found = kernel(write, shape)
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     assert accumulators(found, schedule, target) < target.registers
 
 
@@ -129,7 +130,7 @@ def test_tiles_fit_the_registers(
 def test_schedules_are_whole(kernel: KernelOf, write: Any, shape: Shape, target: Target) -> None:
     """Every loop stands once; tiles are of known loops; threads get loops outside of the lane."""
     found = kernel(write, shape)
-    for schedule in (strategies.choose(found, target), strategies.scalar(found)):
+    for schedule in (choose(found, target), scalar(found)):
         assert sorted(schedule.order) == found.parallel
         assert set(schedule.reduced) == found.reduced
         assert {loop for loop, _ in schedule.tile} <= set(found.parallel)
@@ -142,7 +143,7 @@ def test_schedules_are_whole(kernel: KernelOf, write: Any, shape: Shape, target:
 def test_channels_are_the_lane(kernel: KernelOf, write: Any, target: Target) -> None:
     """In blocks, on every target; vectors are as wide as the target's."""
     found = kernel(write, (64, 18, 18))
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     assert schedule.lane is not None and schedule.lane in found.parallel
     assert found.store.coefficients[schedule.lane] == 1
     assert found.extents[schedule.lane] % 16 == 0
@@ -153,7 +154,7 @@ def test_a_convolution_fills_the_registers(kernel: KernelOf) -> None:
     """At least half of the registers accumulate: fewer would wait for the adder."""
     found = kernel(convolution, (64, 30, 30))
     for target in (AVX512, AVX2, BASELINE):
-        schedule = strategies.choose(found, target)
+        schedule = choose(found, target)
         assert accumulators(found, schedule, target) >= target.registers // 2
 
 
@@ -162,7 +163,7 @@ def test_a_window_is_unrolled(kernel: KernelOf, target: Target) -> None:
     """Depthwise 3x3 and pooling 2x2 have no loop over the window: neighbours share what is read."""
     for write in (depthwise_of_blocks, pooling):
         found = kernel(write, (64, 18, 18))
-        assert strategies.choose(found, target).unroll == found.reduced
+        assert choose(found, target).unroll == found.reduced
 
 
 def apart(b: Builder, x: Tensor) -> Tensor:
@@ -177,7 +178,7 @@ def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Targ
     """Where all rows of a window but one are those of the next; a stride leaves too few."""
     for write, rows in ((depthwise_of_blocks, 2), (apart, 1)):
         found = kernel(write, (64, 17, 17))
-        schedule = strategies.choose(found, target)
+        schedule = choose(found, target)
         *_, row, _, lane = schedule.order
         assert lane == schedule.lane and schedule.points(row) == rows
 
@@ -186,7 +187,7 @@ def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Targ
 def test_sums_of_rows_are_vectors(kernel: KernelOf, target: Target) -> None:
     """The lane is the row that is summed."""
     found = kernel(row_sums, (197, 768), packed=False)
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     assert schedule.lane in found.reduced and schedule.vector == target.lanes
 
 
@@ -194,7 +195,7 @@ def test_sums_of_rows_are_vectors(kernel: KernelOf, target: Target) -> None:
 def test_an_inner_product_streams_its_weights(kernel: KernelOf, target: Target) -> None:
     """The lane is the block of outputs, in which the weights are contiguous."""
     found = kernel(inner_product, (512,))
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     weights = found.anchor.inputs[1]
     assert schedule.lane is not None and weights is not None
     assert weights.coefficients[schedule.lane] == 1
@@ -206,7 +207,7 @@ def test_a_vector_reads_several_rows_of_weights_at_once(
     kernel: KernelOf, inputs: int, target: Target
 ) -> None:
     """However long they are: what nothing reads again comes from memory in as many streams."""
-    schedule = strategies.choose(kernel(inner_product, (inputs,)), target)
+    schedule = choose(kernel(inner_product, (inputs,)), target)
     assert schedule.tile and prod(n for _, n in schedule.tile) >= 4
 
 
@@ -219,7 +220,7 @@ def deep_convolution(b: Builder, x: Tensor) -> Tensor:
 def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     """Tiles of points share the asking for all lines of the next tile of weights."""
     found = kernel(deep_convolution, (512, 7, 7))
-    schedule = strategies.choose(found, AVX512)
+    schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
     assert weights is not None
     (blocks,) = (d for d in found.parallel if weights.coefficients[d] > 1)
@@ -236,12 +237,12 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     }
     assert asked >= set(range(tile // LINE, 2 * tile // LINE))
     assert max(asked) <= 2 * tile // LINE + len(tiles_of_points)
-    assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
+    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
 
 
 def test_streams_are_asked_for_side_by_side(kernel: KernelOf) -> None:
     """A step that wants more than half a line asks for parts of as many streams, which are all."""
-    schedule = strategies.choose(kernel(deep_convolution, (512, 4, 4)), AVX512)
+    schedule = choose(kernel(deep_convolution, (512, 4, 4)), AVX512)
     offsets = sorted(access.offset for access in schedule.ahead)
     assert len(offsets) > 1
     distances = {b - a for a, b in pairwise(offsets)}
@@ -257,7 +258,7 @@ def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
 def test_rows_of_planes_are_not_asked_for_ahead(kernel: KernelOf) -> None:
     """Between two steps lies a whole plane: to ask for a row of each would be to ask for all."""
     found = kernel(product_inside_a_border, (24, 46, 46), packed=False)
-    schedule = strategies.choose(found, AVX512)
+    schedule = choose(found, AVX512)
     image = found.anchor.inputs[0]
     assert schedule.lane is not None and image is not None
     assert image.coefficients[schedule.lane] == 1
@@ -275,7 +276,7 @@ def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
 def test_weights_that_lie_apart_are_asked_for_one_by_one(kernel: KernelOf) -> None:
     """The lines of each vector of the next tile, and none in between."""
     found = kernel(deep_sums_of_halves, (512, 7, 7))
-    schedule = strategies.choose(found, AVX512)
+    schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
     assert weights is not None
     asked = [ahead.offset for ahead in schedule.ahead if ahead.argument == weights.argument]
@@ -291,7 +292,7 @@ def deep_convolutions(b: Builder, x: Tensor) -> Tensor:
 def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf) -> None:
     """All its lines, where weights stay while points are walked; not where windows overlap."""
     found = kernel(deep_convolutions, (512, 14, 14))
-    schedule = strategies.choose(found, AVX512)
+    schedule = choose(found, AVX512)
     (points,) = found.anchor.inputs[:1]
     assert points is not None
     own = [d for d in schedule.order if points.coefficients[d]]
@@ -306,7 +307,7 @@ def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf) -> None:
             here[tiled] += schedule.points(tiled)
             wanted.add(_line(points, {**place, **here}))
     assert wanted <= asked and len(asked) <= LINE * found.extents[schedule.reduced[0]]
-    assert not strategies.choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).next
+    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).next
 
 
 def _line(access: Access, place: dict[int, int]) -> int:
@@ -340,7 +341,7 @@ def test_the_largest_operand_is_walked_once(
     of 220 KB, from memory, beside data of 450 KB, and 40 KB beside 750 KB.
     """
     found = kernel(pointwise_convolution(outputs), (inputs, side, side))
-    schedule = strategies.choose(found, AVX512)
+    schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
     assert weights is not None
     assert (weights.coefficients[schedule.order[0]] != 0) == (outer == "w")
@@ -350,7 +351,7 @@ def test_the_largest_operand_is_walked_once(
 def test_vectors_from_l2_do_not_hold_up_the_units(kernel: KernelOf, core: Core) -> None:
     """Where two units wait for vectors from L2, a tile has points enough to hide them."""
     found = kernel(pointwise_convolution(512), (512, 14, 14))
-    schedule = strategies.choose(found, replace(AVX512, core=core))
+    schedule = choose(found, replace(AVX512, core=core))
     points, vectors = (
         prod(n for d, n in schedule.tile if access is not None and access.coefficients[d])
         for access in found.anchor.inputs
@@ -368,7 +369,7 @@ def scores(b: Builder, x: Tensor) -> Tensor:
 
 def test_rows_walked_for_every_tile_of_points_come_from_l2(kernel: KernelOf) -> None:
     """Vectors that have no loop but the lane are all read between two uses of one."""
-    schedule = strategies.choose(kernel(scores, (64, 1500)), AVX512)
+    schedule = choose(kernel(scores, (64, 1500)), AVX512)
     sizes = dict(schedule.tile)
     assert schedule.order[-1] == schedule.lane
     points = prod(n for d, n in sizes.items() if d != schedule.lane)
@@ -380,7 +381,7 @@ def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
     found = kernel(convolution, (64, 16, 16))
     candidates = contraction.candidates(found, AVX512)
     best = min(candidates, key=lambda one: one.cost)
-    assert best.schedule == strategies.choose(found, AVX512)
+    assert best.schedule == choose(found, AVX512)
     assert len({one.schedule for one in candidates}) == len(candidates) > 20
     assert contraction.candidates(kernel(pointwise, (64, 16, 16)), AVX512) == []
 
@@ -411,7 +412,7 @@ def test_a_loop_that_is_asked_for_its_place_is_no_lane(
 ) -> None:
     """All lanes of a vector would get the place of the first."""
     found = kernel(write, (64, 64), packed=False)
-    assert strategies.choose(found, target).lane not in {*found.index_of.values()} - {None}
+    assert choose(found, target).lane not in {*found.index_of.values()} - {None}
 
 
 def sums_of_blocks(b: Builder, x: Tensor) -> Tensor:
@@ -425,9 +426,9 @@ def test_lanes_beyond_the_last_channel_are_not_summed(kernel: KernelOf, target: 
     """Where the last block is not full, lanes are summed one by one."""
     found = kernel(sums_of_blocks, (64, 3, 2, 16), packed=False)
     blocks, lanes = sorted(found.reduced)
-    assert strategies.choose(found, target).lane == lanes
+    assert choose(found, target).lane == lanes
     clipped = replace(found, tails=((blocks, lanes, 40),))
-    assert strategies.choose(clipped, target).lane is None
+    assert choose(clipped, target).lane is None
 
 
 def phase(b: Builder, x: Tensor) -> Tensor:
@@ -443,7 +444,7 @@ def phase(b: Builder, x: Tensor) -> Tensor:
 def test_results_that_lie_apart_are_vectorised(kernel: KernelOf, target: Target) -> None:
     """Neighbours share a vector where they read side by side; they are stored one by one."""
     found = kernel(phase, (5, 9, 14), packed=False)
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     assert schedule.lane is not None
     assert found.extents[schedule.lane] == 13
     assert found.store.coefficients[schedule.lane] == 2
@@ -472,7 +473,7 @@ def test_softmax_is_vectorised(
 
     kernels = kernels_of(make_network([(64, 96)], write))
     assert len(kernels) == 4
-    assert all(strategies.choose(kernel, target).vector == target.lanes for kernel in kernels)
+    assert all(choose(kernel, target).vector == target.lanes for kernel in kernels)
 
 
 @targets
@@ -480,22 +481,22 @@ def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
     """The outer loops make some 16 chunks or more where there are as many steps."""
     for write in (convolution, depthwise, pooling):
         found = kernel(write, (64, 34, 34))
-        assert chunk_count(found, strategies.choose(found, target)) >= CHUNKS_WANTED
+        assert chunk_count(found, choose(found, target)) >= CHUNKS_WANTED
 
 
 @targets
 def test_rows_are_shared_out(kernel: KernelOf, target: Target) -> None:
     """Also where they are the only loop: the lane is a reduced one."""
     found = kernel(row_sums, (64, 96))
-    schedule = strategies.choose(found, target)
+    schedule = choose(found, target)
     assert schedule.lane in found.reduced and chunk_count(found, schedule) == 16
-    assert chunk_count(found, strategies.scalar(found)) == 64
+    assert chunk_count(found, scalar(found)) == 64
 
 
 def test_the_same_kernel_is_scheduled_the_same_way(kernel: KernelOf) -> None:
     """A choice depends on nothing but the kernel and the target."""
     first, second = (kernel(convolution, (64, 16, 16)) for _ in range(2))
-    assert strategies.choose(first, AVX512) == strategies.choose(second, AVX512)
+    assert choose(first, AVX512) == choose(second, AVX512)
 
 
 def test_vectors_fill() -> None:

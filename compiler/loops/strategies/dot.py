@@ -18,11 +18,11 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
-from ncc.compiler.loops.contraction import Candidate, cheapest, product_of, tiled
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import Point
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, product_of, tiled
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 

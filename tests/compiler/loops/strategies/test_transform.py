@@ -17,8 +17,8 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.winograd import Form
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.loops import strategies
 from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
@@ -84,7 +84,7 @@ def check(
         if pack:
             Pack().apply(Context(), module)
         networks.append((module, arrays))
-    found, programs = run_networks(networks, lambda k: strategies.choose(k, target), target)
+    found, programs = run_networks(networks, lambda k: choose(k, target), target)
     for want, (got,) in zip(expected, found, strict=True):
         np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE * np.abs(want).max())
     return [kernel for program in programs for kernel in program.kernels]
@@ -104,7 +104,7 @@ def test_on_every_target(
     kernels = transforms(check(make_network, run_networks, shapes, target))
     assert kernels
     for kernel in kernels:
-        schedule = strategies.choose(kernel, target)
+        schedule = choose(kernel, target)
         assert schedule.lane is not None and schedule.vector == target.lanes
 
 
@@ -125,7 +125,7 @@ def test_plain_layout(
     """Where channels are not in blocks there is no lane: slow, and right."""
     kernels = transforms(check(make_network, run_networks, [(16, 13, 5)], RUNNABLE[0], pack=False))
     assert kernels
-    assert all(strategies.choose(kernel, RUNNABLE[0]).lane is None for kernel in kernels)
+    assert all(choose(kernel, RUNNABLE[0]).lane is None for kernel in kernels)
 
 
 @pytest.mark.usefixtures("always_tiled")
@@ -146,7 +146,7 @@ def test_rows_stay_in_registers(
     ChooseConvolution().apply(Context(), module)
     Pack().apply(Context(), module)
     for kernel in transforms(kernels_of(module)):
-        (_, rows), _ = strategies.choose(kernel, AVX512).tile
+        (_, rows), _ = choose(kernel, AVX512).tile
         assert always_tiled.window * rows <= AVX512.registers - 4
 
 

@@ -15,7 +15,7 @@ import ncc
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
-from ncc.compiler.loops.strategies import choose, rivals
+from ncc.compiler.loops.strategies.choose import choose, rivals
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 
-from ncc.compiler.loops.dot import DotNest
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.selection import SelectionNest
-from ncc.compiler.loops.tile_nest import TileNest
-from ncc.compiler.loops.transform import Transform
+from ncc.compiler.loops.strategies.dot import DotNest
+from ncc.compiler.loops.strategies.selection import SelectionNest
+from ncc.compiler.loops.strategies.tile_nest import TileNest
+from ncc.compiler.loops.strategies.transform import Transform
 
 
 def write(kernel: Kernel, schedule: Schedule, name: str) -> func.FuncOp:

@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ncc.compiler.loops import contraction, dot
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
-from ncc.compiler.loops.selection import selection
-from ncc.compiler.loops.tiles import halving, tiles
-from ncc.compiler.loops.transform import transform
+from ncc.compiler.loops.strategies import contraction, dot
+from ncc.compiler.loops.strategies.selection import selection
+from ncc.compiler.loops.strategies.tiles import halving, tiles
+from ncc.compiler.loops.strategies.transform import transform
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9

@@ -22,9 +22,9 @@ from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly
 from ncc.compiler.loops.kernel import Kernel
-from ncc.compiler.loops.strategies import choose
-from ncc.compiler.loops.tiles import halves_of
-from ncc.compiler.loops.writer import chunk_count, write
+from ncc.compiler.loops.strategies.choose import choose
+from ncc.compiler.loops.strategies.tiles import halves_of
+from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, stages
 from ncc.compiler.read.network import read

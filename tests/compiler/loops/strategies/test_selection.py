@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.loops import strategies
+from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
@@ -58,7 +58,7 @@ def test_every_lane_comes_from_its_block(
     wanted = evaluate(network_of(module), [x])
     SelectChannels().apply(Context(), module)
     Pack().apply(Context(), module)
-    schedule_of = lambda kernel: strategies.choose(kernel, target)  # noqa: E731
+    schedule_of = lambda kernel: choose(kernel, target)  # noqa: E731
     (results,), (program,) = run_networks([(module, [x])], schedule_of, target)
     assert sum(kernel.lanes is not None for kernel in program.kernels) == 1
     for result, expected in zip(results, wanted, strict=True):

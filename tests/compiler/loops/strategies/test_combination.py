@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ncc.compiler.linalg.convolutions.winograd import F2, F4
-from ncc.compiler.loops.combination import combine, together
+from ncc.compiler.loops.strategies.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]
 

@@ -19,7 +19,9 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm import (
+from ncc.compiler.llvm.build import POINTER
+from ncc.compiler.llvm.formulas.math import Library
+from ncc.compiler.llvm.lowering import (
     arithmetic,
     control,
     conversions,
@@ -29,10 +31,8 @@ from ncc.compiler.llvm import (
     tiles,
     vectors,
 )
-from ncc.compiler.llvm.build import POINTER
-from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
-from ncc.compiler.llvm.launch import lower_launch
-from ncc.compiler.llvm.math import Library
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.launch import lower_launch
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 

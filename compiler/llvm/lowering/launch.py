@@ -14,10 +14,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region
 
-from ncc.compiler.llvm import memory
 from ncc.compiler.llvm.build import POINTER, Builder
-from ncc.compiler.llvm.function import Function
-from ncc.compiler.llvm.math import Library
+from ncc.compiler.llvm.formulas.math import Library
+from ncc.compiler.llvm.lowering import memory
+from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
 
 TAKE = "ncc_take"

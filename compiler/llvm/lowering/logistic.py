@@ -12,7 +12,7 @@ from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.llvm.function import Function, Handler
+from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.operation import only_result, operands_of
 
 

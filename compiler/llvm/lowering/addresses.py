@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder, Scope, element_pointer
-from ncc.compiler.llvm.streams import Motion, Streams
+from ncc.compiler.llvm.lowering.streams import Motion, Streams
 from ncc.dialects.attributes import kept
 from ncc.dialects.operation import make
 

@@ -22,10 +22,10 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.addresses import Linear
 from ncc.compiler.llvm.build import Builder
-from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
-from ncc.compiler.llvm.logistic import lower_division, unless_of_logistic
+from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.logistic import lower_division, unless_of_logistic
 from ncc.dialects.operation import make, only_result, operands_of
 
 Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]

@@ -19,13 +19,13 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm import arithmetic
-from ncc.compiler.llvm.arithmetic import Combine
 from ncc.compiler.llvm.build import Builder, suffix
-from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element, lanes
-from ncc.compiler.llvm.integers import chosen_by
-from ncc.compiler.llvm.memory import alignment, load, store
+from ncc.compiler.llvm.lowering import arithmetic
+from ncc.compiler.llvm.lowering.arithmetic import Combine
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.integers import chosen_by
+from ncc.compiler.llvm.lowering.memory import alignment, load, store
 from ncc.dialects.operation import make, only_result, operands_of
 
 

@@ -15,8 +15,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder
-from ncc.compiler.llvm.function import PASS, Function
 from ncc.compiler.llvm.instructions import lanes
+from ncc.compiler.llvm.lowering.function import PASS, Function
 from ncc.dialects import rt
 
 _BITS = 32

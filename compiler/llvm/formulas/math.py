@@ -6,7 +6,7 @@ Each is written once a type, when first asked for, as straight code without a br
 by LLVM where it is called. exp, tanh and erf are within 2 units of the last place over all floats,
 on every target (README.md has the table); relative errors are below 2e-7 for log and the rounding
 functions, below 3e-7 for most others and 5e-7 for all but swish (a little more on targets without
-fused multiply-add); tests/compiler/llvm/test_math.py holds them.
+fused multiply-add); tests/compiler/llvm/formulas/test_math.py holds them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAt
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm import exponential, rounding, trigonometric
 from ncc.compiler.llvm.build import Builder, suffix, with_lanes
+from ncc.compiler.llvm.formulas import exponential, rounding, trigonometric
+from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import element, lanes
-from ncc.compiler.llvm.real import Lanes
 from ncc.compiler.target import Target
 
 Formula = Callable[..., Lanes]

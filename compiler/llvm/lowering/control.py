@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.addresses import Linear
-from ncc.compiler.llvm.function import PASS, Function, Handlers, machine_type
+from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handlers, machine_type
 
 
 def _machine_types(values: Sequence[SSAValue]) -> list[Attribute]:

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.lowering.tiles import configuration
 from ncc.compiler.llvm.object_code import emit_assembly
-from ncc.compiler.llvm.tiles import configuration
 from ncc.compiler.target import AMX
 
 TEXT = """

@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from ncc.compiler.llvm.addresses import Linear
-from ncc.compiler.llvm.arithmetic import Combine, binary, combined
-from ncc.compiler.llvm.function import Function, Handler
 from ncc.compiler.llvm.instructions import lanes
+from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.lowering.arithmetic import Combine, binary, combined
+from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.code import DotOp
 from ncc.dialects.operation import operands_of
 

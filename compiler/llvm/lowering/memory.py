@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.addresses import Linear, Memory, layout
 from ncc.compiler.llvm.build import POINTER, Builder
-from ncc.compiler.llvm.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.instructions import element
+from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, kept
 from ncc.dialects.operation import make, only_result, operands_of

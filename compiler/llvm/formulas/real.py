@@ -12,8 +12,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ncc.compiler.llvm import avx512
 from ncc.compiler.llvm.build import Builder, with_lanes
+from ncc.compiler.llvm.formulas import avx512
 from ncc.compiler.llvm.instructions import element, lanes
 
 # Added to a float much smaller than it, 1.5 * 2**23 (1.5 * 2**52) leaves no bit for a fraction.

@@ -15,9 +15,9 @@ from math import log as exact_log
 
 import numpy as np
 
-from ncc.compiler.llvm.approximation import Array, interpolated
-from ncc.compiler.llvm.avx512 import TABLE
-from ncc.compiler.llvm.real import (
+from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.avx512 import TABLE
+from ncc.compiler.llvm.formulas.real import (
     MAGIC_BITS_WITH_BIAS,
     MAGIC_WITH_BIAS,
     Lanes,

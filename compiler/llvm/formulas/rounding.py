@@ -6,7 +6,7 @@ A float32 from 2**23 on has no fraction; below, adding and taking away 2**23 rou
 
 from __future__ import annotations
 
-from ncc.compiler.llvm.real import Lanes
+from ncc.compiler.llvm.formulas.real import Lanes
 
 _NO_FRACTION = 8388608.0
 

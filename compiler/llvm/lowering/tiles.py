@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import IntegerAttr, VectorType, i8, i64
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.llvm.build import POINTER
-from ncc.compiler.llvm.function import Function, Handler
-from ncc.compiler.llvm.memory import store
+from ncc.compiler.llvm.lowering.function import Function, Handler
+from ncc.compiler.llvm.lowering.memory import store
 from ncc.dialects import tile
 
 _PALETTE = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ncc.compiler.llvm.real import Lanes
+from ncc.compiler.llvm.formulas.real import Lanes
 
 _MAGNITUDE, _SIGN = 0x7FFFFFFF, -0x80000000
 _INFINITY, _QUIET_NAN = 0x7F800000, 0x7E00

@@ -8,8 +8,8 @@ from math import inf, nan, pi
 
 import numpy as np
 
-from ncc.compiler.llvm.approximation import Array, interpolated
-from ncc.compiler.llvm.real import Lanes
+from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.real import Lanes
 
 # pi/2 in two parts (fdlibm's): the high one has 33 bits, so that small multiples of it are exact.
 _HALF_PI_HIGH = 1.57079632673412561417

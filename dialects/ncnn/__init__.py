@@ -35,3 +35,4 @@ from ncc.dialects.ncnn import roi_align as roi_align
 from ncc.dialects.ncnn import scan as scan
 from ncc.dialects.ncnn import spectrum as spectrum
 from ncc.dialects.ncnn import unary as unary
+from ncc.dialects.ncnn import yolo as yolo

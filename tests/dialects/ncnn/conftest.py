@@ -14,9 +14,11 @@ from xdsl.ir import Block, Operation
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
+from ncc.dialects.weight import ConstantOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
+Detect = Callable[..., Array]
 Pool = Callable[[str, Mapping[str, Any], Array, Sequence[float]], Array]
 
 
@@ -71,5 +73,33 @@ def pool(compiled: Pool, check_layer: Check) -> Pool:
         region = np.array(corners, np.float32)
         check_layer(type, params, [x, region], expected=[found], expand=False)
         return found
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def detect(expand: Callable[..., Any], run_codes: Callable[..., list[Array]]) -> Detect:
+    """detect(type, params, inputs): the rows that the compiled expansion finds."""
+
+    def run(type: str, params: Mapping[str, Any], inputs: Sequence[Array]) -> Array:
+        ops = expand(type, params, [x.shape for x in inputs])
+        tables = [op.value.array() for op in ops if isinstance(op, ConstantOp)]
+        rows, count = run_codes(ops, [*inputs, *tables])
+        return rows[: count[0]]
+
+    return run
+
+
+@pytest.fixture
+def check_detections(check_layer: Check, detect: Detect) -> Callable[[Any], None]:
+    """check_detections(case): a layer and its compiled expansion find what was recorded."""
+
+    def run(case: Any) -> None:
+        (expected,) = case.outputs
+        expected = expected.reshape(-1, 6)
+        check_layer(case.type, case.params, case.inputs, expected=[expected], eps=case.eps)
+        found = detect(case.type, case.params, case.inputs)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=case.eps, atol=case.eps)
 
     return run

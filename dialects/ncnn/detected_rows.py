@@ -1,0 +1,29 @@
+"""What detectors find: rows (label, score, x1, y1, x2, y2).
+
+How many are found only the run knows. An expansion computes two values, the rows with their largest
+possible number, and how many of them count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ncc.dialects.imperative import Memory, Value
+from ncc.dialects.ncnn.layer import Array
+
+COLUMNS = 6
+"""Label, score, x1, y1, x2, y2."""
+
+
+def rows_of(labels: Array, scores: Array, boxes: Array) -> Array:
+    """The rows of a result."""
+    columns = [labels[:, None], scores[:, None], boxes]
+    return np.concatenate(columns, axis=1, dtype=np.float32)
+
+
+def write_row(row: Memory, label: Value, score: Value, box: Memory) -> None:
+    """A row: label, score, corners."""
+    row[0] = row.code.to_float(label)
+    row[1] = score
+    for k in range(4):
+        row[2 + k] = box[k]

@@ -1,0 +1,256 @@
+"""The detections of YOLO: anchors in the cells of feature maps, those that nothing better hides."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i64
+
+from ncc.dialects.imperative import Code, Memory, Value, Variable
+from ncc.dialects.ncnn.checks import check_positive
+from ncc.dialects.ncnn.detected_rows import COLUMNS, rows_of, write_row
+from ncc.dialects.ncnn.layer import (
+    DYNAMIC,
+    Array,
+    Builder,
+    Layer,
+    LayerError,
+    Shape,
+    Tensor,
+    integer,
+    layer,
+    real,
+    reals,
+)
+from ncc.dialects.ncnn.reduction import softmax_array
+from ncc.dialects.ncnn.suppression import Found, by_score, kept_of, suppress
+
+Cell: TypeAlias = tuple[Value, Value]
+
+
+class YoloLayer(Layer):
+    """Detections in feature maps (num_box * (5 + num_class), h, w).
+
+    Each cell has num_box anchors; of each: x, y, width, height, the logit that there is something,
+    and one a class. Boxes with a confidence of at least confidence_threshold are suppressed by
+    nms_threshold, all classes together. Labels count from 1. Nothing found is (0, 6).
+    """
+
+    num_class = integer(0, 20)
+    num_box = integer(1, 5)
+    confidence_threshold = real(2, 0.01)
+    nms_threshold = real(3, 0.45)
+    biases = reals(4)
+
+    def check(self) -> None:
+        check_positive(self, ["num_class", "num_box"])
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        """Width and height of an anchor."""
+        raise NotImplementedError
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        """What anchors of a map (h, w) are measured in: the width and height of the image."""
+        raise NotImplementedError
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        """Confidence and best class (from 0), of logits (boxes, h, w) and (boxes, class, h, w)."""
+        raise NotImplementedError
+
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
+        """The confidence of the anchor of channels from `first` on; `logit` is its best class's."""
+        raise NotImplementedError
+
+    def at_most(self, code: Code, something: Value) -> Value:
+        """No smaller than the confidence, whatever the classes: few cells need a look at them."""
+        raise NotImplementedError
+
+    def infer(self, *maps: Shape) -> Shape:
+        channels = self.num_box * (5 + self.num_class)
+        for shape in maps:
+            if len(shape) != 3 or shape[0] != channels:
+                raise LayerError(
+                    f"input {shape} is not ({channels}, h, w): num_box {self.num_box} times 5 + "
+                    f"num_class {self.num_class}"
+                )
+        for head in range(len(maps)):
+            for box in range(self.num_box):
+                self.anchor(head, box)
+            self.scale(head, 1, 1)
+        return (DYNAMIC, COLUMNS)
+
+    def reference(self, *maps: Array) -> Array:
+        parts = [self._candidates(head, x) for head, x in enumerate(maps)]
+        scores, labels, boxes = (np.concatenate(part) for part in zip(*parts, strict=True))
+        passed = np.flatnonzero(scores >= np.float32(self.confidence_threshold))
+        best = passed[by_score(scores[passed])]
+        kept = best[kept_of(boxes[best], self.nms_threshold)]
+        return rows_of(labels[kept] + 1, scores[kept], boxes[kept])
+
+    def _candidates(self, head: int, x: Array) -> tuple[Array, Array, Array]:
+        """Scores, labels and boxes of all anchors of a map."""
+        h, w = x.shape[1:]
+        split = x.reshape(self.num_box, 5 + self.num_class, h, w)
+        anchors = np.array([self.anchor(head, k) for k in range(self.num_box)], np.float32)
+        wide, high = self.scale(head, w, h)
+        with np.errstate(over="ignore"):
+            scores, labels = self.rate_array(split[:, 4], split[:, 5:])
+            offset = 1 / (1 + np.exp(-split[:, :2]))
+            sizes = np.exp(split[:, 2:4]) * anchors[:, :, None, None]
+        row, column = np.indices((h, w), np.float32)
+        centre_x, centre_y = (column + offset[:, 0]) / w, (row + offset[:, 1]) / h
+        half_x, half_y = sizes[:, 0] / wide / 2, sizes[:, 1] / high / 2
+        corners = [centre_x - half_x, centre_y - half_y, centre_x + half_x, centre_y + half_y]
+        boxes = np.stack(corners, axis=-1).astype(np.float32)
+        return scores.reshape(-1), labels.reshape(-1), boxes.reshape(-1, 4)
+
+    def expand(self, b: Builder, *maps: Tensor) -> Tensor:
+        rows = [self.num_box * x.shape[1] for x in maps]
+        turns, width = sum(rows), max(x.shape[2] for x in maps)
+        most = turns * width
+        kinds = [((most,), f32), ((most,), i64), ((most, 4), f32), ((turns,), i64)]
+        heads, boxes = range(len(maps)), range(self.num_box)
+        anchors = np.array([self.anchor(head, box) for head in heads for box in boxes], np.float32)
+        code = Code([*maps, b.table(anchors)], kinds, turns=turns)
+        count = code.variable(0)
+        first = 0
+        for head, more in enumerate(rows):
+            with code.if_((code.turn >= first) & (code.turn < first + more)):
+                self._search(code, head, code.turn - first, code.turn * width, count)
+            first += more
+        code.results[3][code.turn] = count.value
+        return b.counted_code(self._kept(b.code(code.operation())).operation())[0]
+
+    def _kept(self, made: list[Tensor]) -> Code:
+        """Of what all turns found, what nothing better hides."""
+        most = made[0].shape[0]
+        code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
+        scores, labels, boxes, counts = code.inputs
+        found = Found(code, scores, counts)
+        picked, corners = code.scratch((most,), i64), code.scratch((4, most))
+
+        def box_of(rank: Value) -> list[Value]:
+            return [boxes[found[rank], side] for side in range(4)]
+
+        kept = suppress(code, box_of, found.count, picked, corners, self.nms_threshold)
+        with code.range(kept.value) as row:
+            place = found[picked[row]]
+            label = labels[place] + 1
+            write_row(code.results[0].part(row), label, scores[place], boxes.part(place))
+        code.results[1][0] = kept.value
+        return code
+
+    def _search(self, code: Code, head: int, row: Value, start: Value, count: Variable) -> None:
+        """Put what one anchor finds in one row of a map at the places from `start` on."""
+        x = code.inputs[head]
+        _, h, w = x.shape
+        box, i = row // h, row % h
+        first = box * (5 + self.num_class)
+        with code.range(w) as j:
+            likely = self.at_most(code, x[first + 4, i, j]) >= self.confidence_threshold
+            with code.if_(likely):
+                anchor = code.inputs[-1].part(box + head * self.num_box)
+                self._look(code, head, anchor, first, (i, j), start, count)
+
+    def _look(
+        self,
+        code: Code,
+        head: int,
+        anchor: Memory,
+        first: Value,
+        cell: Cell,
+        start: Value,
+        count: Variable,
+    ) -> None:
+        """Add what the anchor of channels from `first` on finds in a cell."""
+        x = code.inputs[head]
+        scores, labels, boxes, _ = code.results
+        label, logit = code.variable(0), code.variable(x[first + 5, *cell])
+        with code.range(first + (5 + self.num_class), first + 6) as q:
+            value, best = x[q, *cell], logit.value
+            with code.if_(value > best):
+                label.value = q - (first + 5)
+                logit.value = value
+        confidence = self.rate(code, x, first, cell, logit.value)
+        with code.if_(confidence >= self.confidence_threshold):
+            place = start + count.value
+            h, w = x.shape[1:]
+            sizes = self.scale(head, w, h)
+            for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
+                offset = code.sigmoid(x[first + k, *cell])
+                centre = (code.to_float(at) + offset) / float(cells)
+                size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
+                half = size / float(sizes[k]) * 0.5
+                boxes[place, k] = centre - half
+                boxes[place, k + 2] = centre + half
+            scores[place], labels[place] = confidence, label.value
+            count.value = count.value + 1
+
+
+@layer("YoloDetectionOutput", inputs=(1, None))
+class YoloDetectionOutputOp(YoloLayer):
+    """The detections of YOLO version 2: a softmax over the classes.
+
+    Anchors are in cells. Nothing found is an empty result (ncnn then hands on its input).
+    """
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        if len(self.biases) < 2 * self.num_box:
+            raise LayerError(f"{len(self.biases)} biases for {self.num_box} boxes", "biases")
+        return self.biases[2 * box], self.biases[2 * box + 1]
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        return w, h
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        chances = softmax_array(classes, 1)
+        sure = 1 / (1 + np.exp(-something))
+        return sure * chances.max(1), chances.argmax(1)
+
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
+        total = code.variable(0.0)
+        with code.range(first + (5 + self.num_class), first + 5) as q:
+            total.value = total.value + code.exp(x[q, *cell] - logit)
+        return self.at_most(code, x[first + 4, *cell]) * (1.0 / total.value)
+
+    def at_most(self, code: Code, something: Value) -> Value:
+        return code.sigmoid(something)
+
+
+@layer("Yolov3DetectionOutput", inputs=(1, None))
+class Yolov3DetectionOutputOp(YoloLayer):
+    """The detections of YOLO version 3: a logistic function a class.
+
+    The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class.
+    `mask` chooses the anchors of each map; they are in pixels, anchors_scale pixels being a cell.
+    """
+
+    mask = reals(5)
+    anchors_scale = reals(6)
+
+    def anchor(self, head: int, box: int) -> tuple[float, float]:
+        place = head * self.num_box + box
+        if place >= len(self.mask):
+            raise LayerError(f"{len(self.mask)} in mask, but map {head} needs more", "mask")
+        chosen = int(self.mask[place])
+        if not 0 <= chosen < len(self.biases) // 2:
+            raise LayerError(f"mask names anchor {chosen}, which biases has not", "mask")
+        return self.biases[2 * chosen], self.biases[2 * chosen + 1]
+
+    def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
+        if head >= len(self.anchors_scale):
+            raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
+        pixels = np.float32(self.anchors_scale[head])
+        return int(pixels * np.float32(w)), int(pixels * np.float32(h))
+
+    def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        best = classes.max(1)
+        return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
+
+    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
+        something = x[first + 4, *cell]
+        return 1.0 / (code.exp(-something) * (code.exp(-logit) + 1.0) + 1.0)
+
+    def at_most(self, code: Code, something: Value) -> Value:
+        return 1.0 / (code.exp(-something) + 1.0)

@@ -1,0 +1,61 @@
+"""The detections of YOLO: references and compiled statements against ncnn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.dialects.ncnn.layer import LayerError
+
+Array = np.ndarray[Any, Any]
+Check = Callable[..., Any]
+Detect = Callable[..., Array]
+
+
+YOLO = {"num_class": 1, "num_box": 1, "biases": (1.0, 1.0)}
+
+
+@pytest.mark.layer("YoloDetectionOutput", "Yolov3DetectionOutput")
+def test_recorded(case: Any, check_detections: Callable[[Any], None]) -> None:
+    """Reference and compiled expansion find what ncnn recorded; its empty blob has no rows."""
+    check_detections(case)
+
+
+def test_yolo_3_is_surer_than_the_product(check_layer: Check) -> None:
+    """The confidence is 1 / (1 + e^-b (1 + e^-c)): 1/3 of two logits of 0, not 1/4."""
+    params = {
+        "num_class": 1, "num_box": 1, "biases": (8.0, 4.0), "mask": (0.0,), "anchors_scale": (8.0,),
+    }  # fmt: skip
+    expected = np.array([[1, 1 / 3, 0, 0.25, 1, 0.75]], np.float32)
+    zeros = np.zeros((6, 1, 1), np.float32)
+    check_layer("Yolov3DetectionOutput", params, [zeros], expected=[expected])
+
+
+def test_nothing_found_has_no_rows(check_layer: Check, detect: Detect) -> None:
+    """The result is (0, 6)."""
+    empty = np.full((6, 2, 2), -9, np.float32)
+    check_layer("YoloDetectionOutput", YOLO, [empty], expected=[np.zeros((0, 6))])
+    assert detect("YoloDetectionOutput", YOLO, [empty]).shape == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("type", "params", "shapes", "param"),
+    [
+        ("YoloDetectionOutput", {"num_class": 0}, [(6, 1, 1)], "num_class"),
+        ("YoloDetectionOutput", {"biases": (1.0,)}, [(6, 1, 1)], "biases"),
+        ("YoloDetectionOutput", {}, [(7, 1, 1)], None),
+        ("Yolov3DetectionOutput", {}, [(6, 1, 1)], "mask"),
+        ("Yolov3DetectionOutput", {"mask": (3.0,)}, [(6, 1, 1)], "mask"),
+        ("Yolov3DetectionOutput", {"mask": (0.0,)}, [(6, 1, 1)], "anchors_scale"),
+    ],
+)
+def test_yolo_refuses(
+    type: str, params: dict[str, Any], shapes: Any, param: str | None, check_layer: Check
+) -> None:
+    """Missing anchors, masks and scales; channels that do not fit."""
+    with pytest.raises(LayerError) as caught:
+        check_layer(type, {**YOLO, **params}, [np.zeros(shape, np.float32) for shape in shapes])
+    assert caught.value.param == param

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, i32, i64
+from xdsl.dialects.builtin import IndexType, f32, i32, i64
 
 from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.layer import Array
@@ -146,27 +146,32 @@ def suppress(
     box_of(rank) are the sides of a candidate; those of what is kept are in `corners` (4, n). A
     candidate is held against all that are kept at once.
     """
-    kept = code.variable(0)
+    kept, areas = code.variable(0), code.room(picked.shape)
     with code.range(count) as rank, code.if_(kept.value < picked.shape[0]):
         box, place = box_of(rank), kept.value
+        area = _area(box)
 
-        def overlap(other: Value) -> Value:
-            return _overlap(code, box, [corners[side, other] for side in range(4)])
+        def hides(other: Value) -> Value:
+            shared = _shared(code, box, [corners[side, other] for side in range(4)])
+            overlap = shared / (area + areas[other] - shared)
+            return code.select(overlap > threshold, code.value(1.0, f32), 0.0)
 
-        worst = code.largest(place, overlap, float("-inf"))
-        picked[place] = rank
+        hiding = code.sum(place, hides)
+        picked[place], areas[place] = rank, area
         for side in range(4):
             corners[side, place] = box[side]
-        kept.value = place + code.select(worst > threshold, 0, 1)
+        kept.value = place + code.select(hiding > 0.0, 0, 1)
     return kept
 
 
-def _overlap(code: Code, a: Sequence[Value], b: Sequence[Value]) -> Value:
-    """Intersection over union of two boxes."""
-    left, top, right, bottom = a
-    left_b, top_b, right_b, bottom_b = b
-    width = code.minimum(right, right_b) - code.maximum(left, left_b)
-    height = code.minimum(bottom, bottom_b) - code.maximum(top, top_b)
-    shared = code.maximum(width, 0.0) * code.maximum(height, 0.0)
-    areas = (right - left) * (bottom - top) + (right_b - left_b) * (bottom_b - top_b)
-    return shared / (areas - shared)
+def _area(box: Sequence[Value]) -> Value:
+    left, top, right, bottom = box
+    return (right - left) * (bottom - top)
+
+
+def _shared(code: Code, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """The area that two boxes share. Any number where one has NaN: its area is NaN then."""
+    low = [code.select(x > y, x, y) for x, y in zip(a[:2], b[:2], strict=True)]
+    high = [code.select(x < y, x, y) for x, y in zip(a[2:], b[2:], strict=True)]
+    width, height = (code.maximum(end - begin, 0.0) for begin, end in zip(low, high, strict=True))
+    return width * height

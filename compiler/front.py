@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ncc.compiler.definitions import put_off
@@ -19,7 +18,6 @@ from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
-from ncc.runtime.beside import Beside
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
@@ -118,15 +116,7 @@ def _compiled(
     if recipe is not None:
         return recipe
     with PYTHON.tuned():
-        from ncc.compiler.llvm.object_code import unmap_code
-        from ncc.compiler.llvm.threads import threads_object
-
-        # LLVM is loaded meanwhile. No other thread may be at work when the process is copied.
-        threads = Beside(partial(threads_object, options.target))
         with stopwatch.timing("import the levels"), put_off():
             from ncc.compiler.pipeline import Compilation
 
-        threads.result()
-        if copied:
-            unmap_code()
         return Compilation(param, bin, options, cache, stopwatch, copied).compiled(key)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,7 +16,7 @@ from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object
-from ncc.compiler.llvm.threads import threads_object, threads_text
+from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.target import Target
@@ -23,10 +24,10 @@ from ncc.compiler.target import Target
 
 @dataclass(frozen=True)
 class _Part:
-    """What becomes one object: its module, what the cache keeps it under, LLVM's effort."""
+    """What becomes one object: what the cache keeps it under, its text for LLVM, and the effort."""
 
     key: str
-    module: Callable[[], ModuleOp]
+    text: Callable[[Stopwatch], str]
     effort: int = USUAL
 
 
@@ -41,15 +42,13 @@ class Objects:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
         with stopwatch.timing("look into the cache"):
             self._parts = [
-                *(_Part(key_of(unit.key(), target), unit.module) for unit in loops.units),
-                _Part(key_of(loops.entry_key(), target), loops.entry_module, effort=0),
+                _Part(key_of(threads_text(), target), lambda _: threads_text()),
+                *(self._part(unit.key(), unit.module) for unit in loops.units),
+                self._part(loops.entry_key(), loops.entry_module, effort=0),
             ]
-            threads = key_of(threads_text(), target)
-            self.keys = (threads, *(part.key for part in self._parts))
+            self.keys = tuple(part.key for part in self._parts)
             found = {key: cache.get(key) for key in self.keys} if cache else {}
         self._objects = {key: image for key, image in found.items() if image is not None}
-        if threads not in self._objects:
-            self._take(threads, threads_object(target))
         self._copies: Copies[tuple[bytes, Stopwatch]] | None = None
 
     @contextmanager
@@ -74,6 +73,10 @@ class Objects:
                 self.cache.trim()
         return tuple(self._objects[key] for key in self.keys)
 
+    def _part(self, text: str, module: Callable[[], ModuleOp], effort: int = USUAL) -> _Part:
+        """One by its module, all of which a text says."""
+        return _Part(key_of(text, self.target), partial(self._lowered, module), effort)
+
     def _missing(self) -> list[int]:
         return [n for n, part in enumerate(self._parts) if part.key not in self._objects]
 
@@ -89,14 +92,14 @@ class Objects:
                 self._take(self._parts[n].key, image)
                 self.stopwatch.add(stopwatch)
         except CopyEnded as end:
-            text = self._text(self._parts[end.piece], self.stopwatch)
+            text = self._parts[end.piece].text(self.stopwatch)
             message = f"LLVM ended with {end.code}"
             raise CompilerBug(message, pass_name=STAGE, dump=text) from end
 
     def _made_by_copy(self, n: int) -> tuple[bytes, Stopwatch]:
         stopwatch = Stopwatch()
         part = self._parts[n]
-        return self._emitted(self._text(part, stopwatch), part.effort, stopwatch), stopwatch
+        return self._emitted(part.text(stopwatch), part.effort, stopwatch), stopwatch
 
     def _made_here(self) -> dict[int, bytes]:
         """LLVM works in another thread, while this one writes the next kernel."""
@@ -104,14 +107,14 @@ class Objects:
         with ThreadPoolExecutor(1) as llvm:
             for n in self._missing():
                 part = self._parts[n]
-                text = self._text(part, self.stopwatch)
+                text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
             with self.stopwatch.timing("wait for LLVM"):
                 return {n: one.result() for n, one in made.items()}
 
-    def _text(self, part: _Part, stopwatch: Stopwatch) -> str:
+    def _lowered(self, module: Callable[[], ModuleOp], stopwatch: Stopwatch) -> str:
         with stopwatch.timing("write loops"):
-            written = part.module()
+            written = module()
         with stopwatch.timing("lower to LLVM"):
             return emit_llvm(lower(written, self.target), self.target)
 

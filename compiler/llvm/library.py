@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CDLL, POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p, string_at
-from mmap import MADV_DONTNEED
 from pathlib import Path
 from typing import Any, NewType
 
@@ -70,8 +69,7 @@ class Library:
         import llvmlite
         from llvmlite.utils import get_library_name
 
-        self._path = str(Path(llvmlite.__file__).parent / "binding" / get_library_name())
-        library = CDLL(self._path)
+        library = CDLL(str(Path(llvmlite.__file__).parent / "binding" / get_library_name()))
         self._call: dict[str, Any] = {}
         for name, (returned, *taken) in _FUNCTIONS.items():
             function = self._call[name] = getattr(library, f"LLVMPY_{name}")
@@ -80,14 +78,6 @@ class Library:
             self._call[f"InitializeNative{what}"]()
         for choice in choices:
             self._call["SetCommandLine"](b"ncc", choice.encode())
-
-    def unmap_code(self) -> None:
-        """Hold no more of its code in memory, until it is called again."""
-        for line in Path("/proc/self/maps").read_text().splitlines():
-            place, rights, _ = line.split(maxsplit=2)
-            if "x" in rights and line.endswith(self._path):
-                begin, end = (int(bound, 16) for bound in place.split("-"))
-                CDLL(None).madvise(c_void_p(begin), c_size_t(end - begin), MADV_DONTNEED)
 
     def machine(self, triple: str, cpu: str, features: str, effort: int) -> Machine:
         """A code generator, for good. effort: of 0 to 3."""

@@ -50,12 +50,6 @@ def emit_assembly(text: str, target: Target) -> str:
     return _emitted(text, target, USUAL, as_object=False).decode()
 
 
-def unmap_code() -> None:
-    """Hold no more of LLVM's code in memory, where other processes go on with it."""
-    with _one_at_a_time:
-        _llvm().unmap_code()
-
-
 def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> bytes:
     """Machine code, with the functions inlined that ask for it."""
     with _one_at_a_time:

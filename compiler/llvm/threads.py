@@ -62,10 +62,6 @@ before it is reached.
 
 from __future__ import annotations
 
-from functools import cache
-
-from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.target import Target
 from ncc.runtime.threads import POOL_THREADS
 
 # Time-stamp ticks to spin before sleeping: 25-50 us at the 2-4 GHz of today's processors.  Longer
@@ -357,9 +353,3 @@ def threads_text(declare_run: bool = True) -> str:
     for name, number in _NUMBERS.items():
         text = text.replace(name, str(number))
     return text
-
-
-@cache
-def threads_object(target: Target) -> bytes:
-    """The machine code of that module, which is the same for all networks."""
-    return emit_object(threads_text(), target)

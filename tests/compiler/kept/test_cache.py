@@ -16,8 +16,7 @@ import ncc
 from ncc.compiler import objects
 from ncc.compiler.kept import cache as cache_module
 from ncc.compiler.kept.cache import Cache, cache_of, key_of
-from ncc.compiler.llvm.object_code import USUAL, emit_object
-from ncc.compiler.llvm.threads import threads_text
+from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.runtime.draft import DRAFT
 
@@ -204,11 +203,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(text)
         return emit_object(text, target, effort)
 
-    def threads(target: Target) -> bytes:
-        return emit(threads_text(), target, USUAL)
-
     monkeypatch.setattr(objects, "emit_object", emit)
-    monkeypatch.setattr(objects, "threads_object", threads)
     return texts
 
 

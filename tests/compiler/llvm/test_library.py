@@ -5,12 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from ncc.compiler.llvm.library import Library, Refused
-from ncc.compiler.llvm.object_code import TRIPLE, emit_object, unmap_code
+from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
 
 TEXT = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}"
@@ -56,19 +55,6 @@ def test_an_architecture_that_is_none_is_refused(llvm: Library) -> None:
     """By LLVM's words."""
     with pytest.raises(Refused, match="abacus"):
         llvm.machine("abacus-unknown-linux", "", "", 2)
-
-
-def test_its_code_is_there_when_it_is_called_again() -> None:
-    """It takes less memory meanwhile."""
-
-    def resident() -> int:
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("RssFile:")[1].split()[0])
-
-    made, before = emit_object(TEXT, AVX2), resident()
-    unmap_code()
-    assert resident() < before - 4096
-    assert emit_object(TEXT, AVX2) == made
 
 
 def test_threads_take_turns() -> None:

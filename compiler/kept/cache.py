@@ -22,6 +22,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 
@@ -39,7 +40,9 @@ LIMIT_BYTES = 256 << 20
 
 _KEPT_SHARE = 0.75  # of the limit, after eviction: so that not every compilation evicts
 _FRESH_SECONDS = 3600.0  # a use is only noted when the last one lies further back
+_UNLISTED_SHARE = 1 / 16  # of the limit: to list many files takes longer than to compile a network
 _LOCK = "trim.lock"
+_ADDED = "added"  # since the folder was listed, a number of bytes a line
 _MAGIC = b"ncc kernel 1\n"
 
 KERNEL, RECIPE, MODEL = ".o", ".recipe", ".ncc"
@@ -138,7 +141,8 @@ class Cache:
         self.folder = folder
         self.limit = limit
         self.kinds = kinds
-        self._grown = False
+        self._added = 0
+        """Bytes of entries that `trim` has not heard of."""
         self._writable = True
 
     def get(self, key: str, kind: str = KERNEL) -> bytes | None:
@@ -178,7 +182,7 @@ class Cache:
         if not self._writable or kind not in self.kinds:
             return
         try:
-            if not self._grown:
+            if not self._added:
                 self.folder.mkdir(parents=True, exist_ok=True)
             write(self._path(key, kind))
         except OSError as error:
@@ -189,14 +193,17 @@ class Cache:
                 stacklevel=2,
             )
         else:
-            self._grown = True
+            with suppress(OSError):
+                self._added += self._path(key, kind).stat().st_size
 
     def trim(self) -> None:
-        """Where something was added: delete what was not used for longest, down to the limit."""
-        if not self._grown:
+        """Where enough was added: delete what was not used for longest, down to the limit."""
+        added, self._added = self._added, 0
+        if not added or self._added_by_all(added) <= self.limit * _UNLISTED_SHARE:
             return
-        self._grown = False
-        if sum(size for _, _, size in self._files()) <= self.limit:
+        with suppress(OSError):
+            (self.folder / _ADDED).write_bytes(b"0\n")
+        if sum(size for _, _, size in self._files()) <= self._most:
             return
         from filelock import FileLock, Timeout  # slow to import, and only needed here
 
@@ -206,10 +213,26 @@ class Cache:
         except (Timeout, OSError):
             return  # another process is at it, or the folder is not ours to tidy
 
+    @property
+    def _most(self) -> float:
+        """What may be there when the folder has been listed."""
+        return self.limit * (1 - _UNLISTED_SHARE)
+
+    def _added_by_all(self, size: int) -> float:
+        """What all processes have added since the folder was listed, `size` being news."""
+        try:
+            with open(self.folder / _ADDED, "ab+", buffering=0) as file:
+                listed = file.tell() > 0
+                file.write(b"%d\n" % size)
+                file.seek(0)
+                return sum(map(int, file.read().split())) if listed else inf
+        except (OSError, ValueError):
+            return inf  # nobody can tell
+
     def _evict(self) -> None:
         files = sorted(self._files(), key=lambda file: file[1])
         total = sum(size for _, _, size in files)
-        if total <= self.limit:
+        if total <= self._most:
             return
         for path, _, size in files:
             if total <= self.limit * _KEPT_SHARE:

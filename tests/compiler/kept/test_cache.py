@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +153,43 @@ def test_nothing_is_deleted_below_the_limit(cache: Cache) -> None:
     small.put(KEY, b"code")
     small.trim()
     assert not entries(cache)
+
+
+def test_folder_is_listed_when_enough_was_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whatever processes: a sixteenth of the limit, and at first, since all may be there."""
+    listed = list[Path]()
+    files = Cache._files
+
+    def noted(cache: Cache) -> Iterator[tuple[str, float, int]]:
+        listed.append(cache.folder)
+        return files(cache)
+
+    monkeypatch.setattr(Cache, "_files", noted)
+    lists = []
+    for key in keys(40):
+        cache = Cache(tmp_path, limit=16 * 5000)
+        cache.put(key, bytes(1000))
+        cache.trim()
+        lists.append(len(listed))
+    assert lists[0] == 1
+    assert 5 <= lists[-1] <= 40 * 1100 // 5000
+    (tmp_path / "added").write_text("what is no number")
+    cache.put(KEY, b"code")
+    cache.trim()
+    assert len(listed) == lists[-1] + 1
+
+
+def test_what_is_not_listed_stays_below_the_limit(tmp_path: Path) -> None:
+    """However little is added at a time."""
+    limit = 16 * 5000
+    for number in range(150):
+        cache = Cache(tmp_path, limit=limit)
+        cache.put(f"{number:064x}", bytes(1000))
+        cache.trim()
+        assert sum(size for _, _, size in cache._files()) <= limit
+    assert len(entries(cache)) > 40
 
 
 # --- the folder -------------------------------------------------------------------------------

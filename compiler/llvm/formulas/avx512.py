@@ -9,9 +9,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from ncc.compiler.llvm.build import Builder
 
-LANES = VectorType(f32, [16])
+REGISTER = 16
+"""So many numbers are in a register."""
 TABLE = 32
-"""So many numbers are in two registers."""
+"""So many are in two."""
+LANES = VectorType(f32, [REGISTER])
 
 _NEAREST = 4
 """The rounding of a result: as everywhere, and of no exception."""
@@ -21,7 +23,7 @@ _LESSER_MAGNITUDE = 2
 
 def holds(builder: Builder, type: Attribute) -> bool:
     """Whether the instructions are there, and lanes of that type fill a register."""
-    return builder.target.lanes == 16 and type == LANES
+    return builder.target.lanes == REGISTER and type == LANES
 
 
 def times_power_of_two(builder: Builder, value: SSAValue, exponent: SSAValue) -> SSAValue:
@@ -43,8 +45,11 @@ def within(builder: Builder, value: SSAValue, limit: SSAValue) -> SSAValue:
 
 
 def looked_up(builder: Builder, table: Sequence[float], places: SSAValue) -> SSAValue:
-    """Numbers of a table of 32, by the low bits of integers."""
-    low, high = (builder.vector_of(half, LANES) for half in (table[:16], table[16:]))
+    """Numbers of a table of 16 or of 32, by the low bits of integers."""
+    low = builder.vector_of(table[:REGISTER], LANES)
+    if len(table) == REGISTER:
+        return _made(builder, "permvar.sf.512", [low, places])
+    high = builder.vector_of(table[REGISTER:], LANES)
     return _made(builder, "vpermi2var.ps.512", [low, places, high])
 
 

@@ -21,9 +21,9 @@ from ncc.compiler.llvm.formulas.real import (
     MAGIC_BITS_WITH_BIAS,
     MAGIC_WITH_BIAS,
     Lanes,
-    magic_for,
     power_of_two,
 )
+from ncc.compiler.llvm.formulas.short_exp import short_exp_plus_one
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -47,19 +47,6 @@ def _exp_tail() -> tuple[float, ...]:
 def _exp2_tail() -> tuple[float, ...]:
     """(2**r - 1) / r on [-1/2, 1/2]."""
     return interpolated(lambda r: np.expm1(r * LN2) / r, -0.5, 0.5, 5)
-
-
-@cache
-def _short_exp() -> tuple[float, ...]:
-    """exp(-r) for |r| <= ln(2) / 64, to 1e-7."""
-    reach = 0.502 * LN2 / TABLE
-    return interpolated(lambda r: np.exp(-r), -reach, reach, 2)
-
-
-@cache
-def _roots_of_two() -> tuple[float, ...]:
-    """2**0, 2**(1/32), ... 2**(31/32)."""
-    return tuple(2.0 ** (k / TABLE) for k in range(TABLE))
 
 
 @cache
@@ -135,39 +122,26 @@ def expm1(x: Lanes) -> Lanes:
     return result.with_sign_of(x)
 
 
-def _exp_plus_one(x: Lanes) -> Lanes:
-    """exp(x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of two powers of two is
+def _exp_of_negated_plus_one(x: Lanes) -> Lanes:
+    """exp(-x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of two powers of two is
     exact for all n up to 23, and all but that behind it.
     """
-    reduced = _reduced(x)
+    if x.fills_avx512:
+        return short_exp_plus_one(x)
+    reduced = _reduced(-x)
     return reduced.fraction.times_plus(reduced.scale, reduced.scale + 1.0)
 
 
 def logistic(x: Lanes) -> Lanes:
     """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) where float32 ends for exp(-x)."""
-    return _exp_plus_one(-x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT)).inverse()
+    limited = x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT)
+    return _exp_of_negated_plus_one(limited).inverse()
 
 
 def swish(x: Lanes) -> Lanes:
     """x / (1 + exp(-x)), in which a NaN comes through the numerator."""
-    if x.fills_avx512:
-        return x * _short_exp_plus_one(x.within(_LOGISTIC_LIMIT)).inverse()
-    return x / _exp_plus_one(-x.within(_LOGISTIC_LIMIT))
-
-
-def _short_exp_plus_one(x: Lanes) -> Lanes:
-    """exp(-x) + 1 = 2**n * exp(-r) + 1, x = r - n*ln(2), within 2e-7 from x = -16 on, 4e-7 below.
-
-    n is a multiple of 1/32, and a table of two registers has the roots: so short an r takes three
-    terms instead of six.
-    """
-    magic = magic_for(TABLE)
-    shifted = x.times_plus(-LOG2_E, magic)
-    n = shifted - magic
-    power = n.times_plus(LN2, x).nested_polynomial(_short_exp())
-    bits = shifted.bits()
-    scale = bits.looked_up(_roots_of_two()).times_power_of_two(n, bits)
-    return power.times_plus(scale, 1.0)
+    total = _exp_of_negated_plus_one(x.within(_LOGISTIC_LIMIT))
+    return x * total.inverse() if x.fills_avx512 else x / total
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -312,8 +286,7 @@ def tanh(x: Lanes) -> Lanes:
     square = x * x
     near = (square * x).times_plus(square.polynomial(_tanh_tail()), x)
     exponent = magnitude.at_most(10.0) * 2.0
-    enough = _short_exp_plus_one(-exponent) if x.fills_avx512 else _exp_plus_one(exponent)
-    far = enough.inverse().times_plus(-2.0, 1.0)
+    far = _exp_of_negated_plus_one(-exponent).inverse().times_plus(-2.0, 1.0)
     return magnitude.test("olt", _TANH_SPLIT).choose(near, far).with_sign_of(x)
 
 

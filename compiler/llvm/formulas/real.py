@@ -27,13 +27,6 @@ MAGIC_WITH_BIAS = _MAGIC32 + 127.0
 MAGIC_BITS_WITH_BIAS = _MAGIC32_BITS + 127
 
 
-def magic_for(steps: int) -> float:
-    """Added to a float32 it leaves in the low bits of the sum how many of so many parts of 1, a
-    power of two, are nearest to it.
-    """
-    return _MAGIC32 / steps
-
-
 @dataclass(frozen=True, eq=False)
 class Lanes:
     """A scalar or a vector of float32, float64, int32 or int64, or of the outcomes of tests."""
@@ -139,7 +132,7 @@ class Lanes:
         return avx512.holds(self.builder, self.value.type)
 
     def looked_up(self, table: Sequence[float]) -> Lanes:
-        """Numbers of a table of 32, by the low bits of integers that fill such a register."""
+        """Numbers of a table of 16 or 32, by the low bits of integers that fill a register."""
         return self._with(avx512.looked_up(self.builder, table, self.value))
 
     def piecewise(self, pieces: Sequence[Sequence[float]], width: float) -> Lanes:
@@ -211,10 +204,13 @@ class Lanes:
         Without an instruction for it in two steps, so that neither factor overflows.
         """
         if self.fills_avx512:
-            scaled = avx512.times_power_of_two(self.builder, self.value, nearest.value)
-            return self._with(scaled)
+            return self.scaled(nearest)
         half = exponent >> 1
         return self * power_of_two(half) * power_of_two(exponent - half)
+
+    def scaled(self, exponent: Lanes) -> Lanes:
+        """self * 2**floor(exponent), rounded once, in lanes that fill a register of AVX-512."""
+        return self._with(avx512.times_power_of_two(self.builder, self.value, exponent.value))
 
     def bits(self) -> Lanes:
         """A float's bits as an integer."""

@@ -1,0 +1,60 @@
+"""exp(-x) + 1 in few instructions of AVX-512: a table in a register has roots of two.
+
+    m = the multiple of 1/8 nearest to -x / ln(2)
+    n = m * (1 - 1/2048) + 1/16
+    r = x + n*C                          C = ln(2) / (1 - 1/2048);   0 <= r <= C/8
+    exp(-x) = 2**m * exp(C/16) * exp(-r)
+
+ln(2) as one float32 would err by 2.4e-7 in the exponent of the largest numbers, and as two it would
+take one more instruction. C is 9 times as near to a float32; n is exact in 24 bits, and while
+|m| < 128 it has the same floor as m, which is all that the instruction for powers of two reads.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import exp, log
+
+import numpy as np
+
+from ncc.compiler.llvm.formulas.approximation import interpolated
+from ncc.compiler.llvm.formulas.avx512 import REGISTER
+from ncc.compiler.llvm.formulas.real import Lanes
+
+_LN2 = log(2.0)
+_STEPS = 8
+_SHRINK = 1.0 - 1.0 / 2048.0
+_C = float(np.float32(_LN2 / _SHRINK))
+_HALF = 0.5 / _STEPS
+# Added to a number it leaves its eighths in the low bits; shrunk it is below 2**20, and so are
+# sums with it, where sixteenths have a bit.
+_MAGIC = 2.0**20 + 256.0
+# exp(-r) is written times this number, which is below 1, where floats are denser, and such that
+# the roots over it are nearly floats.
+_SHARE = 0.9685419201850891
+# C is too small by 3.2e-10, which makes powers too large by up to 2.8e-8: roots meet it halfway.
+_LESS = 1.0 - 1e-8
+
+
+@cache
+def _powers() -> tuple[float, ...]:
+    """_SHARE * exp(-r), 0 <= r <= C/8, to 1.9e-8; the constant term is _SHARE itself."""
+    whole = interpolated(lambda r: np.exp(-r), 0.0, 2.0 * _HALF * _C, 3)
+    return tuple(_SHARE * c / whole[0] for c in whole)
+
+
+@cache
+def _roots() -> tuple[float, ...]:
+    """2**(k/8) * exp(C/16) over the factor of the powers, for k of 0 to 7, and once more."""
+    start = interpolated(lambda r: np.exp(-r), 0.0, 2.0 * _HALF * _C, 3)[0]
+    factor = exp(_HALF * _C) * start * _LESS / _SHARE
+    return tuple(2.0 ** (k % _STEPS / _STEPS) * factor for k in range(REGISTER))
+
+
+def short_exp_plus_one(x: Lanes) -> Lanes:
+    """exp(-x) + 1 in lanes that fill a register, |x| <= 88.3, within 1.6e-7."""
+    shifted = x.times_plus(-1.0 / _LN2, _MAGIC)
+    n = shifted.times_plus(_SHRINK, _HALF - _MAGIC * _SHRINK)
+    power = n.times_plus(_C, x).nested_polynomial(_powers())
+    root = shifted.bits().looked_up(_roots())
+    return power.times_plus(root.scaled(n), 1.0)

@@ -57,6 +57,25 @@ def test_an_architecture_that_is_none_is_refused(llvm: Library) -> None:
         llvm.machine("abacus-unknown-linux", "", "", 2)
 
 
+def test_code_that_prepares_llvm_is_not_held_in_memory() -> None:
+    """To load it walks 24 MB of it once."""
+    script = """
+from pathlib import Path
+from ncc.compiler.llvm.library import Library
+
+Library()
+maps = Path("/proc/self/smaps").read_text().split("VmFlags")
+code = [text for text in maps if "libllvmlite" in text and " r-xp " in text]
+print(len(code), *(text.split("Rss:")[1].split()[0] for text in code))
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    count, *kilobytes = map(int, told.stdout.split())
+    assert count == 1
+    assert kilobytes[0] < 2048
+
+
 def test_threads_take_turns() -> None:
     """Those of a process that compiles several networks get what one alone gets."""
     with ThreadPoolExecutor(4) as pool:

@@ -123,16 +123,17 @@ def _is_sequence(value: SSAValue) -> bool:
 
 
 def _is_convolution(view: View) -> bool:
-    """Whether it sums over a window of a sequence."""
+    """Whether it sums over a window of a sequence, or writes a phase of a transposed one."""
     pair = view.product()
-    if pair is None or len(view.reads) != 2 or len(view.write.index) < 2:
+    if pair is None or len(view.live) != 2 or len(view.write.index) < 2:
         return False
     data = view.reads[pair[0]]
     along = data.index[-1].loops() if len(data.index) == 2 else set()
+    place = view.write.index[-1]
     return (
         element_of(data.value) == f32
-        and bool(along & set(view.reduced))
-        and bool(along & view.write.index[-1].loops())
+        and (bool(along & set(view.reduced)) or place.bare is None)
+        and bool(along & place.loops())
     )
 
 

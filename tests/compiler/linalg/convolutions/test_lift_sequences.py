@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 import ncc
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.pipeline import stages
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
@@ -78,6 +79,31 @@ def test_matrices_stay(make_network: MakeNetwork) -> None:
     text = str(module)
     LiftSequences().apply(Context(), module)
     assert str(module) == text
+
+
+TRANSPOSED = """7767517
+3 3
+Input data 0 1 data 0=9 1=20
+Deconvolution1D up 1 1 data a 0=32 1=5 3=2 4=1 5=1 6=3200
+Deconvolution1D further 1 1 a b 0=16 1=4 3=3 5=1 6=2048
+"""
+
+
+def test_transposed_convolutions_sum_in_blocks(tmp_path: Path) -> None:
+    """Every phase of their stride does, where more than a window's extent is read for it."""
+    param = tmp_path / "net.param"
+    param.write_text(TRANSPOSED)
+    seen: dict[str, list[tuple[int, ...]]] = {}
+
+    def look(name: str, module: ModuleOp) -> None:
+        sums = [op for op in generics_of(network_of(module).body.block) if View(op).reduced]
+        seen[name] = [shape_of(op.results[0]) for op in sums]
+
+    for name, _ in stages(param, random_weights=1, look=look):
+        if name == "linalg":
+            break
+    assert seen["expand-layers"] == [(32, 19)] * 2 + [(16, 58)] * 3
+    assert seen["pack-channels"] == [(2, 1, 19, 16)] * 2 + [(1, 1, 58, 16)] * 3
 
 
 NETWORK = """7767517

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,6 +26,9 @@ from ncc.compiler.commands.run import run_command
 from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.commands.verify import verify_command
 from ncc.compiler.diagnostics import CompilerBug, ModelWarning, NccError, Unsupported
+
+if TYPE_CHECKING:
+    from ncc.compiler.kept.packer import Packer
 
 
 class Commands(click.Group):
@@ -61,11 +65,11 @@ for _command in (
     ncc.add_command(_command)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], packer: Packer | None = None) -> int:
     """Run one command line; the exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = show_warning
-        return _run(arguments)
+        return _run(arguments, packer)
 
 
 def show_warning(
@@ -84,9 +88,9 @@ def show_warning(
         click.echo(text, err=True, nl=False)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], packer: Packer | None) -> int:
     try:
-        code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False)
+        code = ncc.main(list(arguments), prog_name="ncc", standalone_mode=False, obj=packer)
         return code if isinstance(code, int) else OK
     except click.ClickException as error:
         error.show()
@@ -114,17 +118,15 @@ def _run(arguments: Sequence[str]) -> int:
         return BUG
 
 
-def main() -> None:
-    """Run the command line, and end the process."""
+def main(packer: Packer | None = None) -> None:
+    """Run the command line, and end the process. packer: begun for it."""
     compiling = sys.argv[1:2] == ["compile"]
     if compiling:
         # Nothing but the IR of one compilation is garbage, and the process ends with it.
         gc.disable()
-        # BLAS has small products to make: its threads would only keep the cores from others.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     else:
         gc.enable()
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:], packer)
     if compiling:
         leave(code)
     # Else Python would walk all objects once more before it gives their memory back.

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import struct
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
+from ncc.compiler.forked import Turns, forked
 from ncc.runtime import cpu
 
 MOST = 4
@@ -26,8 +26,6 @@ Result = TypeVar("Result")
 
 Work: TypeAlias = Callable[[int], Result]
 """Makes what can be pickled of a piece, by its number."""
-
-_PIECE = struct.Struct("<I")
 
 
 class CopyEnded(Exception):
@@ -47,18 +45,14 @@ class Copies(Generic[Result]):
 
     def __init__(self, work: Work[Result], pieces: Sequence[int]) -> None:
         self._pieces = pieces
-        # Who reads of one open file moves the place of all.
-        with open(os.memfd_create("pieces"), "w+b", buffering=0) as order:
-            order.write(b"".join(map(_PIECE.pack, pieces)))
-            order.seek(0)
-            self._ends: dict[int, BinaryIO] = {}
-            """Where the answers of a copy come out, by its process."""
-            count = min(cpu.cores(), MOST, len(pieces))
-            # A system that allows no more processes has fewer copies, or none.
-            with suppress(OSError):
-                for _ in range(count):
-                    process, end = _copy(work, order, self._ends.values())
-                    self._ends[process] = end
+        self._ends: dict[int, BinaryIO] = {}
+        """Where the answers of a copy come out, by its process."""
+        turns = Turns(pieces)
+        # A system that allows no more processes has fewer copies, or none.
+        with suppress(OSError):
+            for _ in range(min(cpu.cores(), MOST, len(pieces))):
+                process, end = forked(partial(_work, work, turns), self._ends.values())
+                self._ends[process] = end
         self._answers = SimpleQueue[tuple[int, list[Result]] | None]()
         self._readers = ThreadPoolExecutor(MOST)
         for end in self._ends.values():
@@ -110,36 +104,9 @@ class Copies(Generic[Result]):
         return codes
 
 
-def _copy(work: Work[Result], order: BinaryIO, others: Iterable[BinaryIO]) -> tuple[int, BinaryIO]:
-    """A copy's process, and where its answers come out, beside those of others."""
-    out, into = os.pipe()
-    with warnings.catch_warnings():
-        # Python 3.12 warns of any threads. Those that numpy has wait for work.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process = os.fork()
-    if process:
-        os.close(into)
-        return process, open(out, "rb")
-    code = 1
-    try:
-        # An interruption from the terminal is the business of who has been copied.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # Nobody but who has been copied takes answers: a copy ends when that has ended.
-        os.close(out)
-        for end in others:
-            end.close()
-        with open(into, "wb") as answers:
-            _work(work, order, answers)
-        code = 0
-    finally:
-        # Nothing is cleared up, nor written, that is also the other's.
-        os._exit(code)
-
-
-def _work(work: Work[Result], order: BinaryIO, answers: BinaryIO) -> None:
+def _work(work: Work[Result], pieces: Turns, answers: BinaryIO) -> None:
     """The copy's end: it answers to each piece, until there are no more."""
-    while number := order.read(_PIECE.size):
-        (piece,) = _PIECE.unpack(number)
+    for piece in pieces:
         made: list[Result] = []
         # What went wrong is found out by who does this piece again.
         with suppress(Exception):

@@ -10,7 +10,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO, TypeAlias
@@ -42,6 +42,16 @@ class Piece:
 Content: TypeAlias = Sequence[Piece]
 """An entry, from front to back."""
 
+Sums: TypeAlias = dict[int, int]
+"""Checksums of pieces by their places in a file."""
+
+_PlacedPiece: TypeAlias = tuple[int, Piece]
+
+Share: TypeAlias = Callable[
+    [Callable[[Iterator[_PlacedPiece]], Sums], Sequence[_PlacedPiece]], list[Sums]
+]
+"""As `shared` does; or processes may do it."""
+
 
 def content(data: memoryview) -> Content:
     """Of bytes that are there."""
@@ -54,9 +64,14 @@ def _there(chunk: memoryview, _room: memoryview) -> memoryview:
 
 
 def write_archive(
-    path: str | os.PathLike[str], entries: Mapping[str, Content], aligned: frozenset[str]
+    path: str | os.PathLike[str],
+    entries: Mapping[str, Content],
+    aligned: frozenset[str],
+    share: Share = shared,
 ) -> None:
     """Write `entries` in order; those named in `aligned` start at a multiple of ALIGNMENT.
+
+    share: has two work where there is much to write.
 
     The file appears under its name when it is whole: `path` has its old content or all of the new
     one, whoever is interrupted. (Only power that fails before the system has written its pages can
@@ -68,7 +83,7 @@ def write_archive(
         placed.append(_Placed(name, end, pieces, name in aligned))
         end = placed[-1].end
     with draft_of(path) as draft, open(draft, "xb", buffering=0) as file:
-        sums = _write_pieces(file, [piece for one in placed for piece in one.pieces])
+        sums = _write_pieces(file, [piece for one in placed for piece in one.pieces], share)
         summed = [one.summed(sums) for one in placed]
         for one, entry in zip(placed, summed, strict=True):
             _write_at(file, entry.place, memoryview(entry.header(one.padding)))
@@ -87,13 +102,13 @@ class _Placed:
             size = -(start + 6) % ALIGNMENT
             self.padding = struct.pack("<3H", _PADDING_FIELD, 2 + size, ALIGNMENT) + bytes(size)
         start += len(self.padding)
-        self.pieces: list[tuple[int, Piece]] = []
+        self.pieces: list[_PlacedPiece] = []
         for piece in pieces:
             self.pieces.append((start, piece))
             start += piece.size
         self.end = start
 
-    def summed(self, sums: Mapping[int, int]) -> Entry:
+    def summed(self, sums: Sums) -> Entry:
         """The entry with its checksum, by those of its pieces, by their places."""
         found = 0
         for number, (place, piece) in enumerate(self.pieces):
@@ -101,23 +116,22 @@ class _Placed:
         return replace(self._entry, checksum=found)
 
 
-def _write_pieces(file: BinaryIO, pieces: Sequence[tuple[int, Piece]]) -> Mapping[int, int]:
+def _write_pieces(file: BinaryIO, pieces: Sequence[_PlacedPiece], share: Share) -> Sums:
     """Make, sum up and write pieces; their checksums by their places."""
-    sums: dict[int, int] = {}
     size = max((piece.size for _, piece in pieces), default=0)
 
-    def write(some: Iterable[tuple[int, Piece]]) -> None:
-        room = memoryview(Memory(size).bytes)
+    def write(some: Iterable[_PlacedPiece]) -> Sums:
+        room, sums = memoryview(Memory(size).bytes), Sums()
         for place, piece in some:
             data = piece.made(room)
             sums[place] = zlib.crc32(data)
             _write_at(file, place, data)
+        return sums
 
-    if sum(piece.size for _, piece in pieces) > _CHUNK:
-        shared(write, pieces)
-    else:
-        write(pieces)
-    return sums
+    if sum(piece.size for _, piece in pieces) <= _CHUNK:
+        return write(pieces)
+    first, second = share(write, pieces)
+    return first | second
 
 
 def _write_at(file: BinaryIO, place: int, data: memoryview) -> None:

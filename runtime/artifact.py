@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ncc.runtime import cpu
-from ncc.runtime.archive import Archive, Content, content, write_archive
+from ncc.runtime.archive import Archive, Content, Share, content, write_archive
+from ncc.runtime.beside import shared
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.manifest import MOST_BYTES, Fields
 
@@ -159,8 +160,10 @@ class Artifact:
         """Write a .ncc file.  `path` has its old content or all of the new one.  Raises OSError."""
         self.save_with(content(as_bytes(self.weights)), path)
 
-    def save_with(self, weights: Content, path: PathLike) -> None:
-        """The same with other weights, which are made while others are written."""
+    def save_with(self, weights: Content, path: PathLike, share: Share = shared) -> None:
+        """The same with other weights, which are made while others are written. share: between
+        whom; see `write_archive`.
+        """
         manifest = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -179,7 +182,7 @@ class Artifact:
         for number, code in enumerate(self.objects):
             entries[f"code/{number}.o"] = content(memoryview(code))
         entries["weights"] = weights
-        write_archive(path, entries, aligned=frozenset({"weights"}))
+        write_archive(path, entries, frozenset({"weights"}), share)
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickling takes: a copy of the weights, which may be a mapped file."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Beside(Generic[T]):
@@ -34,22 +35,23 @@ class Beside(Generic[T]):
         return self._found[0]
 
 
-def shared(work: Callable[[Iterator[T]], None], items: Iterable[T]) -> None:
+def shared(work: Callable[[Iterator[T]], R], items: Sequence[T]) -> list[R]:
     """Have two threads work: each is given an iterator over items, and has the next one when it
     asks for it. When either fails, there are no more for the other.
     """
     left: deque[T | None] = deque(items)
     left.extend((None, None))
 
-    def one() -> None:
+    def one() -> R:
         try:
-            work(iter(left.popleft, None))
+            return work(iter(left.popleft, None))
         except BaseException:
             left.appendleft(None)
             raise
 
     other = Beside(one)
     try:
-        one()
+        mine = one()
     finally:
-        other.result()
+        theirs = other.result()
+    return [mine, theirs]

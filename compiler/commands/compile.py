@@ -22,6 +22,7 @@ from ncc.compiler.commands.arguments import (
 from ncc.compiler.diagnostics import Unsupported
 
 if TYPE_CHECKING:
+    from ncc.compiler.kept.packer import Packer
     from ncc.runtime.artifact import Binding
 
 # What each level is called in a file.
@@ -65,7 +66,10 @@ def levels(text: str) -> tuple[str, ...]:
     help="Use, or not, the schedules that `ncc tune` has kept for this machine.",
 )
 @click.option("--timing", is_flag=True, help="Tell where the time went, stage by stage.")
+@click.pass_obj
 def compile_command(
+    packer: Packer | None,
+    /,
     param: str,
     bin: str | None,
     out: str | None,
@@ -112,7 +116,7 @@ def compile_command(
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
-        artifact = models.compile_file(param, bin, chosen, path, stopwatch)
+        artifact = models.compile_file(param, bin, chosen, path, stopwatch, packer)
     click.echo(f"{path}: {path.stat().st_size:,} bytes for {artifact.target}")
     if chosen.opt_level >= TILES_LEVEL and not chosen.tiles:
         click.echo(f"  -O3 is -O2 here: {artifact.target} has no matrix tiles")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ncc.compiler.definitions import methods_put_off
 from ncc.compiler.kept.cache import MODEL, RECIPE, Cache, cache_of
 from ncc.compiler.kept.keys import key_of
+from ncc.compiler.kept.packer import LARGE, Packer
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.read.default_path import default_bin_path
@@ -22,9 +23,6 @@ from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
 from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
-
-LARGEST = 32 << 20
-"""Bytes of a .bin, and of a model, that is small."""
 
 
 class Given(NamedTuple):
@@ -35,21 +33,42 @@ class Given(NamedTuple):
     weights: tuple[int, int] | None
     """When the .bin was changed, and its size; None where there is none."""
 
+    @property
+    def large(self) -> bool:
+        """Whether a model of these files is not kept whole."""
+        return self.weights is not None and self.weights[1] > LARGE
+
 
 def compile_file(
-    param: PathLike, bin: PathLike | None, options: Options, path: PathLike, stopwatch: Stopwatch
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    path: PathLike,
+    stopwatch: Stopwatch,
+    packer: Packer | None = None,
 ) -> Artifact:
     """Compile into a file, for a CPU that need not be this one; what it holds, weights or not.
+
+    packer: begun for this, perhaps; it ends here.
 
     Raises InputError for a shape that is still open, and as `compile` does.
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("look for the model"):
         given = given_by(param, bin, options) if cache is not None else None
+    recipe = _recipe(cache, given)
+    large = given is not None and given.large
+    if packer is not None:
+        with stopwatch.timing("follow a recipe"):
+            model = packer.pack(recipe if large else None, path)
+        if model is not None:
+            return model
+    if large:
+        given = None  # it is not kept whole
     key_now = partial(key_of_model, given, param, bin)
     looked = Beside(key_now)
     # A model is kept only beside its recipe.
-    if cache is not None and given is not None and cache.path(given.recipe, RECIPE) is not None:
+    if cache is not None and given is not None and recipe is not None:
         with stopwatch.timing("copy the model"):
             model = copied(cache, looked.result(), path)
         if model is not None:
@@ -66,13 +85,20 @@ def compile_file(
         with stopwatch.timing("keep the model"):
             # Nobody could tell of which content a model is whose files have changed meanwhile.
             same = looked.result() == key and given_by(param, bin, options) == given
-            if same and os.path.getsize(path) <= LARGEST:
+            if same and os.path.getsize(path) <= LARGE:
                 keep(cache, given, key, made.save)
     return made if isinstance(made, Artifact) else made.model
 
 
+def _recipe(cache: Cache | None, given: Given | None) -> str | None:
+    """What a recipe of these files is kept under, if there is one."""
+    if cache is None or given is None or cache.path(given.recipe, RECIPE) is None:
+        return None
+    return given.recipe
+
+
 def given_by(param: PathLike, bin: PathLike | None, options: Options) -> Given | None:
-    """What is known of these files; None where they cannot be read or are large."""
+    """What is known of these files; None where they cannot be read."""
     recipe = key_of(param, bin, options)
     if recipe is None:
         return None
@@ -82,7 +108,7 @@ def given_by(param: PathLike, bin: PathLike | None, options: Options) -> Given |
         return Given(recipe, None)
     except OSError:
         return None
-    return Given(recipe, (found.st_mtime_ns, found.st_size)) if found.st_size <= LARGEST else None
+    return Given(recipe, (found.st_mtime_ns, found.st_size))
 
 
 def key_of_model(given: Given | None, param: PathLike, bin: PathLike | None) -> str | None:
@@ -119,7 +145,7 @@ def copied(cache: Cache, key: str | None, path: PathLike) -> Artifact | None:
 def _copy(source: PathLike, target: PathLike) -> None:
     """Copy a file to a new one, within the system."""
     with open(source, "rb", buffering=0) as held, open(target, "xb", buffering=0) as file:
-        while os.sendfile(file.fileno(), held.fileno(), None, LARGEST):
+        while os.sendfile(file.fileno(), held.fileno(), None, LARGE):
             pass
 
 

@@ -20,10 +20,13 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
+from ncc.compiler import forked
 from ncc.compiler.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
 from ncc.dialects.sources import Piece
+from ncc.runtime.archive import Share
 from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.beside import shared
 
 LARGEST = 4 << 20
 """Bytes of a recipe that is kept: one with weights that a rewrite computed may have more."""
@@ -43,9 +46,9 @@ class Recipe:
         """The model, its weights packed."""
         return replace(self.model, weights=self.constants.packed())
 
-    def save(self, path: PathLike) -> None:
-        """Write the model to a file, its weights while they are packed."""
-        self.model.save_with(self.constants.pieces(), path)
+    def save(self, path: PathLike, share: Share = shared) -> None:
+        """Write the model to a file, its weights while they are packed; see `write_archive`."""
+        self.model.save_with(self.constants.pieces(), path, share)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,18 @@ def recalled(cache: Cache, key: str) -> Recipe | None:
     if len(objects) < len(kept.recipe.objects):
         return None
     return replace(kept.recipe, model=replace(kept.recipe.model, objects=tuple(objects)))
+
+
+def followed(cache: Cache, key: str, path: PathLike) -> Artifact | None:
+    """Follow the recipe under a key into a file, if there is one; the model without code.
+
+    This process is copied: no other thread may be at work.
+    """
+    recipe = recalled(cache, key)
+    if recipe is None:
+        return None
+    recipe.save(path, forked.shared)
+    return replace(recipe.model, objects=())
 
 
 def keep(cache: Cache, key: str, recipe: Recipe, pieces: Iterable[Piece]) -> None:

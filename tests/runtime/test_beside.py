@@ -41,15 +41,19 @@ def test_two_share_their_work() -> None:
     others_done = Event()
     done: dict[int, int] = {}
 
-    def work(some: Iterator[int]) -> None:
+    def work(some: Iterator[int]) -> list[int]:
+        mine: list[int] = []
         for item in some:
             if item == 0:
                 assert others_done.wait(60)
             done[item] = get_ident()
+            mine.append(item)
             if len(done) == 9:
                 others_done.set()
+        return mine
 
-    shared(work, range(10))
+    first, second = shared(work, range(10))
+    assert sorted(first + second) == list(range(10))
     assert sorted(done) == list(range(10))
     assert done[0] not in [done[item] for item in range(1, 10)]
 

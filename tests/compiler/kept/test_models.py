@@ -116,7 +116,7 @@ def test_large_models_are_not_kept(
 ) -> None:
     """Neither by the size of their .bin, nor by their own."""
     assert 100 < network.with_suffix(".bin").stat().st_size < 21000
-    monkeypatch.setattr(models, "LARGEST", largest)
+    monkeypatch.setattr(models, "LARGE", largest)
     assert len(compiled(network)) > largest
     assert not kept(network)
 

@@ -1,0 +1,94 @@
+"""A copy of this process for some work, which knows all that this one knows, and ends behind it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_NUMBER = struct.Struct("<I")
+
+
+class Turns:
+    """Numbers that this process and its copies take one after the other, each by one of them."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        # Who reads of one open file moves the place of all.
+        self._order = open(os.memfd_create("turns"), "w+b", buffering=0)
+        self._order.write(b"".join(map(_NUMBER.pack, numbers)))
+        self._order.seek(0)
+
+    def __iter__(self) -> Iterator[int]:
+        while number := self._order.read(_NUMBER.size):
+            yield from _NUMBER.unpack(number)
+
+
+def forked(
+    work: Callable[[BinaryIO], None], others: Iterable[BinaryIO] = ()
+) -> tuple[int, BinaryIO]:
+    """The process of a copy, and where comes out what its work writes. The copy ends with code 0,
+    or 1 where the work failed.
+
+    No other thread may be at work now: it does not go on in a copy, and what it holds locked
+    stays locked there. others: ends of pipes that are none of the copy's business.
+
+    Raises OSError where the system allows no more processes.
+    """
+    out, into = os.pipe()
+    try:
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any threads. Those that numpy has wait for work.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+    except OSError:
+        os.close(out)
+        os.close(into)
+        raise
+    if process:
+        os.close(into)
+        return process, open(out, "rb")
+    code = 1
+    try:
+        # An interruption from the terminal is the business of who has been copied.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Nobody but who has been copied takes answers: a copy ends when that has ended.
+        os.close(out)
+        for end in others:
+            end.close()
+        with open(into, "wb") as answers:
+            work(answers)
+        code = 0
+    finally:
+        # Nothing is cleared up, nor written, that is also the other's.
+        os._exit(code)
+
+
+def shared(work: Callable[[Iterator[T]], R], items: Sequence[T]) -> list[R]:
+    """What `ncc.runtime.beside.shared` does, by a copy in place of a thread, which would wait for
+    this one between any two steps that Python takes.
+
+    No other thread may be at work now, and results can be pickled. Raises OSError where the system
+    allows no more processes, or the copy fails; the work is not done then.
+    """
+    import pickle
+
+    turns = Turns(range(len(items)))
+
+    def mine() -> R:
+        return work(items[number] for number in turns)
+
+    process, answers = forked(lambda answers: pickle.dump(mine(), answers))
+    try:
+        with answers:
+            return [mine(), pickle.load(answers)]
+    except EOFError:
+        raise ChildProcessError("a copy of this process has failed") from None
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)

@@ -166,8 +166,8 @@ class YoloLayer(Layer):
         """Add what the anchor of channels from `first` on finds in a cell."""
         x = code.inputs[head]
         scores, labels, boxes, _ = code.results
-        label, logit = code.variable(0), code.variable(x[first + 5, *cell])
-        with code.range(first + (5 + self.num_class), first + 6) as q:
+        label, logit = code.variable(0), code.variable(float("-inf"))
+        with code.range(first + (5 + self.num_class), first + 5) as q:
             value, best = x[q, *cell], logit.value
             with code.if_(value > best):
                 label.value = q - (first + 5)
@@ -222,7 +222,8 @@ class YoloDetectionOutputOp(YoloLayer):
 class Yolov3DetectionOutputOp(YoloLayer):
     """The detections of YOLO version 3: a logistic function a class.
 
-    The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class.
+    The confidence is 1 / (1 + e^-b (1 + e^-c)), b the logit of something and c that of the class:
+    the largest, NaN being none.
     `mask` chooses the anchors of each map; they are in pixels, anchors_scale pixels being a cell.
     """
 
@@ -245,6 +246,7 @@ class Yolov3DetectionOutputOp(YoloLayer):
         return int(pixels * np.float32(w)), int(pixels * np.float32(h))
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
+        classes = np.where(np.isnan(classes), np.float32("-inf"), classes)
         best = classes.max(1)
         return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
 

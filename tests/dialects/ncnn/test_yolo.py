@@ -34,6 +34,22 @@ def test_yolo_3_is_surer_than_the_product(check_layer: Check) -> None:
     check_layer("Yolov3DetectionOutput", params, [zeros], expected=[expected])
 
 
+@pytest.mark.parametrize("unknown", [0, 1, 2])
+def test_yolo_3_asks_for_the_best_class_that_is_known(
+    unknown: int, check_layer: Check, detect: Detect
+) -> None:
+    """A class that is NaN is none; where all are, nothing is found."""
+    params = {
+        "num_class": 2, "num_box": 1, "biases": (8.0, 4.0), "mask": (0.0,), "anchors_scale": (8.0,),
+    }  # fmt: skip
+    for classes in (slice(5, 5 + unknown), slice(7 - unknown, 7)):
+        x = np.full((7, 1, 1), 3, np.float32)
+        x[classes] = np.nan
+        found = detect("Yolov3DetectionOutput", params, [x])
+        assert len(found) == (unknown < 2)
+        check_layer("Yolov3DetectionOutput", params, [x], expected=[found])
+
+
 def test_nothing_found_has_no_rows(check_layer: Check, detect: Detect) -> None:
     """The result is (0, 6)."""
     empty = np.full((6, 2, 2), -9, np.float32)

@@ -17,6 +17,9 @@ from ncc.dialects.weight import ConstantOp
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 VIEWS = (tensor.PadOp, tensor.ConcatOp, *RESHAPES, tensor.ExtractSliceOp)
 
+OF_GROUPS = [[0, 1], [2], [3]]
+"""The axes of an image of groups by those of one of all their channels; see `groups_of`."""
+
 
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a weight, or a weight under another shape."""

@@ -24,7 +24,7 @@ from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, is_constant
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
@@ -65,7 +65,7 @@ class _Repeating:
     @staticmethod
     def of(joint: tensor.CollapseShapeOp) -> _Repeating | None:
         op = joint.src.owner
-        if not isinstance(op, GenericOp) or groups_of(joint) != [[0, 1], [2], [3]]:
+        if not isinstance(op, GenericOp) or groups_of(joint) != OF_GROUPS:
             return None
         view = View(op)
         pair = view.product()

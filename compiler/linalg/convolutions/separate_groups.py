@@ -28,7 +28,14 @@ from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.tensors import (
+    OF_GROUPS,
+    groups_of,
+    is_constant,
+    pad_sides,
+    pad_value,
+    weights_of,
+)
 from ncc.compiler.linalg.view import Access, Linear, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -71,7 +78,7 @@ class _Separating:
     @staticmethod
     def of(joint: tensor.CollapseShapeOp, l2_bytes: int) -> _Separating | None:
         op = joint.src.owner
-        if not isinstance(op, GenericOp) or groups_of(joint) != [[0, 1], [2], [3]]:
+        if not isinstance(op, GenericOp) or groups_of(joint) != OF_GROUPS:
             return None
         view = View(op)
         sums = GroupedSum.of(view)

@@ -1,0 +1,185 @@
+"""What follows a convolution at each point, done on its tiles.
+
+%c = conv(%x, %w)                           %t = tiles of the convolution
+%y = pointwise(%c, %r)             ->       %e = pointwise(%t, expand %r)
+                                            %y = extract_slice (collapse %e)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.convolutions.convolution import Convolution
+from ncc.compiler.linalg.convolutions.padding import padded
+from ncc.compiler.linalg.insert import again, tensor_of
+from ncc.compiler.linalg.tensors import pad_sides
+from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+
+
+class TiledImage:
+    """The result of a convolution in tiles: (outputs, rows, m, columns, m), or with slices behind
+    the outputs.
+    """
+
+    def __init__(self, convolution: Convolution) -> None:
+        self.tiling = convolution.tiling
+        self.tile = self.tiling.span
+        self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
+        self.grouped = self.tiling.groups > 1
+        self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
+
+    def axes(self) -> list[list[int]]:
+        """The axes of tiles by those of an image, or of a volume."""
+        row, parts = 1 + len(self.slices), 2 if self.tiling.dilation == 1 else 3
+        rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
+        return [*([axis] for axis in range(row)), rows, columns]
+
+    def image(self, b: Builder, tiles: Tensor, height: int) -> Tensor:
+        """The first rows of what tiles hold, of each slice."""
+        image = b.collapse(tiles, self.axes())
+        size = [*image.shape[:-2], min(height, image.shape[-2]), self.tiling.width]
+        return b.slice(image, [0] * image.rank, size)
+
+    def by_channel(self, b: Builder, value: SSAValue) -> Tensor:
+        """A number a channel, those of several groups one behind the other."""
+        vector = tensor_of(value)
+        return b.collapse(vector, [[0, 1]]) if self.grouped else vector
+
+
+class Followers:
+    """The pointwise computations behind a convolution that can be done on its tiles, in order."""
+
+    def __init__(self, convolution: Convolution) -> None:
+        self.convolution = convolution.op
+        self.tiles = TiledImage(convolution)
+        self.ops = self._found()
+        self.last: Operation = self.ops[-1] if self.ops else convolution.op
+
+    def on_tiles(self, b: Builder, y: Tensor, first: int) -> Tensor:
+        """What they make of the rows of tiles from `first`, which are y."""
+        value: SSAValue = self.convolution.results[0]
+        for op in self.ops:
+            y = self._one(b, op, value, y, first)
+            value = op.results[0]
+        return y
+
+    def _found(self) -> list[GenericOp]:
+        found: list[GenericOp] = []
+        value: SSAValue = self.convolution.results[0]
+        while (op := self._follower(value)) is not None:
+            found.append(op)
+            value = op.results[0]
+        return found
+
+    def _follower(self, value: SSAValue) -> GenericOp | None:
+        op = value.get_user_of_unique_use()
+        if not isinstance(op, GenericOp) or value is op.outputs[0]:
+            return None
+        view = View(op)
+        if not view.is_pointwise or view.captured or view.indexed:
+            return None
+        if {form.bare for form in view.write.index} != set(view.parallel):
+            return None
+        if len(view.live) != len(view.reads):
+            return None
+        return op if all(self._readable(op, view, access, value) for access in view.reads) else None
+
+    def _readable(self, op: GenericOp, view: View, access: Access, flight: SSAValue) -> bool:
+        if access.index == view.write.index:
+            if access.value is flight:
+                return True
+            return not self.tiles.grouped and self._cover(access.value, op) is not None
+        if access.value is flight or any(map(access.uses, self._spatial(view))):
+            return False
+        by_channel = access.index == self._channels(view)
+        return by_channel or not self.tiles.grouped or not any(form.terms for form in access.index)
+
+    def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
+        """A tensor with room for whole tiles that holds `value`, and where it begins there.
+
+        The value itself stands for one that can be padded: nothing else decides where it lives.
+        """
+        shape, begin = shape_of(value), [0] * len(shape_of(value))
+        if shape[-2:] == self.tiles.covered:
+            return value, begin
+        for use in value.uses:
+            pad = use.operation
+            if isinstance(pad, tensor.PadOp) and pad.is_before_in_block(before):
+                low, _ = pad_sides(pad)
+                room = [n - k for n, k in zip(shape_of(pad.result), low, strict=True)]
+                if room[-2] >= self.tiles.covered[0] and room[-1] >= self.tiles.covered[1]:
+                    return pad.result, low
+        return (value, begin) if _is_free(value) else None
+
+    def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
+        """One of them, whose input `value` is y."""
+        view = View(op)
+        channels = self._channels(view)
+        operands: list[SSAValue] = []
+        maps: list[AffineMapAttr] = []
+        out = b.empty(y.shape)
+        identity = AffineMapAttr(AffineMap.identity(out.rank))
+        for access in view.reads:
+            index, whole = access.index, access.index == view.write.index
+            if access.value is value:
+                operands.append(y.value)
+            elif whole:
+                operands.append(self._rows(b, access.value, op, y, first))
+            elif index == channels:
+                operands.append(self.tiles.by_channel(b, access.value).value)
+                index = index[:1]
+            else:
+                operands.append(access.value)
+            maps.append(identity if whole else _moved_by_channel(index, out.rank))
+        return again(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
+
+    def _rows(self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, first: int) -> SSAValue:
+        """The rows of a tensor that belong to the tiles of y."""
+        cover = self._cover(value, self.last)
+        if cover is None:
+            raise CompilerBug(f"{op.name} was not to be done on tiles")
+        source, begin = cover
+        held = tensor_of(source)
+        if source is value:
+            held = tensor_of(padded(value, *self.tiles.covered))
+        lead, rows = y.shape[: 1 + len(self.tiles.slices)], y.shape[1 + len(self.tiles.slices)]
+        *before, top, left = begin
+        box = [*lead, self.tiles.tile * rows, self.tiles.covered[1]]
+        held = b.slice(held, [*before, top + self.tiles.tile * first, left], box)
+        return b.expand(held, self.tiles.axes(), y.shape).value
+
+    def _channels(self, view: View) -> tuple[Linear, ...]:
+        """The channels of a result that goes on from the convolution's, those of groups too."""
+        return view.write.index[: -2 - len(self.tiles.slices)]
+
+    def _spatial(self, view: View) -> list[int]:
+        """The other loops of it."""
+        forms = view.write.index[-2 - len(self.tiles.slices) :]
+        return [form.bare for form in forms if form.bare is not None]
+
+
+def _is_free(value: SSAValue) -> bool:
+    """Whether a value is computed, here or on tiles, and no view decides where it lives."""
+    owners = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
+    if any(isinstance(use.operation, owners) for use in value.uses):
+        return False
+    owner = value.owner
+    if isinstance(owner, tensor.ExtractSliceOp):
+        return isinstance(owner.source.owner, tensor.CollapseShapeOp)
+    return isinstance(owner, GenericOp)
+
+
+def _moved_by_channel(index: Sequence[Linear], loops: int) -> AffineMapAttr:
+    """The index of an operand that only the channel moves, which is the first loop on tiles."""
+    forms = (
+        expression({0: sum(factor for _, factor in form.terms)}, form.constant) for form in index
+    )
+    return AffineMapAttr(AffineMap(loops, 0, tuple(forms)))

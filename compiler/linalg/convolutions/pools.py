@@ -1,0 +1,73 @@
+"""Pools that are done chunk by chunk: reductions over windows of rows that lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.convolutions.parts import is_image, part, span
+from ncc.compiler.linalg.convolutions.strips import ROWS, moves_by_rows, view_moves
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A reduction over windows of an image, what follows it at each point, and how many of its rows
+    a chunk of the image makes.
+    """
+
+    ops: tuple[GenericOp, ...]
+    rows: int
+
+    def of_chunk(self, b: Builder, image: Tensor, number: int) -> Tensor:
+        """What it makes of an image that is the chunk of that number."""
+        for op in self.ops:
+            channels, height, width = shape_of(op.results[0])
+
+            def operand(access: Access, view: View, image: Tensor = image) -> SSAValue:
+                return image.value if view_moves(access, view) else access.value
+
+            shape = [channels, min(self.rows, height - number * self.rows), width]
+            image = part(b, op, shape, operand)
+        return image
+
+
+def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
+    """What alone reads an image, if none of its windows reads two chunks of `covered` rows."""
+    op = reader_of(image)
+    if chunks < 2 or op is None or not _goes_by_rows(op, image):
+        return None
+    view = View(op)
+    mine = [access for access in view.reads if access.value is image]
+    if not view.reduced or view.product() is not None or len(mine) != 1:
+        return None
+    step, reach = span(mine[0], view, ROWS, 1, 2)[0], span(mine[0], view, ROWS, 0, 1)[1]
+    rows = covered // step
+    every = (chunks - 1) * rows < shape_of(op.results[0])[ROWS] <= chunks * rows
+    if reach > step or step * rows != covered or not every:
+        return None
+    ops = [op]
+    while (next_op := reader_of(ops[-1].results[0])) is not None and View(next_op).is_pointwise:
+        if not _goes_by_rows(next_op, ops[-1].results[0]):
+            return None
+        ops.append(next_op)
+    return Pool(tuple(ops), rows)
+
+
+def reader_of(value: SSAValue) -> GenericOp | None:
+    """The computation that alone reads a value."""
+    op = value.get_user_of_unique_use()
+    return op if isinstance(op, GenericOp) else None
+
+
+def _goes_by_rows(op: GenericOp, image: SSAValue) -> bool:
+    """Whether rows of the result need rows of `image`, and what else is read stands still."""
+
+    def moves(access: Access, view: View) -> bool:
+        mine = access.value is image
+        return mine == view_moves(access, view) and moves_by_rows(access, view)
+
+    return image in op.inputs and is_image(View(op), moves)

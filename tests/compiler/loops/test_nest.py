@@ -21,7 +21,8 @@ from xdsl.ir.affine import AffineExpr
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies.choose import choose, scalar
+from ncc.compiler.loops.strategies.choose import choose
+from ncc.compiler.loops.strategies.pointwise import scalar
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum

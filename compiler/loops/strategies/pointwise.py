@@ -1,0 +1,67 @@
+"""What is computed point by point, along the store; and plain loops, for all that fits nowhere."""
+
+from __future__ import annotations
+
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.target import Target
+
+LEAST_SQUARE = 4
+"""Elements along a side of a square that is worth turning in registers."""
+
+
+def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, and nothing is read across it.
+
+    for y:
+      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+    """
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    vector = vector_of(kernel.extents[lane], target)
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    wide = kernel.extents[lane] >= 4 * vector
+    tile = ((lane, 2),) if wide and not kernel.accumulates else ()
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+
+
+def turned(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, what it does not read along lies turned.
+
+    for y by n, z by n:
+      v = x[z, y], n vectors along y, transposed in registers
+      out[y, z] = f(v)                              n vectors along z
+    """
+    if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
+        return None
+    used = {d for d in kernel.index_of.values() if d is not None}
+    best: tuple[int, int, int] | None = None
+    for lane in kernel.parallel:
+        if kernel.store.coefficients[lane] != 1 or lane in used:
+            continue
+        across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
+        for turn in kernel.parallel:
+            if turn == lane or any(a.coefficients[turn] != 1 for a in across):
+                continue
+            lanes = vector_of(min(kernel.extents[lane], kernel.extents[turn]), target)
+            if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
+                best = (lanes, lane, turn)
+    if best is None:
+        return None
+    lanes, lane, turn = best
+    others = [d for d in kernel.parallel if d not in (lane, turn)]
+    order = (*in_store_order(kernel, others), turn, lane)
+    tile = ((turn, lanes),)
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
+
+
+def scalar(kernel: Kernel) -> Schedule:
+    """Plain loops in the order of the store: right for every kernel."""
+    order = in_store_order(kernel, kernel.parallel)
+    return Schedule(
+        None, 1, (), order, tuple(sorted(kernel.reduced)), chunks=chunks_of(kernel, order, {})
+    )

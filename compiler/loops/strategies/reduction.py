@@ -1,0 +1,129 @@
+"""Reductions that are no contractions: windows of channels, sums along rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, extracts
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
+from ncc.compiler.target import Target
+
+MAX_UNROLLED = 9
+"""Cells of a window that are written out, so that neighbouring points share their reads."""
+
+MOST_POINTS, FEW_POINTS = 7, 4
+"""Points of a tile of vectors: with 32 registers, and with fewer, or where none shares a read."""
+
+
+def window(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
+
+    for y (by 2 where windows of two rows overlap):
+      for z by 7:
+        v = initial                                 a vector of channels for each point
+        for k, m: v[z] += x[y + k, z + m] * w[k, m]         written out, if few
+        out[y, z] = epilogue(v[z])
+    """
+    if not kernel.accumulates or not kernel.reduced:
+        return None
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    reads = [a for a in kernel.anchor.inputs if a is not None and any(a.coefficients)]
+    lanes = [d for d in lanes if any(a.coefficients[d] for a in reads)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
+    vector = vector_of(kernel.extents[lane], target)
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
+    cells = prod(kernel.extents[d] for d in kernel.reduced)
+    unroll = frozenset(kernel.reduced) if cells <= MAX_UNROLLED else _innermost(kernel)
+    tile: list[tuple[int, int]] = []
+    if others:
+        loop, shares_reads = others[-1], unroll or len(others) > 1
+        most = MOST_POINTS if target.registers >= 32 and shares_reads else FEW_POINTS
+        tile.append((loop, tile_of(kernel.extents[loop], most)))
+    if unroll and len(others) > 1 and _overlap(kernel, reads, others[-2]):
+        tile.insert(0, (others[-2], min(kernel.extents[others[-2]], 2)))
+    tile = [(loop, n) for loop, n in tile if n > 1]
+    order = (*others, lane)
+    reduced = tuple(sorted(kernel.reduced))
+    chunks = chunks_of(kernel, others, dict(tile))
+    return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks=chunks)
+
+
+def _overlap(kernel: Kernel, reads: Sequence[Access], rows: int) -> bool:
+    """Whether the windows of two rows have all their rows but one in common."""
+    moving = [a.coefficients for a in reads if a.coefficients[rows]]
+    return any(c[d] == c[rows] for c in moving for d in kernel.reduced)
+
+
+def _innermost(kernel: Kernel) -> frozenset[int]:
+    last = max(kernel.reduced)
+    return frozenset({last}) if kernel.extents[last] <= 7 else frozenset()
+
+
+def rows(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous reduced loop: one vector of partial results a row.
+
+    for y by 4:
+      v = 0                                         a vector of partial results for each row
+      for k by vector: v[y] += x[y, k]
+      out[y] = epilogue(initial + sum of the lanes of v[y])
+    """
+    if not kernel.accumulates or not kernel.reduced or kernel.tails:
+        return None
+    if any(d in kernel.reduced for d in kernel.index_of.values() if d is not None):
+        return None
+    reads = [a for a in kernel.anchor.inputs if a is not None]
+    lanes = [
+        d
+        for d in kernel.reduced
+        if all(a.coefficients[d] in (0, 1) for a in reads)
+        and any(a.coefficients[d] == 1 for a in reads)
+        and kernel.extents[d] >= target.lanes
+    ]
+    if not lanes or extracts(kernel.anchor) or kernel.anchor.yielded.owner is kernel.anchor.body:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = in_store_order(kernel, kernel.parallel)
+    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
+    reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
+
+
+def apart(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction like `window` whose results lie apart, as those of a stride's phase do.
+
+    for y:
+      for z by vector:
+        v = initial
+        for k, m: v += x[y + k, z + m] * w[k, m]
+        out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
+    """
+    if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
+        return None
+    reads = [a for a in kernel.anchor.inputs if a is not None]
+    used = {d for d in kernel.index_of.values() if d is not None}
+    lanes = [
+        d
+        for d in kernel.parallel
+        if d not in used
+        and kernel.extents[d] >= 4
+        and {0, 1} >= {a.coefficients[d] for a in reads} != {0}
+    ]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    reduced = tuple(sorted(kernel.reduced))
+    cells = prod(kernel.extents[d] for d in reduced)
+    return Schedule(
+        lane,
+        vector_of(kernel.extents[lane], target),
+        (),
+        order,
+        reduced,
+        kernel.reduced if cells <= MAX_UNROLLED else frozenset(),
+        chunks=chunks_of(kernel, order[:-1], {}),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -11,13 +11,14 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir.affine import AffineExpr
 
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.reduction import softmax
-from ncc.dialects.scalar import exp
+from ncc.dialects.scalar import Scalar, exp
 from tests.structured.evaluate import evaluate
 
 Make: TypeAlias = Callable[..., ModuleOp]
@@ -146,3 +147,64 @@ def test_powers_without_a_bound_stay(divided: Divided) -> None:
         return mixed(b, b.map(at, powers[at] / total[h, s]), v)
 
     assert divided(plain) == divided(below_the_largest_of_all) == [SCORES]
+
+
+At: TypeAlias = tuple[AffineExpr, ...]
+Points: TypeAlias = Callable[[Tensor, Tensor, At], Scalar]
+SQUARE = {
+    "powers of sums": lambda x, m, at: exp(x[at] + m[at[:2]]),
+    "powers of what lies across": lambda x, m, at: exp(x[at[0], at[2], at[1]] - m[at[:2]]),
+    "maxima of other rows": lambda x, m, at: exp(x[at] - m[at[0], at[2]]),
+}
+
+
+def shares(
+    b: Builder,
+    x: Tensor,
+    points: Points = lambda x, m, at: exp(x[at] - m[at[:2]]),
+    largest: str = "max",
+    total: str = "sum",
+    factor: float = 1.0,
+) -> Tensor:
+    """Powers by their sum, as softmax writes them, or with one thing that is another."""
+    at = b.loops_of(x.shape)
+    found = getattr(b, largest)(at[:2], at[2:], x[at])
+    at = b.loops_of(x.shape)
+    powers = b.map(at, points(x, found, at))
+    at = b.loops_of(x.shape)
+    summed = powers if factor == 1.0 else b.map(at, powers[at] * factor)
+    at = b.loops_of(x.shape)
+    divisors = getattr(b, total)(at[:2], at[2:], summed[at])
+    at = b.loops_of(x.shape)
+    return b.map(at, powers[at] / divisors[at[:2]])
+
+
+@pytest.mark.parametrize("points", SQUARE.values(), ids=SQUARE.keys())
+def test_powers_of_something_else_stay(divided: Divided, points: Points) -> None:
+    """None of them need be 1."""
+
+    def write(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        return mixed(b, shares(b, b.cut(x, 2, 0, 10), points), b.cut(v, 1, 0, 10))
+
+    assert divided(write) == [(3, 10, 10)]
+
+
+@pytest.mark.parametrize("other", [{"largest": "min"}, {"total": "max"}, {"factor": 0.5}])
+def test_divisors_that_are_no_sum_of_the_powers_stay(
+    divided: Divided, other: dict[str, Any]
+) -> None:
+    """Below the smallest, by the largest, and by the sum of what they are not."""
+    assert divided(lambda b, x, v: mixed(b, shares(b, x), v)) == [(10, 3, 8)]
+    assert divided(lambda b, x, v: mixed(b, shares(b, x, **other), v)) == [SCORES]
+
+
+def test_sums_that_start_from_a_tensor_stay(divided: Divided) -> None:
+    """As those that start from a number."""
+
+    def added(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        made = softmax(b, x, 2)
+        start = b.map(b.loops_of((3, 10, 8)), v[(at := b.loops_of((3, 10, 8)))[0], 0, at[2]])
+        h, s, e, t = b.loops("h s e t")
+        return b.sum((h, s, e), (t,), made[h, s, t] * v[h, t, e], init=start)
+
+    assert divided(added) == [SCORES]

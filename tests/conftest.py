@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -55,6 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[TABLE] = LayerTable()
     if config.getoption("--layer-table"):
         config.option.markexpr = "layer_table"
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end: the garbage collector looks for garbage behind them."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

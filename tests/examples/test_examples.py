@@ -128,6 +128,7 @@ def test_every_kernel_that_is_measured_is_there(
         assert any(kernels.KERNEL in layers for _, layers in steps), case.name
 
 
+@pytest.mark.slow
 def test_peers_stand_beside_ncc_in_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,6 +204,7 @@ print("ncc_snake" in sys.modules, ncc.compile(sys.argv[1])(x).shape, "ncc_snake"
 """
 
 
+@pytest.mark.slow
 def test_a_layer_from_outside_passes_its_own_tests() -> None:
     """The package stands for itself, installed or not."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(SNAKE)]

@@ -72,6 +72,7 @@ def test_a_seed_is_a_network(random_network: Grow) -> None:
     assert all(np.array_equal(again.feeds[name], array) for name, array in first.feeds.items())
 
 
+@pytest.mark.slow
 def test_networks_are_varied(random_network: Grow) -> None:
     """Every layer type occurs, inputs of every rank, blobs with and without Split."""
     networks = [random_network(seed) for seed in range(ALL)]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
+from operator import mul
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,21 +71,34 @@ class LoopViews:
 
     def used(self, operand: int) -> list[int]:
         """The loops that an operand depends on."""
-        return [int(d) for d in np.flatnonzero(self.matrices[operand][:, :-1].any(axis=0))]
+        return [d for d in range(len(self.extents)) if any(row[d] for row in self._rows[operand])]
+
+    @cached_property
+    def _rows(self) -> list[list[list[int]]]:
+        """The rows of the matrices, as numbers of Python."""
+        return [matrix.tolist() for matrix in self.matrices]
 
     def whole(self) -> Window:
         return tuple((0, extent) for extent in self.extents)
 
     def view(self, operand: int, array: Array, window: Window, *, writeable: bool = False) -> Array:
         """What the operand gives over a window of the loops, without a copy."""
-        matrix = self.matrices[operand]
-        first = np.array([start for start, _ in window], np.int64)
-        begin = matrix[:, :-1] @ first + matrix[:, -1]
-        strides = np.array(array.strides, np.int64) @ matrix[:, :-1]
-        corner = array[tuple(slice(int(at), None) for at in begin)]
-        used = self.used(operand)
-        shape = [stop - start if d in used else 1 for d, (start, stop) in enumerate(window)]
-        return as_strided(corner, shape, [int(s) for s in strides], writeable=writeable)
+        rows = self._rows[operand]
+        moves = list(zip(*rows, strict=True))[:-1] if rows else [()] * len(window)
+        corner = array[
+            tuple(
+                slice(
+                    row[-1] + sum(c * start for c, (start, _) in zip(row, window, strict=False)),
+                    None,
+                )
+                for row in rows
+            )
+        ]
+        shape = [
+            stop - start if any(m) else 1 for m, (start, stop) in zip(moves, window, strict=True)
+        ]
+        strides = [sum(map(mul, move, array.strides)) for move in moves]
+        return as_strided(corner, shape, strides, writeable=writeable)
 
     def target(self, array: Array, window: Window) -> Array:
         """Where the results of a window go: a view of the last operand, to be written."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -69,18 +70,22 @@ def target(request: pytest.FixtureRequest) -> Target:
     return chosen
 
 
-@pytest.fixture
-def compiled(target: Target) -> Iterator[Callable[..., Compiled]]:
-    """A function from text of the loops level to machine code for the target."""
+@pytest.fixture(scope="session")
+def machine_code() -> Callable[..., Compiled]:
+    """The machine code of a text for a target, which many tests may call."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    kept: list[Compiled] = []
+    return cache(Compiled)
+
+
+@pytest.fixture
+def compiled(target: Target, machine_code: Callable[..., Compiled]) -> Callable[..., Compiled]:
+    """A function from text of the loops level to machine code for the target."""
 
     def compile_text(text: str, more: str = "") -> Compiled:
-        kept.append(Compiled(text, target, more))
-        return kept[-1]
+        return machine_code(text, target, more)
 
-    yield compile_text
+    return compile_text
 
 
 @pytest.fixture

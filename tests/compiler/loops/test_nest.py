@@ -223,17 +223,13 @@ def check(
         assert not wrong.any(), f"{wrong.sum()} of {wrong.size}: {program.schedules}\n{text}"
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("target", [RUNNABLE[0], RUNNABLE[-1]], ids=lambda target: target.name)
 def test_any_legal_schedule(
-    make_network: Callable[..., ModuleOp],
-    run_networks: Callable[..., Any],
-    seed: int,
-    target: Target,
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
     """Tiles, lanes, orders and chunks change the time a kernel takes and nothing else."""
-    draw = random.Random(seed)
-    networks = random_networks(make_network, seed)
+    draw = random.Random(0)
+    networks = random_networks(make_network, 0)
     check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)
 
 

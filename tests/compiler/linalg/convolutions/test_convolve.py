@@ -417,7 +417,7 @@ def calls_of(planned: Plan) -> list[Call]:
     return [step for step in planned.steps if isinstance(step, Call)]
 
 
-@pytest.mark.parametrize("size", [8, 13, 14])
+@pytest.mark.parametrize("size", [8, 13])
 def test_nothing_twice(
     make_network: MakeNetwork, make_plan: Any, size: int, always_tiled: Form
 ) -> None:

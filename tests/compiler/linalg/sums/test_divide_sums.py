@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,7 +149,7 @@ def test_powers_without_a_bound_stay(divided: Divided) -> None:
     assert divided(plain) == divided(below_the_largest_of_all) == [SCORES]
 
 
-At: TypeAlias = tuple[AffineExpr, ...]
+At: TypeAlias = Sequence[AffineExpr]
 Points: TypeAlias = Callable[[Tensor, Tensor, At], Scalar]
 SQUARE = {
     "powers of sums": lambda x, m, at: exp(x[at] + m[at[:2]]),

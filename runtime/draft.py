@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 DRAFT = ".draft"
@@ -28,7 +28,10 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except BaseException as error:
-        draft.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = str(path)  # as of a full disk, which writing does not name
+        with suppress(OSError):  # where nothing can be made, nothing can be taken away
+            draft.unlink()
+        if isinstance(error, OSError) and error.errno is not None:
+            # Writing to a full disk names no file, and nobody has heard of the draft.
+            if error.filename is None or str(error.filename) == str(draft):
+                error.filename = str(path)
         raise

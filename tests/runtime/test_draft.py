@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -56,3 +57,18 @@ def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path: Path) -> None:
         with open("/dev/full", "wb", buffering=0) as device:
             device.write(b"some")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_draft_that_cannot_be_made_is_told_by_the_name_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system for reading, nor can one be taken away that is not there."""
+
+    def refused(draft: Path, **_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(draft))
+
+    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr(Path, "unlink", refused)
+    path = tmp_path / "file"
+    with pytest.raises(OSError, match=f"Read-only file system: '{path}'"), draft_of(path) as draft:
+        draft.touch()

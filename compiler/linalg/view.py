@@ -165,6 +165,12 @@ class Access:
     def uses(self, loop: int) -> bool:
         return any(form.coefficient(loop) for form in self.index)
 
+    def begins_with(self, *loops: int) -> bool:
+        """Whether its first coordinates are these loops, which move none of the others."""
+        first, rest = self.index[: len(loops)], self.index[len(loops) :]
+        alone = not any(form.coefficient(loop) for form in rest for loop in loops)
+        return alone and [form.bare for form in first] == list(loops)
+
 
 class Role(Enum):
     """What a loop of a reduction does."""

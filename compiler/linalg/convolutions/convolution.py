@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeGuard
@@ -15,8 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.tensors import is_constant, pad_value
-from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, pad_value
+from ncc.compiler.linalg.view import Access, Linear, View, constant_number, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -62,45 +61,29 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
 def match(op: GenericOp, target: Target) -> Convolution | str:
     """The convolution that op is, or why it stays as it is."""
     view = View(op)
-    pair = view.product()
-    if pair is None or len(view.parallel) not in (3, 4):
-        return "it is no convolution over two axes, or three"
-    x, w = (view.reads[i] for i in pair)
-    if {element_of(x.value), element_of(w.value)} != {f32}:
-        return "it is not of float32"
-    axes = [form.bare for form in view.write.index if form.bare is not None]
-    loops = [form.bare for form in w.index if form.bare is not None]
-    if not is_constant(w.value) or len(axes) != len(view.parallel):
-        return "its weights are computed, or its result is strided"
-    slices = x.index[1:-2]
-    if len(slices) > min(1, len(axes) - 3):
-        return "it is no convolution over two axes, or three"
-    *lead, p, q = axes
-    channels, z = lead[: len(lead) - len(slices)], lead[len(lead) - len(slices) :]
-    kept, taps = loops[: len(channels)], loops[len(channels) :]
-    if len(loops) != len(w.index) or kept != channels or not 3 <= len(taps) <= 3 + len(slices):
-        return "its weights have other axes than channels and a window"
-    i, *d, k, m = taps
-    *groups, outputs, inputs = shape_of(w.value)[: len(channels) + 1]
+    loops = _Loops.of(view)
+    if not isinstance(loops, _Loops):
+        return loops
+    x, w = loops.x, loops.w
+    *groups, outputs, inputs = shape_of(w.value)[: len(loops.channels) + 1]
     *_, height, width = shape_of(w.value)
-    if set(taps) != set(view.reduced) or height != width:
+    if height != width:
         return "its window is no square"
-    if slices and groups:
+    if loops.slices and groups:
         return "it is of a volume, in groups"
-    read = Linear.of({i: 1, **dict.fromkeys(channels[:-1], inputs)})
-    stride = x.index[-2].coefficient(p)
-    dilation = x.index[-2].coefficient(k)
-    plane = (Linear.of({p: stride, k: dilation}), Linear.of({q: stride, m: dilation}))
-    if x.index[0] != read or x.index[-2:] != plane or min(stride, dilation) != 1:
+    stride, dilation = loops.steps()
+    if x.index[0] != Linear.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
+        return "it reads other channels than those of its group"
+    if x.index[-2:] != loops.plane(stride, dilation) or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
-    depth = _depth(view, slices[0], z[0], d) if slices else IMAGE
+    depth = loops.depth(view)
     if depth is None:
         return "its slices are not those of a window"
     if min(outputs, inputs) < FEWEST_CHANNELS:
         return f"it has fewer than {FEWEST_CHANNELS} channels"
     if groups and (outputs % BLOCK or inputs % BLOCK):
         return "its groups are no whole blocks of channels"
-    init = start_of(op, len(channels))
+    init = start_of(op, len(loops.channels))
     if init is None:
         return "it goes on from other values than a bias"
     *_, rows, columns = shape_of(op.results[0])
@@ -112,12 +95,82 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     return Convolution(op, x.value, w.value, init, tiling)
 
 
-def _depth(view: View, read: Linear, z: int, taps: Sequence[int]) -> Depth | None:
-    """How the slices z of a result read those of a volume, by no loop or one over taps."""
-    stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
-    if read.constant or read.loops() != {z, *taps} or min([stride, *dilations]) < 1:
+@dataclass(frozen=True)
+class _Loops:
+    """What a convolution reads, x and w, and its loops.
+
+    channels   of the result, those of groups first
+    slices     of the result; none of an image
+    image      rows and columns of the result
+    inputs     channels that are summed
+    taps       the window: along the slices, if it has such, along rows and columns
+    """
+
+    x: Access
+    w: Access
+    channels: tuple[int, ...]
+    slices: tuple[int, ...]
+    image: tuple[int, int]
+    inputs: int
+    taps: tuple[int, ...]
+
+    @staticmethod
+    def of(view: View) -> _Loops | str:
+        """The loops, or why it is none."""
+        pair = view.product()
+        if pair is None or len(view.parallel) not in (3, 4):
+            return "it is no convolution over two axes, or three"
+        x, w = (view.reads[i] for i in pair)
+        if {element_of(x.value), element_of(w.value)} != {f32}:
+            return "it is not of float32"
+        axes = [form.bare for form in view.write.index if form.bare is not None]
+        if not is_constant(w.value) or len(axes) != len(view.parallel):
+            return "its weights are computed, or its result is strided"
+        slices = len(x.index) - 3
+        if not 0 <= slices <= len(axes) - 3:
+            return "it is no convolution over two axes, or three"
+        *lead, row, column = axes
+        count = len(lead) - slices
+        loops = [form.bare for form in w.index if form.bare is not None]
+        sums = loops[count:]
+        if len(loops) != len(w.index) or loops[:count] != lead[:count]:
+            return "its weights have other axes than channels and a window"
+        if not 3 <= len(sums) <= 3 + slices or set(sums) != set(view.reduced):
+            return "its weights have other axes than channels and a window"
+        channels, rest = tuple(lead[:count]), tuple(lead[count:])
+        return _Loops(x, w, channels, rest, (row, column), sums[0], tuple(sums[1:]))
+
+    def steps(self) -> tuple[int, int]:
+        """The stride and the dilation along the rows."""
+        read = self.x.index[-2]
+        return read.coefficient(self.image[0]), read.coefficient(self.taps[-2])
+
+    def plane(self, stride: int, dilation: int) -> tuple[Linear, ...]:
+        """The rows and columns that are read, by a stride and a dilation along both."""
+        pairs = zip(self.image, self.taps[-2:], strict=True)
+        return tuple(Linear.of({cell: stride, tap: dilation}) for cell, tap in pairs)
+
+    def depth(self, view: View) -> Depth | None:
+        """How slices of the result read those of a volume, by no loop or one over taps."""
+        if not self.slices:
+            return IMAGE
+        (z,), taps, read = self.slices, self.taps[:-2], self.x.index[1]
+        stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
+        if read.constant or read.loops() != {z, *taps} or min([stride, *dilations]) < 1:
+            return None
+        return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
+
+
+def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:
+    """The sum of products in groups whose channels the joint, which alone reads it, makes one axis;
+    None where it is none of two operands.
+    """
+    op = joint.src.owner
+    if not isinstance(op, GenericOp) or op.attributes or groups_of(joint) != OF_GROUPS:
         return None
-    return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
+    view = View(op)
+    whole = joint.src.has_one_use() and len(view.reads) == 2
+    return view if whole and view.product() is not None else None
 
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:

@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
-from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant
+from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
@@ -64,35 +63,22 @@ class _Repeating:
 
     @staticmethod
     def of(joint: tensor.CollapseShapeOp) -> _Repeating | None:
-        op = joint.src.owner
-        if not isinstance(op, GenericOp) or groups_of(joint) != OF_GROUPS:
-            return None
-        view = View(op)
-        pair = view.product()
-        if pair is None or not joint.src.has_one_use() or op.attributes or len(view.reads) != 2:
+        view = sums_in_groups(joint)
+        pair = None if view is None else view.product()
+        if view is None or pair is None:
             return None
         data, weights = (view.reads[k] for k in pair)
-        loops = [form.bare for form in view.write.index]
-        group, output = loops[:2]
+        group, output = (form.bare for form in view.write.index[:2])
         if group is None or output is None or view.extents[output] == 1:
             return None
-        if [form.bare for form in weights.index[:2]] != [group, output]:
+        if not weights.begins_with(group, output) or not is_constant(weights.value):
             return None
-        if any(form.coefficient(loop) for form in weights.index[2:] for loop in (group, output)):
+        if data.uses(output) or not _reads_one_channel(view, data, group):
             return None
-        first, *rest = data.index
-        others = first.loops() - {group}
-        alone = all(view.extents[d] == 1 and d in view.reduced for d in others)
-        if first.coefficient(group) != 1 or first.constant or not alone or data.uses(output):
+        if shape_of(joint.result)[0] < BLOCK or not _is_computed(data.value):
             return None
-        if len(rest) != 2 or any(form.coefficient(group) for form in rest):
-            return None
-        if shape_of(joint.result)[0] < BLOCK or not is_constant(weights.value):
-            return None
-        if not _is_computed(data.value):
-            return None
-        start = start_of(op, 2)
-        if start is None or {element_of(value) for value in op.operands} != {f32}:
+        start = start_of(view.op, 2)
+        if start is None or {element_of(value) for value in view.op.operands} != {f32}:
             return None
         return _Repeating(joint, view, data, output, start)
 
@@ -121,6 +107,16 @@ class _Repeating:
         count = self.view.extents[self.output]
         channels = [n // count for n in range(count * shape_of(self.data.value)[0])]
         return select_inside(b, self.data.value, channels).value
+
+
+def _reads_one_channel(view: View, data: Access, group: int) -> bool:
+    """Whether a group reads the channel of its number, of an image."""
+    if len(data.index) != 3 or any(form.coefficient(group) for form in data.index[1:]):
+        return False
+    channel = data.index[0]
+    others = channel.loops() - {group}
+    alone = all(view.extents[d] == 1 and d in view.reduced for d in others)
+    return alone and channel.coefficient(group) == 1 and not channel.constant
 
 
 def _joined(b: Builder, weights: SSAValue) -> SSAValue:

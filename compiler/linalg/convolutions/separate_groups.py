@@ -24,13 +24,11 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import (
-    OF_GROUPS,
-    groups_of,
     is_constant,
     pad_sides,
     pad_value,
@@ -77,27 +75,20 @@ class _Separating:
 
     @staticmethod
     def of(joint: tensor.CollapseShapeOp, l2_bytes: int) -> _Separating | None:
-        op = joint.src.owner
-        if not isinstance(op, GenericOp) or groups_of(joint) != OF_GROUPS:
-            return None
-        view = View(op)
-        sums = GroupedSum.of(view)
-        if sums is None or not joint.src.has_one_use() or op.attributes or len(view.reads) != 2:
+        view = sums_in_groups(joint)
+        sums = None if view is None else GroupedSum.of(view)
+        if view is None or sums is None:
             return None
         if not is_constant(sums.weights) or len(sums.data.index) != 3:
             return None
         weights = next(access for access in view.reads if access.value is sums.weights)
-        firsts = [index[0] for index in (weights.index, view.write.index)]
-        others = (*weights.index[1:], *view.write.index[1:])
-        if [form.bare for form in firsts] != [sums.group] * 2 or any(
-            form.coefficient(sums.group) for form in others
-        ):
+        if not (weights.begins_with(sums.group) and view.write.begins_with(sums.group)):
             return None
         if sums.groups > MOST_GROUPS or sums.size % BLOCK or shape_of(joint.src)[1] % BLOCK:
             return None
         if 4 * prod(shape_of(sums.weights)) < L2_SHARE * l2_bytes:
             return None
-        start = start_of(op, 2)
+        start = start_of(view.op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
             return None
         return _Separating(joint, sums, start)

@@ -3,7 +3,7 @@
 read -> infer shapes -> canonicalize -> optimize -> expand -> the structured passes -> plan memory
      -> loops -> llvm -> object
 
-`structured_passes` lists the passes over computations, `Compilation` has a method a stage.
+`Compilation` has a method a stage; `passes.py` lists the passes over computations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.diagnostics import ModelWarning
@@ -32,34 +31,8 @@ from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import Recipe, keep
 from ncc.compiler.kept.tuned import tuned_schedules
 from ncc.compiler.late import LateModel, OpenBinding, require_shapes
-from ncc.compiler.linalg.channels.align_channels import AlignChannels
-from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
-from ncc.compiler.linalg.channels.join_selections import JoinSelections
-from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.channels.part_groups import PartGroups
-from ncc.compiler.linalg.channels.select_channels import SelectChannels
-from ncc.compiler.linalg.channels.turn_factors import TurnFactors
-from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
-from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
-from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
-from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
-from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
-from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
-from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
-from ncc.compiler.linalg.fusion.fuse import Fuse
-from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
-from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 from ncc.compiler.linalg.memory.plan_memory import plan
-from ncc.compiler.linalg.moves.fold_moves import FoldMoves
-from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.sums.divide_sums import DivideSums
-from ncc.compiler.linalg.sums.halves import SplitHalves
-from ncc.compiler.linalg.sums.quads import SplitQuads
-from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
-from ncc.compiler.linalg.sums.split_sums import SplitSums
-from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
-from ncc.compiler.linalg.sums.sum_rows import SumRows
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
@@ -69,7 +42,6 @@ from ncc.compiler.loops.work import work_of
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
 from ncc.compiler.ncnn.canonicalize import canonicalize
-from ncc.compiler.ncnn.expand import ExpandLayers
 from ncc.compiler.ncnn.feed import feed
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.open_shapes import open_shapes
@@ -78,6 +50,7 @@ from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
+from ncc.compiler.passes import structured_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
@@ -100,42 +73,6 @@ OWN = ("ncc.", "xdsl.")
 
 STAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
-
-
-def structured_passes(options: Options) -> list[ModulePass]:
-    """From layers to groups of computations, each of which becomes one kernel."""
-    if options.opt_level < 2:
-        return [ExpandLayers(), Fuse(epilogues=False)]
-    target, threads = options.target, options.num_threads
-    if options.tiles:
-        sums: list[ModulePass] = [SplitHalves(target.core.l2_bytes)]
-    else:
-        sums = [ScaleWeights(), SplitSums(), SumRows(), SumInParts(target)]
-    return [
-        ExpandLayers(),
-        LiftSequences(),
-        RepeatGroups(),
-        SeparateGroups(target),
-        DivideSums(),
-        SinkViews(),
-        TrimWindows(),
-        ChooseConvolution(target, threads, options.tiles),
-        ComputeInStrips(target, threads),
-        PeelBorders(target),
-        TurnFactors(),
-        PartGroups(),
-        SelectChannels(),
-        JoinSelections(),
-        AlignChannels(),
-        HoistSelections(),
-        Pack(),
-        FoldMoves(),
-        SplitQuads(),
-        *sums,
-        InlineOperands(),
-        ReadInPlace(),
-        Fuse(),
-    ]
 
 
 class Schedulings:

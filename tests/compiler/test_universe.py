@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import structured_passes
+from ncc.compiler.passes import structured_passes
 from ncc.compiler.universe import UNIVERSE
 
 TEXT = """

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import structured_passes
+from ncc.compiler.passes import structured_passes
 from ncc.compiler.universe import UNIVERSE
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"

@@ -1,0 +1,91 @@
+"""The passes of the structured level, in order, and why they stand where they do.
+
+Each pass finds a shape of computation by its loops and accesses, and writes another one; what it
+needs and what it breaks is said at the head of its file. Four things make the order:
+
+- What changes how many axes or groups a computation has comes before what asks for axes and groups.
+- Algorithms of convolutions are chosen on plain images, where windows and borders can be seen.
+- Channels are selected, aligned and hoisted while they are an axis; `Pack` makes blocks of them.
+- Sums are shaped for instructions and caches when it is known how their operands lie.
+
+What becomes one kernel is decided last: up to there a computation has one body, and one result.
+"""
+
+from __future__ import annotations
+
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.align_channels import AlignChannels
+from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
+from ncc.compiler.linalg.channels.join_selections import JoinSelections
+from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.channels.part_groups import PartGroups
+from ncc.compiler.linalg.channels.select_channels import SelectChannels
+from ncc.compiler.linalg.channels.turn_factors import TurnFactors
+from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
+from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
+from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
+from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
+from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
+from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
+from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
+from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
+from ncc.compiler.linalg.moves.fold_moves import FoldMoves
+from ncc.compiler.linalg.moves.sink_views import SinkViews
+from ncc.compiler.linalg.sums.divide_sums import DivideSums
+from ncc.compiler.linalg.sums.halves import SplitHalves
+from ncc.compiler.linalg.sums.quads import SplitQuads
+from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
+from ncc.compiler.linalg.sums.split_sums import SplitSums
+from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
+from ncc.compiler.linalg.sums.sum_rows import SumRows
+from ncc.compiler.ncnn.expand import ExpandLayers
+from ncc.compiler.options import Options
+
+
+def structured_passes(options: Options) -> list[ModulePass]:
+    """From layers to groups of computations, each of which becomes one kernel."""
+    if options.opt_level < 2:
+        return [ExpandLayers(), Fuse(epilogues=False)]
+    target, threads = options.target, options.num_threads
+    if options.tiles:
+        sums: list[ModulePass] = [SplitHalves(target.core.l2_bytes)]
+    else:
+        sums = [
+            ScaleWeights(),  # factors of what is summed go into the weights, which are fewer
+            SplitSums(),  # in halves behind what was made channel by channel
+            SumRows(),  # of large images, each where it was made
+            SumInParts(target),  # over more than a cache holds, in parts that stay there
+        ]
+    return [
+        ExpandLayers(),
+        # Other axes, other groups.
+        LiftSequences(),  # sequences are images of one row
+        RepeatGroups(),  # groups of one channel that make several
+        SeparateGroups(target),  # a few large groups are convolutions of their own
+        DivideSums(),  # sums of quotients, while both are still side by side
+        SinkViews(),  # pointwise work in front of reshapes and joints, beside what made its operand
+        # Algorithms of convolutions.
+        TrimWindows(),  # no products with borders, where these are most of a window
+        ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
+        ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
+        PeelBorders(target),  # what is left reads the network's input where the caller has it
+        # Channels, then blocks of them.
+        TurnFactors(),  # neighbours in the result are neighbours in what it reads
+        PartGroups(),  # groups that make one channel each are blocks of groups
+        SelectChannels(),  # shuffles are selections
+        JoinSelections(),  # joints hold what was made, and who reads them selects
+        AlignChannels(),  # what would begin amid a block
+        HoistSelections(),  # up to one another, or into weights
+        Pack(),
+        FoldMoves(),  # those of layers, and those that blocks asked for
+        # Sums, by how their operands lie.
+        SplitQuads(),  # int8 products in fours
+        *sums,
+        # Kernels.
+        InlineOperands(),  # pointwise operands are computed where they are read
+        ReadInPlace(),  # lanes that a sum alone reads are not selected
+        Fuse(),
+    ]

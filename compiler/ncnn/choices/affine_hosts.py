@@ -95,7 +95,7 @@ class ScaleHost(Host):
     """s (scale x + bias) + t = (s scale) x + (s bias + t)."""
 
     def channels(self, op: Any) -> int:
-        return int(op.scale_data_size)
+        return max(int(op.scale_data_size), 0)  # GIVEN is no number
 
     def refuse(self, op: Any, affine: Affine) -> str | None:
         if op.scale_data_size == GIVEN or len(op.results) != 1:

@@ -93,8 +93,6 @@ class SinkReshapeBelowConvolution(SinkReshape):
     exact = False
 
     def legal(self, view: View, op: Any) -> str | None:
-        if op.is_dynamic:
-            return "its weights are inputs"
         if any(window.kernel != 1 for window in op.windows):
             return "its kernel is not 1x1"
         if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > 0:

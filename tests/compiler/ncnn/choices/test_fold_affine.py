@@ -257,3 +257,42 @@ def test_surplus_weights_are_no_rows(net: Any, optimized: Any, params: str, fire
         {CONSUMERS["scale"]}
     """
     assert bool(optimized(net(text))) == fires
+
+
+GIVEN = "Input k 0 1 k 0=6"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"{GIVEN}\nScale h 2 1 x k h 0=-233", "the scales are a second input"),
+        (
+            "Input w 0 1 w 0=1 1=1 2=6 11=6\nConvolution h 2 1 x w h 19=1",
+            "its weights are inputs",
+        ),
+        (
+            "Input c 0 1 c 0=6\nGemm h 2 1 x c h 3=1 5=1 6=0 7=0 8=6 9=4 10=4",
+            "what it adds is an input",
+        ),
+    ],
+    ids=["Scale", "Convolution", "Gemm"],
+)
+def test_operands_of_a_run_take_nothing_up(net: Any, text: str, reason: str) -> None:
+    """Their values are not known."""
+    shape = "0=4 1=3" if "Gemm" in text else "0=5 1=4 2=6"
+    module = net(f"Input x 0 1 x {shape}\n{text}\nBinaryOp y 1 1 h y 0=2 1=1 2=0.5")
+    kind = text.splitlines()[-1].split()[0].lower()
+    assert explain(module, f"fuse_{kind}_mul") == [("y", reason)]
+
+
+def test_scales_of_a_run_go_nowhere(net: Any, optimized: Any) -> None:
+    """Behind a filter as in front of anything else."""
+    module = net(lines("Convolution", f"{GIVEN}\nScale y 2 1 h k y 0=-233"))
+    assert explain(module, "fuse_convolution_scale") == [("y", "its scales are a second input")]
+
+
+def test_weights_of_int8_take_nothing_up(net: Any) -> None:
+    """They would have to be quantized again."""
+    text = "Input x 0 1 x\nConvolution h 1 1 x h 0=6 1=3 6=162 8=1"
+    module = net(f"{text}\nBinaryOp y 1 1 h y 0=2 1=1 2=0.5", shapes=False)
+    assert explain(module, "fuse_convolution_mul") == [("y", "its weights are int8")]

@@ -76,6 +76,7 @@ def test_a_border_that_others_read_stays(net: Any, optimized: Any) -> None:
         ("ReLU r 1 1 x r", "0=1 2=1", "0=0 1=3 5=1", True),
         ("Sigmoid r 1 1 x r", "0=1 3=2", "0=0 1=3 2=2 5=1", True),
         ("ReLU r 1 1 x r 0=0.1", "0=1 2=1", "0=0 1=3 5=1", False),
+        ("ReLU r 1 1 x r", "0=1 2=1 5=1", "0=0 1=3 5=1", False),
         ("", "0=1 2=1", "0=0 1=3 5=1", False),
         ("ReLU r 1 1 x r", "0=3 2=1", "0=0 1=3 5=1", False),
         ("ReLU r 1 1 x r", "0=1 2=1", "0=0 1=3 3=1 5=1", False),
@@ -113,3 +114,9 @@ def test_weights_that_are_inputs_stay(net: Any, optimized: Any) -> None:
     assert optimized(module) == [NAME]
     layer = Network.of(module).layers[-1]
     assert [value.name_hint for value in layer.operands] == ["x", "w"]
+
+
+def test_borders_of_int8_convolutions_stay(net: Any) -> None:
+    """They would be quantized."""
+    module = net(lines(PADDED.format(""), CONVOLUTION.format("8=1")))
+    assert explain(module, NAME) == [("y", "y is int8")]

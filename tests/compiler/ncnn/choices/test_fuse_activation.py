@@ -46,6 +46,7 @@ ACTIVATIONS = [
     Activation(3, (0.5, 6.0)),
     Activation(3, (-3.0, -1.0)),
     Activation(3, (-1.0, 0.75)),
+    Activation(3, (3.0, -1.0)),
     Activation(4),
     Activation(5),
     Activation(6, (0.25, 0.5)),
@@ -100,6 +101,7 @@ def test_composition_is_the_composition(first: Activation, second: Activation) -
         (Activation(2, (0.5,)), Activation(3, (0.0, 6.0)), None),
         (Activation(3, (-1.0, 6.0)), Activation(1), Activation(3, (0.0, 6.0))),
         (Activation(3, (-1.0, 6.0)), Activation(2, (0.1,)), None),
+        (Activation(3, (0.5, 6.0)), Activation(2, (0.1,)), Activation(3, (0.5, 6.0))),
         (Activation(4), Activation(1), Activation(4)),
         (Activation(4), Activation(3, (0.0, 1.0)), Activation(4)),
         (Activation(4), Activation(3, (0.0, 0.5)), None),
@@ -161,3 +163,21 @@ def test_hosts_whose_weights_are_inputs(net: Any, optimized: Any, host: str) -> 
     """)
     assert optimized(module) == [f"fuse_{host.lower()}_activation"]
     assert len(Network.of(module).layers[-1].operands) == 2
+
+
+def test_a_sigmoid_is_never_negative(net: Any, optimized: Any) -> None:
+    """A ReLU behind one goes."""
+    module = net("Input x 0 1 x 0=5 1=4\nSigmoid a 1 1 x a\nReLU y 1 1 a y")
+    assert optimized(module) == ["fuse_activation_activation"]
+    assert [layer.LAYER.type for layer in Network.of(module).layers] == ["Input", "Sigmoid"]
+
+
+def test_an_int8_result_has_no_activation_behind_it(net: Any, optimized: Any) -> None:
+    """It is quantized before, not behind it."""
+    layers = """
+        Input x 0 1 x
+        Convolution c 1 1 x c 0=3 1=3 6=54 8=101
+        ReLU y 1 1 c y
+    """
+    module = net(layers, shapes=False)
+    assert explain(module, "fuse_convolution_activation") == [("y", "c makes an int8 result")]

@@ -121,3 +121,38 @@ def test_an_eltwise_does_not_broadcast(net: Any, optimized: Any, shapes: tuple[s
         BinaryOp y 2 1 a b y 0=0
     """)
     assert not optimized(module)
+
+
+SUM = """
+    Input x 0 1 x {0}
+    Input z 0 1 z {0}
+    {1}
+    BinaryOp y {2} y 0=0
+"""
+FACTOR = "BinaryOp a 1 1 x a 0=2 1=1 2=0.5"
+
+
+@pytest.mark.parametrize(
+    ("factor", "terms"),
+    [(FACTOR, "1 1 a"), ("BinaryOp a 2 1 x z a 0=2", "2 1 a z")],
+    ids=["a number", "a product of two"],
+)
+def test_what_is_no_sum_of_scaled_terms(net: Any, optimized: Any, factor: str, terms: str) -> None:
+    """A number is added to one term; a factor is no number."""
+    text = SUM.format("0=5 1=4", factor, terms)
+    assert not optimized(net(text.replace("y 0=0", "y 0=0 1=1 2=3") if terms[0] == "1" else text))
+
+
+def test_terms_of_unknown_shapes_stay(net: Any, optimized: Any) -> None:
+    """One may have to be broadcast."""
+    module = net(SUM.format("", FACTOR, "2 1 a z"), shapes=False)
+    assert not optimized(module)
+    reason = "the shapes of the terms are not known"
+    assert explain(module, "fuse_binaryop_eltwise") == [("y", reason)]
+
+
+def test_a_factor_of_a_filter_stays_for_it(net: Any, optimized: Any) -> None:
+    """The product costs nothing there, the sum is one of two terms."""
+    convolution = "Convolution c 1 1 x c 0=2 1=1 6=4\nBinaryOp a 1 1 c a 0=2 1=1 2=0.5"
+    fired = optimized(net(SUM.format("0=5 1=4 2=2", convolution, "2 1 a z")))
+    assert "fuse_binaryop_eltwise" not in fired and "fuse_convolution_mul" in fired

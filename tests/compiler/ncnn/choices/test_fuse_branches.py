@@ -94,6 +94,16 @@ def test_a_block_of_repvgg(net: Any, optimized: Any) -> None:
             "its window does not see what the other one sees",
         ),
         (
+            "Convolution a 1 1 x a 0=6 1=5 3=3 6=900",
+            "Convolution b 1 1 x b 0=6 1=1 3=5 6=36",
+            "its window does not see what the other one sees",
+        ),
+        (
+            "Convolution a 1 1 x a 0=6 1=3 4=1 6=324 8=1",
+            "Convolution b 1 1 x b 0=6 1=1 6=36",
+            "its weights are int8",
+        ),
+        (
             "ConvolutionDepthWise a 1 1 x a 0=6 1=3 4=1 6=54 7=6",
             "ConvolutionDepthWise b 1 1 x b 0=6 1=1 6=18 7=2",
             "the branches are of different groups",

@@ -50,6 +50,15 @@ GELU = {
 }
 
 
+PRODUCT = "BinaryOp y 2 1 x s y 0=2"
+CLIPPED = """
+    {argument}
+    Clip s 1 1 a s 0={low} 1={high}
+    BinaryOp d 1 1 s d 0=3 1=1 2={high}
+    BinaryOp y 2 1 x d y 0=2
+"""
+
+
 def last(module: Any) -> Any:
     layer = Network.of(module).layers[-1]
     assert len(Network.of(module).layers) == 2
@@ -99,6 +108,16 @@ def test_sigmoid_of_another_is_no_swish(net: Any, optimized: Any) -> None:
     assert not optimized(net(INPUT + twice))
 
 
+@pytest.mark.parametrize("function", ["Sigmoid", "HardSigmoid"])
+@pytest.mark.parametrize("rest", ["s 1 1 x s\nBinaryOp y 2 1 x s y 0=0", "s 1 1 t s\n" + PRODUCT])
+def test_another_sum_or_argument_is_no_product(
+    net: Any, optimized: Any, function: str, rest: str
+) -> None:
+    """x + f(x), and x f(2 x)."""
+    twice = "BinaryOp t 1 1 x t 0=2 1=1 2=2\n" if "1 t s" in rest else ""
+    assert not optimized(net(f"{INPUT}{twice}{function} {rest}"))
+
+
 @pytest.mark.parametrize(
     ("text", "alpha", "beta"),
     [
@@ -130,3 +149,22 @@ def test_another_limit_is_no_hard_swish(net: Any, optimized: Any) -> None:
     text = "BinaryOp a 1 1 x a 0=0 1=1 2=3\nClip s 1 1 a s 0={} 1=6\nBinaryOp y 2 1 x s y 0=2"
     for low in (0, -1):
         assert "fuse_hardswish" not in optimized(net(INPUT + text.format(low)))
+
+
+@pytest.mark.parametrize(
+    ("argument", "low", "high", "fires"),
+    [
+        ("BinaryOp a 1 1 x a 0=0 1=1 2=3", 0, 6, True),
+        ("BinaryOp a 1 1 x a 0=2 1=1 2=2", 0, 6, True),
+        ("BinaryOp a 1 1 x a 0=0 1=1 2=3", -1, 6, False),
+        ("BinaryOp a 1 1 x a 0=0 1=1 2=3", 0, -6, False),
+        ("BinaryOp a 1 1 x a 0=7 1=1 2=3", 0, 6, False),
+        ("BinaryOp a 2 1 x x a 0=2", 0, 6, False),
+    ],
+)
+def test_limits_and_lines_of_a_hard_swish(
+    net: Any, optimized: Any, argument: str, low: int, high: int, fires: bool
+) -> None:
+    """A line that rises, with an offset or without, cut at 0 and at what it is divided by."""
+    text = CLIPPED.format(argument=argument, low=low, high=high)
+    assert ("fuse_hardswish" in optimized(net(INPUT + text))) == fires

@@ -113,3 +113,34 @@ def test_gains_go_in(
     wanted = [f"fuse_layernorm_{name.lower()}" for name in order]
     assert fired[:2] == (wanted if fires else fired[:2])
     assert any(name.startswith("fuse_layernorm") for name in fired) == fires
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("m 0=3", "m 0=0"),
+        ("-23303=1,-1 4=1 5=1\n    BinaryOp", "-23303=1,-1 4=0 5=1\n    BinaryOp"),
+        ("m 0=3 1=0", "m 0=3 2=0.5 1=0"),
+        ("v 0=3", "v 0=0"),
+        ("d d q 0=2", "d d q 0=0"),
+        ("q 2 1 d d q 0=2", "q 1 1 d q 0=2 1=1 2=3"),
+        ("q 2 1 d d q 0=2", "q 1 1 d q 0=6 1=1 2=3"),
+        ("d r n 0=3", "d r n 0=2"),
+        ("d r n 0=3", "r d n 0=3"),
+        ("r 0=5", "r 0=6"),
+    ],
+    ids=str,
+)
+def test_near_layer_norms(net: Any, optimized: Any, change: tuple[str, str]) -> None:
+    """Sums, means without their axes, other powers, roots that are multiplied: each changes it."""
+    text = lines("0=5 1=5")
+    assert change[0] in text
+    assert "fuse_layernorm" not in optimized(net(text.replace(*change)))
+
+
+@pytest.mark.parametrize(("coeff", "fires"), [(1 / 6, True), (1.0, False)])
+def test_a_reduction_that_squares(net: Any, optimized: Any, coeff: float, fires: bool) -> None:
+    """The sum of squares times one by their number is their mean."""
+    squares = f"Reduction v 1 1 x v 0=2 1=0 2={coeff!r} -23303=1,-1 4=1 5=1"
+    text = f"Input x 0 1 x 0=6 1=5\n{squares}\n{EPS}\n{DIVISIONS['root']}".replace(" d ", " x ")
+    assert ("fuse_rmsnorm" in optimized(net(text))) == fires

@@ -83,3 +83,28 @@ def test_a_vector_is_one_channel_to_a_bias(net: Any, optimized: Any) -> None:
         ReLU y 1 1 b y
     """)
     assert not optimized(module)
+
+
+@pytest.mark.parametrize(
+    ("view", "behind"),
+    [
+        ("Reshape r 1 1 x r 0=2 1=1 2=3", "BatchNorm y 1 1 r y 0=3"),
+        ("Reshape r 1 1 x r 0=1 1=6 2=1", "BatchNorm y 1 1 r y 0=1"),
+        ("Reshape r 1 1 x r 0=2 1=1 2=3", "Convolution y 1 1 r y 0=4 1=1 6=12"),
+    ],
+)
+def test_other_views_are_no_planes_of_a_pixel(net: Any, view: str, behind: str) -> None:
+    """What is behind them takes other channels than the vector has elements."""
+    module = net(f"Input x 0 1 x 0=6\n{view}\n{behind}")
+    kind = "convolution" if "Conv" in behind else "activation"
+    reason = "the view does not make planes of one pixel of a vector"
+    assert explain(module, f"sink_reshape_below_{kind}") == [("y", reason)]
+
+
+def test_a_view_that_others_read_stays(net: Any) -> None:
+    """It is an output, too."""
+    module = net(
+        "Input x 0 1 x 0=6\nReshape r 1 1 x r 0=1 1=1 2=6\nReLU y 1 1 r y", outputs=["r", "y"]
+    )
+    reason = "the view is read by others, too"
+    assert explain(module, "sink_reshape_below_activation") == [("y", reason)]

@@ -85,8 +85,9 @@ def run(
 def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Array] | OracleError]:
     """What `run` gives or raises for each of many jobs.
 
-    One process runs them, until one of them crashes it or waits for `timeout` seconds: another
-    goes on behind that.
+    One process runs them, until something crashes it or `timeout` seconds are over: another goes on
+    with what has no answer. Who crashes as the first of a process has failed; behind others it may
+    be they who wrote where they must not.
 
     Raises Unsupported when the wheel is not installed.
     """
@@ -98,9 +99,9 @@ def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Arra
         errors: dict[Path, OracleError] = {}
         while waiting := [k for k, place in enumerate(places) if not _done(place, errors)]:
             cause = _work(json.dumps([requests[k] for k in waiting]), timeout)
-            if cause is not None:
-                culprit = next(place for place in places if not _done(place, errors))
-                errors[culprit] = _error(cause, culprit)
+            first = places[waiting[0]]
+            if cause is not None and not _done(first, errors):
+                errors[first] = _error(cause, first)
         return [errors[place] if place in errors else _read(place) for place in places]
 
 

@@ -15,7 +15,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
-from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object
+from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
@@ -110,7 +110,9 @@ class Objects:
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
             with self.stopwatch.timing("wait for LLVM"):
-                return {n: one.result() for n, one in made.items()}
+                images = {n: one.result() for n, one in made.items()}
+        unmap_code()
+        return images
 
     def _lowered(self, module: Callable[[], ModuleOp], stopwatch: Stopwatch) -> str:
         with stopwatch.timing("write loops"):

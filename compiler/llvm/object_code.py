@@ -50,6 +50,15 @@ def emit_assembly(text: str, target: Target) -> str:
     return _emitted(text, target, USUAL, as_object=False).decode()
 
 
+def unmap_code() -> None:
+    """Give back the memory of LLVM's code, if it was loaded: it is mapped again when it is called.
+
+    The process of a user goes on for long, and may never compile again.
+    """
+    if _llvm.cache_info().currsize:
+        _llvm().unmap_code()
+
+
 def _emitted(text: str, target: Target, effort: int, as_object: bool = True) -> bytes:
     """Machine code, with the functions inlined that ask for it."""
     with _one_at_a_time:

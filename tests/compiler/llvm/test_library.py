@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,12 @@ from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
 
 TEXT = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}"
+
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
+
+LOAD = "from ncc.compiler.llvm.library import Library; Library()"
+COMPILE = f"import ncc; ncc.compile({str(DIGITS)!r})"
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +64,15 @@ def test_an_architecture_that_is_none_is_refused(llvm: Library) -> None:
         llvm.machine("abacus-unknown-linux", "", "", 2)
 
 
-def test_code_that_prepares_llvm_is_not_held_in_memory() -> None:
-    """To load it walks 24 MB of it once."""
-    script = """
+@pytest.mark.parametrize("done", [LOAD, COMPILE])
+def test_code_that_was_called_is_not_held_in_memory(
+    done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To load LLVM walks 24 MB of it once, to compile as much."""
+    monkeypatch.setenv("NCC_CACHE", "off")
+    script = f"""
 from pathlib import Path
-from ncc.compiler.llvm.library import Library
-
-Library()
+{done}
 maps = Path("/proc/self/smaps").read_text().split("VmFlags")
 code = [text for text in maps if "libllvmlite" in text and " r-xp " in text]
 print(len(code), *(text.split("Rss:")[1].split()[0] for text in code))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -113,7 +112,9 @@ def _run(arguments: Sequence[str], packer: Packer | None) -> int:
         # Python 3.11 wraps what interrupts the making of a class.
         if isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
-        traceback.print_exc()
+        from traceback import print_exc  # slow to import
+
+        print_exc()
         click.echo(f"ncc: {CompilerBug(f'{type(error).__name__}: {error}')}", err=True)
         return BUG
 

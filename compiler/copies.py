@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -18,6 +17,7 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from ncc.compiler.forked import Turns, forked
 from ncc.runtime import cpu
+from ncc.runtime.beside import Beside
 
 MOST = 4
 """Copies of a process: what each needs to begin is not worth more of them."""
@@ -54,9 +54,7 @@ class Copies(Generic[Result]):
                 process, end = forked(partial(_work, work, turns), self._ends.values())
                 self._ends[process] = end
         self._answers = SimpleQueue[tuple[int, list[Result]] | None]()
-        self._readers = ThreadPoolExecutor(MOST)
-        for end in self._ends.values():
-            self._readers.submit(self._read, end)
+        self._readers = [Beside(partial(self._read, end)) for end in self._ends.values()]
 
     def __enter__(self) -> Copies[Result]:
         return self
@@ -65,7 +63,8 @@ class Copies(Generic[Result]):
         for process in self._ends:
             os.kill(process, signal.SIGKILL)
         self._codes()
-        self._readers.shutdown()
+        for reader in self._readers:
+            reader.result()
 
     def results(self) -> Iterator[tuple[int, Result]]:
         """Pieces, and what was made of them, as they come.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -103,9 +102,14 @@ class Objects:
 
     def _made_here(self) -> dict[int, bytes]:
         """LLVM works in another thread, while this one writes the next kernel."""
+        missing = self._missing()
+        if not missing:
+            return {}
+        from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
+
         made: dict[int, Future[bytes]] = {}
         with ThreadPoolExecutor(1) as llvm:
-            for n in self._missing():
+            for n in missing:
                 part = self._parts[n]
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -61,6 +60,7 @@ from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
 from ncc.dialects.sources import noting
 from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.beside import Beside
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
@@ -307,8 +307,8 @@ class Compilation:
             objects = Objects(loops, self.options.target, self.cache, self.stopwatch)
             # No other thread may be at work when the process is copied.
             copies = objects.made_by_copies() if self.copied else nullcontext()
-            with copies, ThreadPoolExecutor(1) as beside:
-                weights = beside.submit(lambda: self.weights)
+            with copies:
+                weights = Beside(lambda: self.weights)
                 recipe = self._recipe(module, planned, loops, objects.keys)
                 code = objects.all()
                 with self.timing("wait for weights"):

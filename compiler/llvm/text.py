@@ -92,6 +92,7 @@ class Emitter:
         # of a module stay alive.
         self._types: dict[int, str] = {}
         self._names: dict[int, str] = {}
+        self._numbered = 0
         self._labels: dict[int, str] = {}
         self._indices: dict[int, Sequence[int]] = {}
         self.declared: dict[str, str] = {}
@@ -152,8 +153,9 @@ class Emitter:
             self.lines.append(f"  {text}")
 
     def _named(self, value: SSAValue) -> str:
-        """The next number, for a value."""
-        name = self._names[id(value)] = f"%v{len(self._names)}"
+        """The next number, for a value: LLVM keeps no table of numbers, as it does of names."""
+        name = self._names[id(value)] = f"%{self._numbered}"
+        self._numbered += 1
         return name
 
     def declare(self, name: str, result: Attribute | None, arguments: Iterable[SSAValue]) -> str:
@@ -174,7 +176,7 @@ class Emitter:
             inputs = ", ".join(self.type(type) for type in op.function_type.inputs)
             self.declared[name] = f"declare {output} @{name}({inputs}) nounwind"
             return
-        self._names, self._labels = {}, {}
+        self._names, self._labels, self._numbered = {}, {}, 0
         attributes = list(op.arg_attrs) if op.arg_attrs is not None else []
         arguments: list[str] = []
         for position, argument in enumerate(op.body.blocks[0].args):

@@ -34,20 +34,20 @@ func.func @sum(%x: memref<8xf32>, %y: memref<1xf32>) {
 """
 
 EXPECTED = """\
-define void @sum(ptr %v0, ptr %v1) nounwind {
+define void @sum(ptr %0, ptr %1) nounwind {
 b0:
   br label %b1
 b1:
-  %v6 = phi i64 [0, %b0], [%v11, %b1]
-  %v7 = phi float [0x0000000000000000, %b0], [%v10, %b1]
-  %v8 = getelementptr float, ptr %v0, i64 %v6
-  %v9 = load float, ptr %v8, align 4
-  %v10 = fadd float %v7, %v9
-  %v11 = add nsw i64 %v6, 1
-  %v12 = icmp slt i64 %v11, 8
-  br i1 %v12, label %b1, label %b2
+  %2 = phi i64 [0, %b0], [%7, %b1]
+  %3 = phi float [0x0000000000000000, %b0], [%6, %b1]
+  %4 = getelementptr float, ptr %0, i64 %2
+  %5 = load float, ptr %4, align 4
+  %6 = fadd float %3, %5
+  %7 = add nsw i64 %2, 1
+  %8 = icmp slt i64 %7, 8
+  br i1 %8, label %b1, label %b2
 b2:
-  store float %v10, ptr %v1, align 4
+  store float %6, ptr %1, align 4
   ret void
 }
 """

@@ -111,7 +111,7 @@ def test_entry_point(compiled: Compile) -> None:
 def test_promises_about_arguments_stay(parse: Callable[[str], ModuleOp]) -> None:
     """`noalias` is said of the arguments whose attributes say so, and of no other."""
     promised = ENTRY.replace("%x: memref<8xf32>", "%x: memref<8xf32> {llvm.noalias}", 1)
-    assert "@scale(ptr noalias %v0, ptr %v1" in emit_llvm(lower(parse(promised), AVX2), AVX2)
+    assert "@scale(ptr noalias %0, ptr %1" in emit_llvm(lower(parse(promised), AVX2), AVX2)
     assert "noalias" not in emit_llvm(lower(parse(ENTRY), AVX2), AVX2)
 
 
@@ -130,7 +130,7 @@ def test_kernels_of_other_modules_are_declared(parse: Callable[[str], ModuleOp])
         AVX2,
     )
     assert "declare void @other(ptr, i64)" in text
-    assert "call void @other(ptr %v0, i64 %v1)" in text
+    assert "call void @other(ptr %0, i64 %1)" in text
 
 
 def test_the_given_module_stays(parse: Callable[[str], ModuleOp]) -> None:

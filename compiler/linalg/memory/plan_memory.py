@@ -24,6 +24,7 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
 from ncc.compiler.linalg.memory.place import Placement, contiguous, element_bytes
 from ncc.compiler.linalg.memory.standing_frames import (
@@ -58,9 +59,11 @@ _Lifetime: TypeAlias = tuple[int, int]
 def plan(module: ModuleOp, threads: int = 1) -> Plan:
     """Place the values of an outlined network and lay out its memory.
 
-    Copies that placement took are inserted into the module. threads: how many share each step.
+    Pads of one value become one in the module, and copies that placement took are inserted.
+    threads: how many share each step.
     """
     network = network_of(module)
+    join_pads(network.body.block)
     placement = Placement(module, network)
     steps = _steps(module, network, placement)
     borders = borders_of(steps)

@@ -177,12 +177,12 @@ def test_a_pad_of_a_pad(placed: PlaceNetwork) -> None:
     assert sum(isinstance(step, Frame) for step in found.plan.steps) == 2
 
 
-def test_a_value_in_two_frames_is_copied_once(placed: PlaceNetwork) -> None:
+def test_a_value_in_frames_of_two_numbers_is_copied_once(placed: PlaceNetwork) -> None:
     """The first pad owns the value, the second gets a copy."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         y = work(b, x)
-        return [flip(b, b.pad(y, (1, 1), (1, 1))), flip(b, b.pad(y, (2, 2), (2, 2)))]
+        return [flip(b, b.pad(y, (1, 1), (1, 1))), flip(b, b.pad(y, (1, 1), (1, 1), 2.0))]
 
     assert placed([(3, 4)], write).copies == 1
 

@@ -1,0 +1,46 @@
+"""Pads of one value as one: what lives inside a pad would be copied into another one.
+
+    %p = pad %v low[1, 1] high[1, 1]         %q = pad %v low[2, 2] high[2, 2]
+    %q = pad %v low[2, 2] high[2, 2]   ->    %p = extract_slice %q[1, 1]
+
+Needs: nothing.  Breaks: nothing; readers find the same cells.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from xdsl.dialects import tensor
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.linalg.insert import erase_dead, move_before, put_for, tensor_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.comprehension import Builder
+
+
+def join_pads(block: Block) -> None:
+    """Join all pads of the block that frame one value with one number, of one sign."""
+    found: dict[tuple[SSAValue, str], list[tensor.PadOp]] = defaultdict(list)
+    for op in block.ops:
+        if isinstance(op, tensor.PadOp):
+            found[op.source, pad_value(op).hex()].append(op)
+    several = [pads for pads in found.values() if len(pads) > 1]
+    for pads in several:
+        _join(pads)
+    if several:
+        erase_dead(block)
+
+
+def _join(pads: Sequence[tensor.PadOp]) -> None:
+    """One pad in front of the first, as wide as the widest on each side, and windows of it."""
+    first, scratch = pads[0], Block()
+    lows, highs = zip(*map(pad_sides, pads), strict=True)
+    low, high = ([max(cells) for cells in zip(*sides, strict=True)] for sides in (lows, highs))
+    whole = Builder(scratch).pad(tensor_of(first.source), low, high, pad_value(first))
+    move_before(scratch, first)
+    for op, before in zip(pads, lows, strict=True):
+        begin = [most - own for most, own in zip(low, before, strict=True)]
+        window = Builder(scratch).slice(whole, begin, shape_of(op.result))
+        put_for(op, scratch, window.value)

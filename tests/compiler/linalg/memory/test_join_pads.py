@@ -1,0 +1,94 @@
+"""A value in several frames lives in one that holds them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.plan import Call, Frame, Plan
+from ncc.dialects.comprehension import Builder, Tensor
+
+MakeNetwork = Callable[..., ModuleOp]
+MakePlan = Callable[[ModuleOp], Plan]
+Sides = tuple[Sequence[int], Sequence[int]]
+
+
+def flip(b: Builder, x: Tensor) -> Tensor:
+    """What reads elsewhere than it writes: a kernel of its own."""
+    y, z = b.loops_of(x.shape[::-1])
+    return b.map((y, z), x[z, y])
+
+
+@pytest.fixture
+def planned(make_network: MakeNetwork, make_plan: MakePlan) -> Callable[..., Plan]:
+    """planned((sides, number), ..): the plan of a value with readers that pad it so."""
+
+    def plan(*pads: tuple[Sides, float]) -> Plan:
+        def write(b: Builder, x: Tensor) -> list[Tensor]:
+            y = flip(b, x)
+            return [flip(b, b.pad(y, *sides, number)) for sides, number in pads]
+
+        return make_plan(make_network([(3, 4)], write))
+
+    return plan
+
+
+def copies(plan: Plan) -> int:
+    calls = [step for step in plan.steps if isinstance(step, Call)]
+    return sum(call.function.sym_name.data.startswith("copy") for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("other", "shape"),
+    [
+        (((1, 1), (1, 1)), (6, 5)),
+        (((2, 2), (2, 2)), (8, 7)),
+        (((0, 1), (1, 0)), (6, 5)),
+        (((2, 0), (0, 3)), (7, 7)),
+    ],
+    ids=["equal", "around", "inside", "crosswise"],
+)
+def test_one_frame_holds_all(
+    other: Sides, shape: tuple[int, int], planned: Callable[..., Plan]
+) -> None:
+    """As wide as the widest on each side; nobody copies."""
+    plan = planned((((1, 1), (1, 1)), 0.0), (other, 0.0), (((1, 1), (1, 1)), 0.0))
+    assert copies(plan) == 0
+    assert [step.shape for step in plan.steps if isinstance(step, Frame)] == [shape]
+
+
+@pytest.mark.parametrize("number", [2.0, -0.0])
+def test_frames_of_other_numbers_are_others(number: float, planned: Callable[..., Plan]) -> None:
+    """A zero of the other sign is another number."""
+    plan = planned((((1, 1), (1, 1)), 0.0), (((1, 1), (1, 1)), number))
+    assert copies(plan) == 1
+    assert sum(isinstance(step, Frame) for step in plan.steps) == 2
+
+
+READERS = """7767517
+7 10
+Input data 0 1 data 0=13 1=11 2=32
+Convolution one 1 1 data one 0=32 1=1 5=1 6=1024 9=1
+Split split 1 4 one a b c d
+ConvolutionDepthWise three 1 1 a three 0=32 1=3 4=1 6=288 7=32
+ConvolutionDepthWise five 1 1 b five 0=32 1=5 4=2 6=800 7=32
+ConvolutionDepthWise aside 1 1 c aside 0=32 1=3 3=2 4=0 14=0 15=1 16=1 6=288 7=32
+ConvolutionDepthWise again 1 1 d again 0=32 1=3 3=2 4=1 6=288 7=32
+"""
+
+
+def test_windows_of_one_frame_read_what_they_did(tmp_path: Path) -> None:
+    """Windows of 3 and 5, and some that are padded on two sides only, on any number of threads."""
+    path = tmp_path / "net.param"
+    path.write_text(READERS)
+    x = {"data": np.random.default_rng(0).standard_normal((32, 11, 13)).astype(np.float32)}
+    wanted = ncc.compile(path, random_weights=1, opt_level=0).run(x)
+    for threads in (1, 2):
+        found = ncc.compile(path, random_weights=1, num_threads=threads).run(x)
+        for name, array in wanted.items():
+            np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-5 * abs(array).max())

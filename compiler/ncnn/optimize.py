@@ -30,6 +30,7 @@ from ncc.compiler.ncnn.choices import fold_affine as fold_affine
 from ncc.compiler.ncnn.choices import fold_constants as fold_constants
 from ncc.compiler.ncnn.choices import fold_padding as fold_padding
 from ncc.compiler.ncnn.choices import fuse_activation as fuse_activation
+from ncc.compiler.ncnn.choices import fuse_attention as fuse_attention
 from ncc.compiler.ncnn.choices import fuse_binaryop as fuse_binaryop
 from ncc.compiler.ncnn.choices import fuse_branches as fuse_branches
 from ncc.compiler.ncnn.choices import fuse_elementwise as fuse_elementwise

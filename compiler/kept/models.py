@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
 
 from ncc.compiler.definitions import methods_put_off
 from ncc.compiler.kept.cache import MODEL, RECIPE, Cache, cache_of
@@ -25,18 +24,70 @@ from ncc.runtime.draft import draft_of
 from ncc.runtime.errors import ArtifactError
 
 
-class Given(NamedTuple):
-    """What is known of a model's files before the .bin is read."""
+@dataclass(frozen=True)
+class Place:
+    """Where a model of some files is kept, as far as that can be told before the .bin is read."""
 
+    cache: Cache
     recipe: str
-    """What a recipe of it is kept under."""
-    weights: tuple[int, int] | None
-    """When the .bin was changed, and its size; None where there is none."""
+    """The key of its recipe."""
+    weights: PathLike
+    size: int | None
+    """Bytes of the .bin; None where there is none."""
+
+    @staticmethod
+    def of(
+        cache: Cache | None, param: PathLike, bin: PathLike | None, options: Options
+    ) -> Place | None:
+        """None where nothing is kept, or the files cannot be read."""
+        recipe = None if cache is None else key_of(param, bin, options)
+        if cache is None or recipe is None:
+            return None
+        weights = default_bin_path(param) if bin is None else bin
+        try:
+            return Place(cache, recipe, weights, os.stat(weights).st_size)
+        except FileNotFoundError:
+            return Place(cache, recipe, weights, None)
+        except OSError:
+            return None
 
     @property
-    def large(self) -> bool:
-        """Whether a model of these files is not kept whole."""
-        return self.weights is not None and self.weights[1] > LARGE
+    def is_large(self) -> bool:
+        """Whether no model of these files is kept whole."""
+        return self.size is not None and self.size > LARGE
+
+    @property
+    def has_recipe(self) -> bool:
+        """Whether there is one, which says that a model depends on the files alone."""
+        return self.cache.path(self.recipe, RECIPE) is not None
+
+    def key(self) -> str | None:
+        """What the model is kept under, by a digest of the .bin; None where that cannot be read."""
+        found = sha256(self.recipe.encode())
+        try:
+            if self.size is not None:
+                with open(self.weights, "rb", buffering=0) as file:
+                    found.update(sha256(file.read()).digest())
+        except OSError:
+            return None
+        return found.hexdigest()
+
+    def copied(self, key: str | None, path: PathLike) -> Artifact | None:
+        """The model under a key, copied to a path, if it is there and whole."""
+        kept = None if key is None else self.cache.path(key, MODEL)
+        if kept is None:
+            return None
+        try:
+            with draft_of(path) as draft:
+                _copy(kept, draft)
+                return Artifact.load(draft, verify_weights=True, any_cpu=True)
+        except (ArtifactError, OSError):
+            return None  # where the path is at fault, so it is when the model has been made
+
+    def keep(self, key: str, save: Callable[[PathLike], None]) -> None:
+        """Keep what `save` writes."""
+        self.cache.put_file(key, MODEL, save)
+        self.cache.trim()
 
 
 def compile_file(
@@ -55,22 +106,20 @@ def compile_file(
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("look for the model"):
-        given = given_by(param, bin, options) if cache is not None else None
-    recipe = _recipe(cache, given)
-    large = given is not None and given.large
+        place = Place.of(cache, param, bin, options)
+    recipe = place.recipe if place is not None and place.has_recipe else None
+    whole = None if place is None or place.is_large else place
     if packer is not None:
         with stopwatch.timing("follow a recipe"):
-            model = packer.pack(recipe if large else None, path)
+            model = packer.pack(recipe if whole is None else None, path)
         if model is not None:
             return model
-    if large:
-        given = None  # it is not kept whole
-    key_now = partial(key_of_model, given, param, bin)
+    key_now = _no_key if whole is None else whole.key
     looked = Beside(key_now)
     # A model is kept only beside its recipe.
-    if cache is not None and given is not None and recipe is not None:
+    if whole is not None and recipe is not None:
         with stopwatch.timing("copy the model"):
-            model = copied(cache, looked.result(), path)
+            model = whole.copied(looked.result(), path)
         if model is not None:
             return model
     with methods_put_off():
@@ -81,65 +130,17 @@ def compile_file(
     looked = Beside(key_now)
     with stopwatch.timing("write the file"):
         made.save(path)
-    if cache is not None and given is not None and key is not None:
+    if whole is not None and key is not None:
         with stopwatch.timing("keep the model"):
             # Nobody could tell of which content a model is whose files have changed meanwhile.
-            same = looked.result() == key and given_by(param, bin, options) == given
-            if same and os.path.getsize(path) <= LARGE:
-                keep(cache, given, key, made.save)
+            same = looked.result() == key and Place.of(cache, param, bin, options) == whole
+            if same and whole.has_recipe and os.path.getsize(path) <= LARGE:
+                whole.keep(key, made.save)
     return made if isinstance(made, Artifact) else made.model
 
 
-def _recipe(cache: Cache | None, given: Given | None) -> str | None:
-    """What a recipe of these files is kept under, if there is one."""
-    if cache is None or given is None or cache.path(given.recipe, RECIPE) is None:
-        return None
-    return given.recipe
-
-
-def given_by(param: PathLike, bin: PathLike | None, options: Options) -> Given | None:
-    """What is known of these files; None where they cannot be read."""
-    recipe = key_of(param, bin, options)
-    if recipe is None:
-        return None
-    try:
-        found = os.stat(_weights(param, bin))
-    except FileNotFoundError:
-        return Given(recipe, None)
-    except OSError:
-        return None
-    return Given(recipe, (found.st_mtime_ns, found.st_size))
-
-
-def key_of_model(given: Given | None, param: PathLike, bin: PathLike | None) -> str | None:
-    """What a model of these files is kept under; None where they cannot be read, or are large."""
-    if given is None:
-        return None
-    found = sha256(given.recipe.encode())
-    try:
-        if given.weights is not None:
-            with open(_weights(param, bin), "rb", buffering=0) as file:
-                found.update(sha256(file.read()).digest())
-    except OSError:
-        return None
-    return found.hexdigest()
-
-
-def _weights(param: PathLike, bin: PathLike | None) -> PathLike:
-    return default_bin_path(param) if bin is None else bin
-
-
-def copied(cache: Cache, key: str | None, path: PathLike) -> Artifact | None:
-    """The model under a key, copied to a path, if it is there and whole."""
-    kept = cache.path(key, MODEL) if key is not None else None
-    if kept is None:
-        return None
-    try:
-        with draft_of(path) as draft:
-            _copy(kept, draft)
-            return Artifact.load(draft, verify_weights=True, any_cpu=True)
-    except (ArtifactError, OSError):
-        return None  # where the path is at fault, so it is when the model has been made
+def _no_key() -> None:
+    """Of a model that is not kept whole."""
 
 
 def _copy(source: PathLike, target: PathLike) -> None:
@@ -147,10 +148,3 @@ def _copy(source: PathLike, target: PathLike) -> None:
     with open(source, "rb", buffering=0) as held, open(target, "xb", buffering=0) as file:
         while os.sendfile(file.fileno(), held.fileno(), None, LARGE):
             pass
-
-
-def keep(cache: Cache, given: Given, key: str, save: Callable[[PathLike], None]) -> None:
-    """Keep what `save` writes, if a recipe says that it depends on the files alone."""
-    if cache.path(given.recipe, RECIPE) is not None:
-        cache.put_file(key, MODEL, save)
-        cache.trim()

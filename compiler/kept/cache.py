@@ -3,6 +3,7 @@
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
     <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)
     <folder>/<key>.ncc       a small model, as it is written for a user (see `models.py`)
+    <folder>/added           bytes that were added since the folder was listed, a line a compilation
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes; only one of them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -79,11 +80,29 @@ def test_what_it_cannot_write_is_told_by_who_asked(network: Path) -> None:
 
 
 def test_who_asked_does_what_a_killed_copy_leaves(network: Path) -> None:
-    """Whether it was killed before it was asked, or is stuck in its work."""
+    """As a system without memory kills it."""
     first, copy = compiled(network), begun(network)
     os.kill(copy._process, signal.SIGKILL)
     time.sleep(0.05)
     assert compiled(network, copy) == first
+
+
+def test_who_is_interrupted_ends_the_copy(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes its draft away."""
+    compiled(network)
+    path = network.with_suffix(".ncc")
+
+    def interrupted(_: object) -> None:
+        while not (list(network.parent.glob(".*")) or path.exists()):
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    copy = begun(network)
+    monkeypatch.setattr(pickle, "load", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(network, copy)
+    assert not Path("/proc", str(copy._process)).exists()
+    assert not list(network.parent.glob(".*"))
 
 
 def test_there_is_one_where_there_is_much_to_pack(

@@ -26,6 +26,9 @@ one, or what is projected to it, first."""
 ROWS = 4
 """Rows of a matrix that one pass over the sums takes in."""
 
+HELD = 1 << 18
+"""Numbers of a matrix that stay in a second-level cache from step to step."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -109,11 +112,11 @@ class _Steps:
         for k, state in enumerate(self.state):
             _set(self.code, state, self.first[k] if self.first else 0.0)
         with self.code.range(steps) as step:
-            self._step(step + (steps - 1 - step * 2) * self.backwards)
+            self._step(step + (steps - 1 - step * 2) * self.backwards, step % 2)
 
-    def _step(self, t: Value) -> None:
+    def _step(self, t: Value, odd: Value) -> None:
         code, hidden, outputs = self.code, self.rule.hidden, self.rule.outputs
-        counts = self._recurrent()
+        counts = self._recurrent(odd)
         inputs, row = self.inputs.part(t), self.rows.part(t)
         with code.lanes(hidden) as j:
 
@@ -138,15 +141,21 @@ class _Steps:
             with code.lanes(outputs) as j:
                 row[code.turn * outputs + j] = self.state[0][j]
 
-    def _recurrent(self) -> Value | None:
-        """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts."""
+    def _recurrent(self, odd: Value) -> Value | None:
+        """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts.
+
+        A large matrix is read to and fro: what a cache holds of its end is what the next step
+        reads first.
+        """
+        rows, columns = self.weight.shape
+        fro = odd if rows * columns > HELD else 0
         if self.pairs is None:
             _set(self.code, self.sums, self.bias)
-            add_product(self.code, self.sums, self.state[0], self.weight)
+            add_product(self.code, self.sums, self.state[0], self.weight, fro)
             return None
         counts = self.pairs.quantize(self.state[0])
         _set(self.code, self.sums, 0)
-        add_product(self.code, self.sums, self.pairs.values, self.weight)
+        add_product(self.code, self.sums, self.pairs.values, self.weight, fro)
         return counts
 
 
@@ -172,10 +181,11 @@ class _Pairs:
         return 1.0 / scale
 
 
-def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
+def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory, fro: Value | int = 0) -> None:
     """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8.
 
-    Some rows of the matrix at a time, so that a sum is not read and written for each of them.
+    Some rows of the matrix at a time, so that a sum is not read and written for each of them; the
+    last of them first where `fro` is 1.
     """
     rows, columns = matrix.shape
     blocks, rest = divmod(rows, ROWS)
@@ -194,7 +204,7 @@ def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory) -> None:
 
     if blocks:
         with code.range(blocks) as block:
-            take_in(block * ROWS, ROWS)
+            take_in((block + (blocks - 1 - block * 2) * fro) * ROWS, ROWS)
     if rest:
         take_in(blocks * ROWS, rest)
 

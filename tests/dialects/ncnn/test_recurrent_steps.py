@@ -14,7 +14,9 @@ from xdsl.ir import Block
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
+from ncc.dialects.ncnn import recurrent_steps
 from ncc.dialects.ncnn.recurrent_steps import (
+    HELD,
     ROWS,
     Operands,
     Rule,
@@ -37,12 +39,13 @@ def random(*shape: int) -> Array:
 
 @pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS + 2])
 @pytest.mark.parametrize("columns", [1, 3, 4, 11])
-def test_a_vector_times_a_matrix(rows: int, columns: int, run_code: RunCode) -> None:
-    """Added to what the sums hold; blocks of rows and what is left of them."""
+@pytest.mark.parametrize("fro", [0, 1])
+def test_a_vector_times_a_matrix(rows: int, columns: int, fro: int, run_code: RunCode) -> None:
+    """Added to what the sums hold; blocks of rows, in either order, and what is left of them."""
     code = Code([tensor(rows), tensor(rows, columns)], [((columns,), f32)])
     with code.lanes(columns) as j:
         code.results[0][j] = 2.0
-    add_product(code, code.results[0], *code.inputs)
+    add_product(code, code.results[0], code.inputs[0], code.inputs[1], fro)
     x, matrix = random(rows), random(rows, columns)
     (found,) = run_code(code.operation(), [x, matrix])
     np.testing.assert_allclose(found, 2 + x @ matrix, rtol=1e-5)
@@ -56,9 +59,20 @@ def integrator(code: Code, x: Values, r: Values, state: Values) -> list[Value]:
 @pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("given", [False, True])
-def test_steps(directions: int, reverse: bool, given: bool, run_code: RunCode) -> None:
-    """Whatever the cell: rows in order or turned, states from zeros or from those given."""
-    steps, outputs, hidden = 5, 3, 6
+@pytest.mark.parametrize("held", [0, HELD])
+def test_steps(
+    directions: int,
+    reverse: bool,
+    given: bool,
+    held: int,
+    run_code: RunCode,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the cell: rows in order or turned, states from zeros or from those given, the
+    weight read to and fro or always from its begin.
+    """
+    monkeypatch.setattr(recurrent_steps, "HELD", held)
+    steps, outputs, hidden = 5, 2 * ROWS + 1, 6
     gates = 2 * hidden
     inputs = random(steps, directions * gates)
     weight, bias = random(directions, outputs, gates), random(directions, gates)

@@ -165,6 +165,12 @@ class Access:
     def uses(self, loop: int) -> bool:
         return any(form.coefficient(loop) for form in self.index)
 
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """The loops that its coordinates are, if each is one alone, and no two are the same."""
+        loops = tuple(form.bare for form in self.index if form.bare is not None)
+        return loops if len(set(loops)) == len(self.index) else None
+
     def begins_with(self, *loops: int) -> bool:
         """Whether its first coordinates are these loops, which move none of the others."""
         first, rest = self.index[: len(loops)], self.index[len(loops) :]
@@ -336,6 +342,11 @@ class View:
             if isinstance(op, tensor.ExtractOp):
                 found[op.tensor] = None
         return list(found)
+
+    @property
+    def computes_coordinates(self) -> bool:
+        """Whether the body reads the values of loops, or tensors where these lead it."""
+        return bool(self.indexed or self.captured)
 
     @cached_property
     def tails(self) -> tuple[tuple[int, int, int], ...]:

@@ -57,8 +57,8 @@ def across(view: View) -> tuple[int, int] | None:
     if len(along) != 1:
         return None
     factor = view.reads[along[0]]
-    loops = [form.bare for form in factor.index]
-    if None in loops or len(set(loops)) < len(loops) or loops[-1] == loop:
+    loops = factor.axes
+    if not loops or loops[-1] == loop:
         return None
     if is_constant(factor.value) or element_of(factor.value) != f32:
         return None

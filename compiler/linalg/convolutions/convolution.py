@@ -123,22 +123,20 @@ class _Loops:
         x, w = (view.reads[i] for i in pair)
         if {element_of(x.value), element_of(w.value)} != {f32}:
             return "it is not of float32"
-        axes = [form.bare for form in view.write.index if form.bare is not None]
-        if not is_constant(w.value) or len(axes) != len(view.parallel):
+        axes, loops = view.write.axes, w.axes
+        if not is_constant(w.value) or axes is None or len(axes) != len(view.parallel):
             return "its weights are computed, or its result is strided"
         slices = len(x.index) - 3
         if not 0 <= slices <= len(axes) - 3:
             return "it is no convolution over two axes, or three"
-        *lead, row, column = axes
-        count = len(lead) - slices
-        loops = [form.bare for form in w.index if form.bare is not None]
-        sums = loops[count:]
-        if len(loops) != len(w.index) or loops[:count] != lead[:count]:
+        *_, row, column = axes
+        count = len(axes) - 2 - slices
+        if loops is None or loops[:count] != axes[:count]:
             return "its weights have other axes than channels and a window"
+        sums = loops[count:]
         if not 3 <= len(sums) <= 3 + slices or set(sums) != set(view.reduced):
             return "its weights have other axes than channels and a window"
-        channels, rest = tuple(lead[:count]), tuple(lead[count:])
-        return _Loops(x, w, channels, rest, (row, column), sums[0], tuple(sums[1:]))
+        return _Loops(x, w, axes[:count], axes[count:-2], (row, column), sums[0], sums[1:])
 
     def steps(self) -> tuple[int, int]:
         """The stride and the dilation along the rows."""

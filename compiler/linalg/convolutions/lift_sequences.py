@@ -70,7 +70,7 @@ def _computed(b: Builder, op: GenericOp) -> Tensor | None:
     if not any(map(_is_sequence, op.inputs)):
         return None
     view = View(op)
-    if view.captured or view.indexed or op.attributes or element_of(op.results[0]) != f32:
+    if view.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
         return None
     if _is_convolution(view):
         pair = view.product()
@@ -138,8 +138,7 @@ def _is_convolution(view: View) -> bool:
 
 
 def _is_at_each_point(view: View) -> bool:
-    loops = [form.bare for form in view.write.index]
-    return view.is_pointwise and len(loops) == 2 and None not in loops
+    return view.is_pointwise and len(view.write.axes or ()) == 2
 
 
 def _feeds_convolution(op: Operation) -> bool:

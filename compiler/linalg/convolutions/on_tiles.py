@@ -84,9 +84,9 @@ class Followers:
         if not isinstance(op, GenericOp) or value is op.outputs[0]:
             return None
         view = View(op)
-        if not view.is_pointwise or view.captured or view.indexed:
+        if not view.is_pointwise or view.computes_coordinates:
             return None
-        if {form.bare for form in view.write.index} != set(view.parallel):
+        if set(view.write.axes or ()) != set(view.parallel):
             return None
         if len(view.live) != len(view.reads):
             return None

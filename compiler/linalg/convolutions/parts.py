@@ -51,9 +51,9 @@ def is_space(view: View, moves: Callable[[Access, View], bool]) -> bool:
     moves: whether a part of the result needs a part of an operand, or all of one that stands still;
     so it must be for what the computation starts from, too.
     """
-    if len(view.write.index) not in (3, 4) or any(form.bare is None for form in view.write.index):
+    if len(view.write.index) not in (3, 4) or view.write.axes is None:
         return False
-    if view.indexed or view.captured or view.op.attributes:
+    if view.computes_coordinates or view.op.attributes:
         return False
     start = view.op.outputs[0].owner
     if isinstance(start, GenericOp):

@@ -143,9 +143,9 @@ def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
     before: Operation = joint
     while isinstance(op := before.results[0].get_user_of_unique_use(), GenericOp):
         view = View(op)
-        if not view.is_pointwise or view.indexed or view.captured or op.attributes:
+        if not view.is_pointwise or view.computes_coordinates or op.attributes:
             return
-        if any(form.bare is None for form in view.write.index):
+        if view.write.axes is None:
             return
         for access in view.reads:
             flight = access.value is before.results[0]

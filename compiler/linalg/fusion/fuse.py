@@ -173,7 +173,7 @@ def _initial_of(op: Operation) -> list[Operation]:
 def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     """The group whose epilogue op can be: the latest one, when several qualify."""
     view = View(op)
-    if not view.is_pointwise or view.captured or view.indexed:
+    if not view.is_pointwise or view.computes_coordinates:
         return None
     found: Group | None = None
     for position, access in enumerate(view.reads):

@@ -54,7 +54,7 @@ def _reader(op: GenericOp) -> GenericOp | None:
     if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
         return None
     view = View(user)
-    if not view.is_pointwise or view.captured or view.indexed:
+    if not view.is_pointwise or view.computes_coordinates:
         return None
     mine = [k for k in view.live if view.reads[k].value is op.results[0]]
     hosts = [k for k in view.live if k not in mine and _is_stored(view.reads[k], view)]
@@ -75,10 +75,9 @@ def _is_stored(access: Access, view: View) -> bool:
 def _is_by_points(op: GenericOp) -> bool:
     """Whether op is pointwise, reads what it writes at the same place, and is a pass of its own."""
     view = View(op)
-    if not view.is_pointwise or view.captured or view.indexed or follows(view) is not None:
+    if not view.is_pointwise or view.computes_coordinates or follows(view) is not None:
         return False
-    loops = [form.bare for form in view.write.index]
-    if None in loops or len(set(loops)) != len(view.extents):
+    if view.write.axes is None or len(view.write.axes) != len(view.extents):
         return False
     reads = [view.reads[k] for k in view.live]
     return len(reads) == len(view.reads) and all(

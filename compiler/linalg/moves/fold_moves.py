@@ -60,7 +60,7 @@ class Move:
         if not isinstance(op, GenericOp):
             return None
         view = View(op)
-        if not view.is_pointwise or view.captured or view.indexed or len(view.live) != 1:
+        if not view.is_pointwise or view.computes_coordinates or len(view.live) != 1:
             return None
         if view.yielded is not view.body.args[view.live[0]]:
             return None

@@ -49,9 +49,9 @@ class SinkViews(ModulePass):
 def _sink(op: GenericOp) -> None:
     """Write op anew in front of a view that it reads, and again what that wrote."""
     view = View(op)
-    if not view.is_pointwise or view.captured or view.indexed or op.attributes:
+    if not view.is_pointwise or view.computes_coordinates or op.attributes:
         return
-    if not all(map(_is_plain, [*(view.reads[k] for k in view.live), view.write])):
+    if None in [access.axes for access in (*(view.reads[k] for k in view.live), view.write)]:
         return
     for position in view.live:
         value = view.reads[position].value
@@ -73,12 +73,6 @@ def _sink(op: GenericOp) -> None:
             for inner in written:
                 _sink(inner)
             return
-
-
-def _is_plain(access: Access) -> bool:
-    """Whether each axis is one loop of its own."""
-    loops = [form.bare for form in access.index]
-    return None not in loops and len(set(loops)) == len(loops)
 
 
 def _is_computed(value: SSAValue) -> bool:
@@ -156,7 +150,7 @@ def _before_concat(b: Builder, view: View, position: int, source: tensor.ConcatO
 
 
 def _loops_of(access: Access) -> list[int]:
-    return [form.bare for form in access.index if form.bare is not None]
+    return list(access.axes or ())
 
 
 def _pointwise(

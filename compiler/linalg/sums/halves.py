@@ -124,7 +124,7 @@ def match(op: GenericOp) -> Halved | str:
     pair = view.product()
     if pair is None or not view.reduced or sorted(pair) != view.live:
         return "it is no contraction"
-    if view.indexed or view.captured:
+    if view.computes_coordinates:
         return "it computes coordinates"
     data, weights = (view.reads[k] for k in pair)
     constant = weights.value.owner
@@ -135,15 +135,15 @@ def match(op: GenericOp) -> Halved | str:
     source = constant.value.data.source
     if not isinstance(source, Blocked) or source.block != BLOCK:
         return "its results are not in blocks"
-    axes = [form.bare for form in weights.index]
-    lane, plain = axes[-1], source.of
-    if lane is None or None in axes or len(set(axes)) < len(axes) or data.uses(lane):
+    axes, plain = weights.axes, source.of
+    if not axes or data.uses(axes[-1]):
         return "its weights are not read one by one"
+    lane = axes[-1]
     if any(data.uses(d) for d in view.parallel if d in axes):
         return "its weights differ from point to point"
     if any(d not in axes or not data.uses(d) for d in view.reduced):
         return "it sums one operand alone"
-    if None in [form.bare for form in view.write.index] or view.write.index[-1].bare != lane:
+    if view.write.axes is None or view.write.axes[-1:] != (lane,):
         return "its result is strided"
     found = _channels(view, axes, source, data.index)
     if found is None:
@@ -161,7 +161,7 @@ def match(op: GenericOp) -> Halved | str:
 
 
 def _channels(
-    view: View, axes: list[int | None], source: Blocked, index: tuple[Linear, ...]
+    view: View, axes: tuple[int, ...], source: Blocked, index: tuple[Linear, ...]
 ) -> tuple[Channels, tuple[int, ...], int] | None:
     """How the summed channels lie, their loops, and their axis in the plain weights."""
     rank = len(source.of.shape)

@@ -111,7 +111,7 @@ def _product(view: View) -> tuple[Access, Access] | None:
         return None
     accesses = [view.reads[o.index] for o in operands]
     whole = [access.index == view.write.index for access in accesses]
-    if whole.count(True) != 1 or any(form.bare is None for form in view.write.index):
+    if whole.count(True) != 1 or view.write.axes is None:
         return None
     x, s = accesses if whole[0] else reversed(accesses)
     return x, s

@@ -76,7 +76,7 @@ class _Split:
             return None
         axes = [k for k, form in enumerate(weights.index) if form.bare == channels]
         uses = sum(f.coefficient(channels) != 0 for a in view.reads for f in a.index)
-        if len(axes) != 1 or uses != 2 or any(form.bare is None for form in view.write.index):
+        if len(axes) != 1 or uses != 2 or view.write.axes is None:
             return None
         if element_of(data.value) != f32 or not _is_worth_it(view, weights.value):
             return None

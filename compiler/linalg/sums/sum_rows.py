@@ -74,13 +74,11 @@ class _ImageSum:
         if folded is None or op.attributes or not isinstance(folded[0], arith.AddfOp):
             return None
         [image] = view.reads
-        loops = [form.bare for form in image.index]
-        if [None if d is None else view.extents[d] for d in loops] != list(shape_of(image.value)):
+        loops = image.axes
+        if loops is None or tuple(view.extents[d] for d in loops) != shape_of(image.value):
             return None
-        if len(set(loops)) < len(loops):
-            return None
-        kept = [loop for loop in loops if loop in view.parallel]
-        if folded[1] is not view.body.args[0] or kept != [f.bare for f in view.write.index]:
+        kept = tuple(loop for loop in loops if loop in view.parallel)
+        if folded[1] is not view.body.args[0] or kept != view.write.axes:
             return None
         blocks = prod(shape_of(op.results[0])[:-1])
         if element_of(image.value) != f32:

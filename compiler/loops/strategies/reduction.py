@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, extracts
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.target import Target
 
@@ -27,34 +27,45 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     """
     if not kernel.accumulates or not kernel.reduced:
         return None
-    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
-    reads = [a for a in kernel.anchor.inputs if a is not None and any(a.coefficients)]
-    lanes = [d for d in lanes if any(a.coefficients[d] for a in reads)]
+    reads = [a for a in kernel.anchor.inputs if a is not None]
+    moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in reads)]
+    lanes = [d for d in moving if can_be_lane(kernel, d)]
     if not lanes:
         return None
     lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
-    vector = vector_of(kernel.extents[lane], target)
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     cells = prod(kernel.extents[d] for d in kernel.reduced)
     unroll = frozenset(kernel.reduced) if cells <= MAX_UNROLLED else _innermost(kernel)
-    tile: list[tuple[int, int]] = []
-    if others:
-        loop, shares_reads = others[-1], unroll or len(others) > 1
-        most = MOST_POINTS if target.registers >= 32 and shares_reads else FEW_POINTS
-        tile.append((loop, tile_of(kernel.extents[loop], most)))
-    if unroll and len(others) > 1 and _overlap(kernel, reads, others[-2]):
-        tile.insert(0, (others[-2], min(kernel.extents[others[-2]], 2)))
-    tile = [(loop, n) for loop, n in tile if n > 1]
-    order = (*others, lane)
-    reduced = tuple(sorted(kernel.reduced))
-    chunks = chunks_of(kernel, others, dict(tile))
-    return Schedule(lane, vector, tuple(tile), order, reduced, unroll, chunks=chunks)
+    tile = _tile(kernel, others, bool(unroll), target)
+    return Schedule(
+        lane,
+        vector_of(kernel.extents[lane], target),
+        tile,
+        (*others, lane),
+        tuple(sorted(kernel.reduced)),
+        unroll,
+        chunks=chunks_of(kernel, others, dict(tile)),
+    )
 
 
-def _overlap(kernel: Kernel, reads: Sequence[Access], rows: int) -> bool:
+def _tile(
+    kernel: Kernel, loops: Sequence[int], written_out: bool, target: Target
+) -> tuple[tuple[int, int], ...]:
+    """Points of the innermost loop, by two rows of the one around it, where these share reads."""
+    if not loops:
+        return ()
+    inner, around = loops[-1], len(loops) > 1
+    wide = target.registers >= 32 and (written_out or around)
+    tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
+    if written_out and around and _overlap(kernel, loops[-2]):
+        tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
+    return tuple((loop, n) for loop, n in tile if n > 1)
+
+
+def _overlap(kernel: Kernel, rows: int) -> bool:
     """Whether the windows of two rows have all their rows but one in common."""
-    moving = [a.coefficients for a in reads if a.coefficients[rows]]
-    return any(c[d] == c[rows] for c in moving for d in kernel.reduced)
+    reads = [a.coefficients for a in kernel.anchor.inputs if a is not None]
+    return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
 
 def _innermost(kernel: Kernel) -> frozenset[int]:

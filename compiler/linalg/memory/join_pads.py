@@ -25,7 +25,7 @@ def join_pads(block: Block) -> None:
     found: dict[tuple[SSAValue, str], list[tensor.PadOp]] = defaultdict(list)
     for op in block.ops:
         if isinstance(op, tensor.PadOp):
-            found[op.source, pad_value(op).hex()].append(op)
+            found[op.source, repr(pad_value(op))].append(op)  # 0.0 equals -0.0
     several = [pads for pads in found.values() if len(pads) > 1]
     for pads in several:
         _join(pads)

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8
+from xdsl.ir import Block
 
 import ncc
+from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.plan import Call, Frame, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 
@@ -68,6 +71,19 @@ def test_frames_of_other_numbers_are_others(number: float, planned: Callable[...
     plan = planned((((1, 1), (1, 1)), 0.0), (((1, 1), (1, 1)), number))
     assert copies(plan) == 1
     assert sum(isinstance(step, Frame) for step in plan.steps) == 2
+
+
+def test_frames_of_integers_are_joined() -> None:
+    """Their number is an integer."""
+    block = Block(arg_types=[TensorType(i8, [3, 4])])
+    b = Builder(block)
+    x = Tensor(block.args[0], (3, 4))
+    pads = [b.pad(x, [n, n], [n, n], 0) for n in (1, 2)]
+    block.add_op(func.ReturnOp(*(pad.value for pad in pads)))
+    join_pads(block)
+    assert [op.result.type for op in block.ops if isinstance(op, tensor.PadOp)] == [
+        TensorType(i8, [7, 8])
+    ]
 
 
 READERS = """7767517

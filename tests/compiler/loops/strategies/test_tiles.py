@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler import objects, pipeline
+from ncc.compiler import objects, passes
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.fusion import fuse
 from ncc.compiler.linalg.sums import halves
@@ -331,7 +331,7 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.Mo
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
-    monkeypatch.setattr(pipeline, "SplitHalves", lambda _: SplitHalves(1 << 12))
+    monkeypatch.setattr(passes, "SplitHalves", lambda _: SplitHalves(1 << 12))
     model = compiled(param, None, 3)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3
     feeds = {"in": random(96, 9, 9)}

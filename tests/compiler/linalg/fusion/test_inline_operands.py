@@ -82,6 +82,12 @@ def hosted(b: Builder, x: Tensor) -> Tensor:
     return add(b, scaled(b, mix(b, x)), mix(b, x))
 
 
+def needed(b: Builder, x: Tensor) -> list[Tensor]:
+    """The sum is a result, too, and so is stored before."""
+    y = mix(b, x)
+    return [y, add(b, scaled(b, x), y)]
+
+
 def no_sum(b: Builder, x: Tensor) -> Tensor:
     return add(b, scaled(b, x), x)
 
@@ -95,6 +101,7 @@ def no_sum(b: Builder, x: Tensor) -> Tensor:
         (elsewhere, 0, 2),
         (shared, 0, 2),
         (hosted, 0, 2),
+        (needed, 0, 2),
         (no_sum, 0, 1),
     ],
 )

@@ -16,6 +16,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 from tests.structured.evaluate import evaluate
@@ -132,6 +133,18 @@ def _stored_with_what_is_scaled(b: Builder, x: Tensor, s: Tensor) -> Tensor:
     return convolution(b, scaled(b, convolution(b, x, outputs=40), s))
 
 
+def _behind_an_activation(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return convolution(b, b.map(loops, maximum(x[loops], 0.0) * s[loops[0]]))
+
+
+def _by_weights_of_a_run(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    o, i = b.loops_of((24, 40))
+    w, x = b.map((o, i), s[i] + 1.0), scaled(b, x, s)
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), (i,), x[i, y, z] * w[o, i])
+
+
 def _along_the_image(b: Builder, x: Tensor, s: Tensor) -> Tensor:
     loops = b.loops_of(x.shape)
     row = b.slice(s, [0], [x.shape[1]])
@@ -140,7 +153,15 @@ def _along_the_image(b: Builder, x: Tensor, s: Tensor) -> Tensor:
 
 @pytest.mark.parametrize(
     "write",
-    [_small_image, _padded, _read_twice, _stored_with_what_is_scaled, _along_the_image],
+    [
+        _small_image,
+        _padded,
+        _read_twice,
+        _stored_with_what_is_scaled,
+        _behind_an_activation,
+        _by_weights_of_a_run,
+        _along_the_image,
+    ],
 )
 def test_the_image_is_scaled(products: Products, write: Any) -> None:
     """Where the weights are more, or it is read by others, or the factors are not the sum's."""

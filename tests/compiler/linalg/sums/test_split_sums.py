@@ -13,7 +13,7 @@ from ncc.compiler.linalg.sums.split_sums import HALVES, SplitSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
-from tests.compiler.linalg.same_numbers import after
+from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Split: TypeAlias = Callable[..., list[View]]
@@ -108,3 +108,9 @@ def test_strips_of_an_image_count_together(split: Split, strips: int, split_ones
         return b.concat(each, axis=1)
 
     assert halves(split(write, IMAGE)) == split_ones
+
+
+def test_sums_with_attributes_stay(make_network: MakeNetwork) -> None:
+    """A tail is one of all channels."""
+    module = make_network([IMAGE], lambda b, x: pointwise(b, depthwise(b, x), 3))
+    assert halves(after(marked(module), SplitSums())) == 0

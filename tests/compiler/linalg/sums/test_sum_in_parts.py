@@ -18,7 +18,7 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.target import AVX512, TWO_UNITS, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
-from tests.compiler.linalg.same_numbers import after
+from tests.compiler.linalg.same_numbers import after, marked
 
 Cut: TypeAlias = Callable[..., list[list[tuple[int, ...]]]]
 
@@ -189,3 +189,9 @@ def test_compiled_sums_go_on_bit_by_bit(
         cut = ncc.compile(param, random_weights=1, target=target, num_threads=threads)
         assert len(cut.artifact.info["steps"]) > len(whole.artifact.info["steps"])
         np.testing.assert_array_equal(cut.run(feeds)["out"], whole.run(feeds)["out"])
+
+
+def test_sums_with_attributes_stay(make_network: Callable[..., ModuleOp]) -> None:
+    """A tail is one of all terms."""
+    module = marked(make_network([(14, 1536)], lambda b, x: matrix(b, x, 1024)))
+    assert sum(bool(view.reduced) for view in after(module, SumInParts(SMALL))) == 1

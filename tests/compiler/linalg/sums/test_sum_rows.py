@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.sums.sum_rows import SumRows
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from tests.compiler.linalg.same_numbers import after
+from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Summed: TypeAlias = Callable[..., list[tuple[int, ...]]]
@@ -112,3 +112,9 @@ def of_every_second_row(b: Builder, x: Tensor) -> Tensor:
 def test_what_stays(sums: Summed, write: Callable[..., Tensor], shape: tuple[int, ...]) -> None:
     """Nothing is gained, or it is no sum over an image that somebody has made."""
     assert len(sums(write, shape)) == 1
+
+
+def test_sums_with_attributes_stay(make_network: MakeNetwork) -> None:
+    """A tail is one of the whole image."""
+    views = after(marked(make_network([LARGE], pooled)), SumRows())
+    assert sum(bool(view.reduced) for view in views) == 1

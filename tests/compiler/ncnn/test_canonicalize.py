@@ -243,3 +243,25 @@ def recorded_graph(name: str) -> ModuleOp | None:
     except (ModelError, Unsupported):
         return None
     return module
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Pooling p 1 1 x p 0=1 1=2\nFlatten y 1 1 p y",
+        "Pooling p 1 1 x p 0=1 1=2\nReshape y 1 1 p y 0=-1",
+        'Pooling p 1 1 x p 0=1 4=1\nReshape y 1 1 p y 0=-1 6="0w,1"',
+    ],
+    ids=["windows", "windows as one row", "an expression"],
+)
+def test_views_of_what_may_be_no_vector_stay(net: Any, optimized: Any, lines: str) -> None:
+    """Where shapes are not known, only what is said of the layer counts."""
+    assert not optimized(net(f"Input x 0 1 x\n{lines}", shapes=False))
+
+
+def test_a_view_that_others_read_stays_for_them(net: Any, optimized: Any) -> None:
+    """The inner product reads past it all the same."""
+    lines = "Input x 0 1 x 0=3 1=2 2=2\nFlatten f 1 1 x f\nInnerProduct y 1 1 f y 0=4 2=48"
+    module = net(lines, outputs=["f", "y"])
+    assert optimized(module) == ["eliminate_reshape_before_innerproduct"]
+    assert len(Network.of(module).layers) == 3

@@ -366,3 +366,24 @@ def test_a_chain_spares_the_input(placed: PlaceNetwork) -> None:
     for step in found.plan.steps:
         if isinstance(step, Call):
             assert all(place.root.kind is not Kind.INPUT for place in step.results)
+
+
+def test_a_value_is_collapsed_within_its_owner(placed: PlaceNetwork) -> None:
+    """Rows that are one in a joint keep their distance in front of the reshape."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        rows = b.collapse(flip3(b, x), [[0], [1, 2]])
+        return b.concat([rows, rows_of(b, x)], axis=1)
+
+    def flip3(b: Builder, x: Tensor) -> Tensor:
+        c, y, z = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+        return b.map((c, y, z), x[c, z, y])
+
+    def rows_of(b: Builder, x: Tensor) -> Tensor:
+        c, y = b.loops_of(x.shape[:2])
+        return b.map((c, y), x[c, y, 0] * 2.0)
+
+    found = placed([(2, 8, 4)], write)
+    assert found.copies == 0
+    assert found.place(func.CallOp).strides == (40, 8, 1)
+    assert found.place(tensor.CollapseShapeOp).strides == (40, 1)

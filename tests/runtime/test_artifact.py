@@ -317,3 +317,13 @@ def test_the_size_of_a_dynamic_output_counts_its_header() -> None:
     """64 bytes before the rows."""
     assert Binding("a", (2, 3)).nbytes == 24
     assert Binding("a", (2, 3), "int64", dynamic=True).nbytes == 112
+
+
+def test_which_shapes_a_binding_admits() -> None:
+    """One that grows has rows to spare; its other extents, and those of all others, stay."""
+    fixed, growing = Binding("x", (2, 3)), Binding("c", (2, 1, 4), axis=1, counter=0)
+    assert fixed.admits((2, 3)) and not fixed.admits((2, 4)) and fixed.count((2, 3)) is None
+    shapes = [(2, 1, 4), (2, 6, 4), (2, 0, 4), (3, 6, 4), (6, 4)]
+    assert [growing.count(shape) for shape in shapes] == [0, 5, None, None, None]
+    assert [growing.admits(shape) for shape in shapes] == [True, True, False, False, False]
+    assert (fixed.grown([5]), growing.grown([5])) == ((2, 3), (2, 6, 4))

@@ -208,3 +208,20 @@ def test_sums_that_start_from_a_tensor_stay(divided: Divided) -> None:
         return b.sum((h, s, e), (t,), made[h, s, t] * v[h, t, e], init=start)
 
     assert divided(added) == [SCORES]
+
+
+def test_powers_that_are_read_across_stay(divided: Divided) -> None:
+    """The sum would read them where the shares lie."""
+
+    def across(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        x, v = b.cut(x, 2, 0, 10), b.cut(v, 1, 0, 10)
+        at = h, s, t = b.loops_of(x.shape)
+        largest = b.max((h, s), (t,), x[at])
+        b.loops_of(x.shape)
+        powers = b.map(at, exp(x[at] - largest[h, s]))
+        b.loops_of(x.shape)
+        total = b.sum((h, s), (t,), powers[at])
+        b.loops_of(x.shape)
+        return mixed(b, b.map(at, powers[h, t, s] / total[h, s]), v)
+
+    assert divided(across) == [(3, 10, 10)]

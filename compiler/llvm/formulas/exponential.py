@@ -139,9 +139,11 @@ def logistic(x: Lanes) -> Lanes:
 
 
 def swish(x: Lanes) -> Lanes:
-    """x / (1 + exp(-x)), in which a NaN comes through the numerator."""
-    total = _exp_of_negated_plus_one(x.within(_LOGISTIC_LIMIT))
-    return x * total.inverse() if x.fills_avx512 else x / total
+    """x * (1 / (1 + exp(-x))), in which a NaN comes through the first factor.
+
+    The second one ends in 0, as that of the largest numbers has to: x over a limited sum does not.
+    """
+    return x * _exp_of_negated_plus_one(x.within(_LOGISTIC_LIMIT)).inverse()
 
 
 def _mantissa(x: Lanes) -> tuple[Lanes, Lanes]:

@@ -376,7 +376,7 @@ def test_division_by_exp_plus_one(itself: bool, compiled: Compile) -> None:
 
 @pytest.mark.parametrize("name", ["logistic", "swish"])
 def test_units_of_logistic_and_swish(name: str, target: Target, compiled: Compile) -> None:
-    """Both are within 2.5 units, and the swish of AVX-512, which is shorter, within 2.9."""
+    """Logistic is within 2.5 units, swish, which is rounded once more, within 2.9."""
     code = compiled(LOGISTIC.replace("divf %b", "divf %a" if name == "swish" else "divf %ones"))
     x = all_binades(87.3, 4)
     x[:8] = [-16.6547813, -16.6515369, -70.123764, -9.965349, -1.3, 8.65859318, -5.1134224, 0.0597]
@@ -385,4 +385,4 @@ def test_units_of_logistic_and_swish(name: str, target: Target, compiled: Compil
         code.call("both", part, part, z)
         wide = part.astype(np.float64)
         units = float_units(z, (wide if name == "swish" else 1.0) / (np.exp(-wide) + 1.0))
-        assert units.max() <= (2.9 if name == "swish" and target.lanes == 16 else 2.5)
+        assert units.max() <= (2.9 if name == "swish" else 2.5)

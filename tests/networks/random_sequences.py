@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ncc.dialects.ncnn.layer import ParamValue
 from tests.networks.random_growth import Growth, Motif, Rejected
+from tests.networks.random_motifs import binary_with_scalar
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -70,4 +71,26 @@ def attention(net: Growth, x: str) -> str:
     return net.one("SDPA", x, net.like(x), net.like(x), scale=scale)
 
 
-SEQUENCES: list[Motif] = [recurrent, recurrent, scanned, spectrum, spectrum, attention]
+def written_attention(net: Growth, x: str) -> str:
+    """The same as layers of its own, which may be along the queries instead, or read by others."""
+    if len(net.shape(x)) != 3:
+        raise Rejected
+    heads, rows, _ = net.shape(x)
+    scores = [net.one("MatMul", x, net.like(x), transB=1)]
+    if net.chance(0.5):
+        scores.append(binary_with_scalar(net, scores[-1]))
+    if net.chance(0.5):
+        mask = net.constant(net.random((net.pick([1, heads]), rows, rows)))
+        scores.append(net.one("BinaryOp", scores[-1], mask, op_type=0))
+    scores.append(net.one("Softmax", scores[-1], axis=net.pick([2, 2, -1, 1]), fixbug0=1))
+    y = net.one("MatMul", scores[-1], net.like(x))
+    if net.chance(0.8):
+        for blob in scores:
+            del net.values[blob]
+    return y
+
+
+SEQUENCES: list[Motif] = [
+    *(recurrent, recurrent, scanned, spectrum, spectrum),
+    *(attention, written_attention),
+]

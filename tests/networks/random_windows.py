@@ -122,7 +122,18 @@ def filtered_by_inputs(net: Growth, x: str) -> str:
     return net.one(f"{kind}{'DepthWise' if grouped else ''}{dimensions}", *given, **params)
 
 
+def resized(net: Growth, x: str) -> str:
+    """A plane of another size, its cells chosen or mixed."""
+    if len(net.shape(x)) != 3:
+        raise Rejected
+    sizes = {"output_height": net.number(1, 9), "output_width": net.number(1, 9)}
+    return net.one(
+        "Interp", x, resize_type=net.number(1, 3), align_corner=net.number(0, 1), **sizes
+    )
+
+
 WINDOWS: list[Motif] = [
     *[pooling_of_any_rank, statistics, patches, sampled, filtered_by_inputs],
     *[deformed] * 3,
+    resized,
 ]

@@ -13,6 +13,7 @@ the launches of this run before a point, which is known when the entry point is 
 In a kernel, what other dialects have no operation for:
 
     %r = rt.dot_bytes %sum, %x, %w : vector<64xi8> into vector<16xi32>
+    %v = rt.gather %x[%i, %places] : memref<99xf32>, vector<16xi32> -> vector<16xf32>
 
 Computations that are loops from the start are its operations too: see `code`.
 """
@@ -30,6 +31,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
     VectorType,
+    i32,
     i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType
@@ -241,6 +243,28 @@ class PrefetchOp(IRDLOperation):
 
 
 @irdl_op_definition
+class GatherOp(IRDLOperation):
+    """A vector of elements that lie anywhere: %r[l] = %memref[%first + %places[l]]."""
+
+    name = "rt.gather"
+
+    memref = operand_def(MemRefType)
+    first = operand_def(IndexType())
+    places = operand_def(VectorType.constr(i32))
+    result = result_def(VectorType)
+
+    assembly_format = (
+        "$memref `[` $first `,` $places `]` attr-dict"
+        " `:` type($memref) `,` type($places) `->` type($result)"
+    )
+
+    def verify_(self) -> None:
+        lanes, places = (v.type.get_shape() for v in (self.result, self.places))  # type: ignore[attr-defined]
+        if lanes != places:
+            raise VerifyException(f"{self.places.type} does not say where {self.result.type} lies")
+
+
+@irdl_op_definition
 class DotBytesOp(IRDLOperation):
     """Each lane of int32, and four products of bytes: unsigned ones by signed ones, exactly.
 
@@ -271,4 +295,4 @@ class DotBytesOp(IRDLOperation):
             raise VerifyException(f"{self.x.type} does not fall into fours for {self.sum.type}")
 
 
-RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, DotBytesOp, *CODE])
+RT = Dialect("rt", [BufferOp, LaunchOp, BarrierOp, EndOp, PrefetchOp, GatherOp, DotBytesOp, *CODE])

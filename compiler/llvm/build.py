@@ -126,6 +126,17 @@ def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -
     )
 
 
+def element_pointers(base: SSAValue, places: SSAValue, element: Attribute) -> llvm.GEPOp:
+    """The addresses so many elements behind another one, a lane each."""
+    op = element_pointer(base, places, element)
+    return make(
+        llvm.GEPOp,
+        operands=op.operands,
+        result_types=[VectorType(POINTER, [lanes(places.type)])],
+        properties=op.properties,
+    )
+
+
 class Builder:
     """Writes one function. The methods named after instructions append to the current scope."""
 

@@ -158,6 +158,14 @@ class LoopBuilder:
             return self.add(memref.LoadOp, [source, at], kind.element_type)
         return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
 
+    def gather(self, source: SSAValue, first: SSAValue, places: SSAValue) -> SSAValue:
+        """A vector of elements at places, of int32, counted from the first."""
+        kind, lanes = source.type, places.type
+        if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
+            raise TypeError(f"{kind} is no memory, or {lanes} no vector")
+        type = vector_type(kind.element_type, lanes.get_shape()[0])
+        return self.add(rt.GatherOp, [source, first, places], type)
+
     def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
         """An element or a vector."""
         operation: type[Operation] = (

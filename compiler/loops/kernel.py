@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
@@ -19,6 +20,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.stable_text import stable_text
 from ncc.dialects.operation import operands_of
+
+LARGEST_PLACE = 2**31 - 1
+"""How far from the first of them elements may lie that are read by their places."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +253,27 @@ def can_be_lane(kernel: Kernel, lane: int) -> bool:
     if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses()):
         return False
     return all(_extracts_allow(kernel, lane, i) for i in range(len(kernel.stages)))
+
+
+def can_gather(kernel: Kernel, lane: int) -> bool:
+    """Whether a parallel loop's neighbours can share a vector, their elements read anywhere.
+
+    They are counted in int32, within one step of the outermost coordinate.
+    """
+    if kernel.accumulates or kernel.store.coefficients[lane] != 1:
+        return False
+    if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses()):
+        return False
+    if lane in kernel.index_of.values():
+        return False
+    for stage in kernel.stages:
+        values = varying(stage, lane, kernel, flight_varies=True)
+        for op in extracts(stage):
+            held = kernel.captured[op.tensor]
+            near = op.indices[0] not in values and held.strides[0] < LARGEST_PLACE
+            if not near or kernel.element_types[held.argument] != f32:
+                return False
+    return True
 
 
 def _extracts_allow(kernel: Kernel, lane: int, position: int) -> bool:

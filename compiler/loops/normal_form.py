@@ -39,10 +39,14 @@ def normalised(kernel: Kernel) -> Kernel:
 
 
 def _shared_out(kernel: Kernel) -> Kernel:
-    """Where one long parallel loop is all there is: two, the outer one for threads to share."""
-    if len(kernel.parallel) != 1:
+    """Where one long parallel loop is all there is: two, the outer one for threads to share.
+
+    Loops that lead to computed coordinates do not count: their steps share these.
+    """
+    loops = [d for d in kernel.parallel if d not in kernel.index_of.values()]
+    if len(loops) != 1:
         return kernel
-    (loop,) = kernel.parallel
+    (loop,) = loops
     extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
     fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
     even = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]

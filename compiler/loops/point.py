@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 
 from xdsl.dialects import arith, tensor, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType, i32
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_type
-from ncc.compiler.loops.kernel import Access, Kernel, Stage, varying
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, extracts, varying
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.transpose import transposed
 from ncc.dialects.operation import only_result, operands_of
@@ -194,7 +195,12 @@ class PointWriter:
         """The operations of a body, each with the product that it takes in, which is no step."""
         known = self.bodies.get(stage.body)
         if known is None:
-            found = [(op, _factor(op)) for op in stage.body.ops if not isinstance(op, YieldOp)]
+            exact = _places_and_weights(stage)
+            found = [
+                (op, None if op in exact else _factor(op))
+                for op in stage.body.ops
+                if not isinstance(op, YieldOp)
+            ]
             products = {product for _, product in found}
             known = [(op, product) for op, product in found if op not in products]
             self.bodies[stage.body] = known
@@ -263,20 +269,55 @@ class PointWriter:
         value_of: Callable[[SSAValue], SSAValue],
         moving: Mapping[SSAValue, object] | set[SSAValue],
     ) -> SSAValue:
-        """A read at computed coordinates: a vector when the last one runs along the lane."""
+        """A read at computed coordinates: a vector when the last one runs along the lane.
+
+        A vector of coordinates says for each lane where its element lies.
+        """
         held = self.kernel.captured[op.tensor]
-        terms = [
-            (self.builder.local(value_of(at)), stride)
-            for at, stride in zip(op.indices, held.strides, strict=True)
-        ]
+        source = self.entry.args[held.argument]
+        terms: list[tuple[SSAValue, int]] = []
+        apart: list[tuple[SSAValue, int]] = []
+        for at, stride in zip(op.indices, held.strides, strict=True):
+            value = value_of(at)
+            if _is_vector(value):
+                apart.append((value, stride))
+            else:
+                terms.append((self.builder.local(value), stride))
+        first = self.builder.linear(terms, 0)
+        if apart:
+            return self.builder.gather(source, first, self._places(apart))
         along = any(at in moving for at in op.indices)
         lanes = self.state.lanes if along and self._vector_points else 1
-        source = self.entry.args[held.argument]
-        return self.builder.load(source, self.builder.linear(terms, 0), lanes)
+        return self.builder.load(source, first, lanes)
+
+    def _places(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
+        """The sum of vectors of coordinates, each times a stride."""
+        lanes = self.state.lanes
+        kind = vector_type(i32, lanes)
+        found: list[SSAValue] = []
+        for value, stride in terms:
+            short = self.builder.add(arith.IndexCastOp, [value], kind)
+            factor = self._splat(self.builder.constant(stride, i32))
+            found.append(self.builder.binary(arith.MuliOp, short, factor))
+        return reduce(partial(self.builder.binary, arith.AddiOp), found)
 
 
 def _is_vector(value: SSAValue) -> bool:
     return type(value.type) is VectorType
+
+
+def _places_and_weights(stage: Stage) -> set[Operation]:
+    """What is computed before elements are read at computed coordinates.
+
+    It is rounded step by step, in vectors as in scalars: a floor may hang on the last bit.
+    """
+    if not extracts(stage):
+        return set()
+    read: set[Operation] = set()
+    for op in stage.body.ops:
+        if isinstance(op, tensor.ExtractOp) or any(o.owner in read for o in op.operands):
+            read.add(op)
+    return {*stage.body.ops} - read
 
 
 def _factor(op: Operation) -> arith.MulfOp | None:

@@ -28,6 +28,8 @@ builtin.module {
     rt.end %3 until 179, %buffers, %tid, %threads, %before
     rt.prefetch %1[%3] : memref<8xi8>
     rt.prefetch %1[%3] next : memref<8xi8>
+    %4 = arith.constant dense<1> : vector<4xi32>
+    %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
     func.return
   }
 }"""
@@ -137,6 +139,7 @@ def test_constructors_make_verified_operations() -> None:
     [
         (ENTRY.replace("[3]", "[-3]"), "index of a buffer is not negative"),
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
+        (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "does not say where vector<3xi8> lies"),
         (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),

@@ -8,12 +8,12 @@ packed from the plain operations (exact for two labels, a few milliseconds for a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
 from xdsl.dialects import tensor
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -23,6 +23,7 @@ from ncc.compiler.linalg.channels.packing import (
     Read,
     follows,
     has_gaps,
+    packed_axis,
     packing_of,
     takes_all,
     view_can_pack,
@@ -33,8 +34,9 @@ from ncc.compiler.linalg.view import Role, View, shape_of
 BYTES_PER_MULTIPLY_ADD = 0.6
 """Bytes that can be moved in the time of one vectorised multiply-add."""
 
-BYTES_PER_LONE_READ = 32.0
-"""Bytes that can be moved in the time of reading one element, or block, at a computed place."""
+BYTES_PER_LONE_READ, BYTES_PER_GATHERED_READ = 32.0, 12.0
+"""Bytes that can be moved in the time of reading one element, or block, at a computed place: by
+itself, or with the others of a vector."""
 
 STEPS_APART = 20
 """Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
@@ -75,8 +77,9 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
         return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
     reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
-        lone = BYTES_PER_LONE_READ * prod(view.extents) * len(reads)
-        return lone * (1 + waste) / BLOCK, lone
+        count = prod(view.extents) * len(reads)
+        plain = BYTES_PER_GATHERED_READ if _gathers(view, reads) else BYTES_PER_LONE_READ
+        return count * BYTES_PER_LONE_READ * (1 + waste) / BLOCK, count * plain
     if follows(view) is not None:
         return 0.0, 0.0
     if not view.reduced:
@@ -91,6 +94,14 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
         return work * waste, work * (0.5 if contiguous else 7)
     along = _along_a_row(view.extents[last]) if last is not None and contiguous else STEPS_APART
     return work * waste, work * along
+
+
+def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:
+    """Whether vectors along the rows of a plain result are read at places of their own."""
+    along = view.write.index[-1].bare
+    if along is None or along in view.indexed or view.reduced:
+        return False
+    return all(isinstance(op.indices[0].owner, IndexOp) for op in reads)
 
 
 def _along_a_row(extent: int) -> float:
@@ -159,8 +170,16 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
 
 
 def _conversion(value: SSAValue) -> float:
-    """Bytes of one more write and read; where the last axis is packed, it is only a view."""
-    return 64.0 if len(shape_of(value)) <= 2 else _one_pass(value)
+    """Bytes of one more write and read; where the last axis is packed, it is only a view.
+
+    One side of it are whole blocks.
+    """
+    shape = shape_of(value)
+    if len(shape) <= 2:
+        return 64.0
+    axis = packed_axis(value)
+    waste = 0.0 if axis is None else -(-shape[axis] // BLOCK) * BLOCK / shape[axis] - 1
+    return _one_pass(value) * (1 + waste / 2)
 
 
 def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> float:

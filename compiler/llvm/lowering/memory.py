@@ -12,6 +12,8 @@ from xdsl.dialects import builtin, llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
+    VectorType,
+    i1,
     i8,
     i32,
     i64,
@@ -19,8 +21,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, Builder
-from ncc.compiler.llvm.instructions import element
+from ncc.compiler.llvm.build import POINTER, Builder, element_pointers, suffix
+from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.dialects import rt
@@ -107,6 +109,20 @@ def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
     level = 2 if op.next is None else 3
     hints = [builder.constant(number, i32) for number in (0, level, 1)]  # read, level, data
     builder.intrinsic("llvm.prefetch.p0", [pointer, *hints], None)
+
+
+def lower_gather(function: Function, op: rt.GatherOp) -> None:
+    """One load a lane, or an instruction for all where the target's is fast: LLVM decides."""
+    builder, memory = function.builder, function.memory(op.memref)
+    type, places = machine_type(op.result.type), function.value(op.places)
+    pointer = function.addresses.pointer(memory, [function.index(op.first)])
+    pointers = builder.result(element_pointers(pointer, places, memory.element))
+    mask = builder.constant(1, VectorType(i1, [lanes(type)]))
+    size = builder.constant(alignment(type), i32)
+    name = f"llvm.masked.gather.{suffix(type)}.v{lanes(type)}p0"
+    found = builder.intrinsic(name, [pointers, size, mask, builder.undefined(type)], type)
+    assert found is not None
+    function.bind(op.result, found)
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
@@ -228,6 +244,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     memref.StoreOp: lower_store,
     memref.AllocaOp: lower_alloca,
     rt.PrefetchOp: lower_prefetch,
+    rt.GatherOp: lower_gather,
     memref.SubviewOp: lower_subview,
     memref.CollapseShapeOp: lower_reinterpret,
     memref.ExpandShapeOp: lower_reinterpret,

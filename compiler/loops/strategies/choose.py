@@ -13,6 +13,7 @@ schedule; the last always does.
                   where their windows overlap
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
     pointwise     the lane is the contiguous loop of the store
+    gathered      as pointwise, each lane reads at computed coordinates of its own
     turned        as pointwise, some operands contiguous along another loop
     apart         the lane is contiguous where a reduction reads; results are stored one by one
     scalar        no lane: always right, slow
@@ -23,7 +24,7 @@ from __future__ import annotations
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
-from ncc.compiler.loops.strategies.pointwise import pointwise, scalar, turned
+from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, turned
 from ncc.compiler.loops.strategies.reduction import apart, rows, window
 from ncc.compiler.loops.strategies.selection import selection
 from ncc.compiler.loops.strategies.tiles import halving, tiles
@@ -40,6 +41,7 @@ STRATEGIES = (
     window,
     rows,
     pointwise,
+    gathered,
     turned,
     apart,
 )

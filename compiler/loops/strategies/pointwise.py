@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
-from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, can_gather, extracts
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
 """Elements along a side of a square that is worth turning in registers."""
+
+MOST_SHARED = 4
+"""Channels that are read at the same computed places in one step."""
 
 
 def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
@@ -26,6 +29,25 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
     chunks = chunks_of(kernel, order[:-1], dict(tile))
     return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+
+
+def gathered(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, what is read lies where each lane says.
+
+    for y, z by vector:
+      for c by 4: out[c, y, z] = x[c, f(a[y, z])]       the places computed once for all of the tile
+    """
+    lanes = [d for d in kernel.parallel if can_gather(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
+    led = {d for d in kernel.index_of.values() if d is not None}
+    shared = [d for d in others if d in led][:1]
+    order = (*(d for d in others if d not in shared), *shared, lane)
+    tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], MOST_SHARED)) > 1)
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, vector_of(kernel.extents[lane], target), tile, order, (), chunks=chunks)
 
 
 def turned(kernel: Kernel, target: Target) -> Schedule | None:

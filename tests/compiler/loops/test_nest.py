@@ -25,7 +25,7 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.pointwise import scalar
 from ncc.compiler.target import TARGETS, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
-from ncc.dialects.scalar import Scalar, clamp, exp, maximum
+from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
@@ -262,6 +262,57 @@ def test_results_that_lie_apart(
     x = np.random.default_rng(3).standard_normal((3, 5, width + 1)).astype(np.float32)
     networks = [(make_network([x.shape], write), [x])]
     check(networks, run_networks, lambda kernel: choose(kernel, target), target)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize(("channels", "width"), [(1, 5), (3, 14), (7, 37), (3, 1024)])
+def test_places_that_are_computed(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    channels: int,
+    width: int,
+) -> None:
+    """Each lane reads where its coordinates say; they are limited, and 0 where they are NaN."""
+
+    def write(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        c, p, q = b.loops_of((channels, 4, width))
+        rows, columns = (
+            to_index(clamp(grid[k, p, q] * 2.0 + 0.5, 0.0, n - 1))
+            for k, n in enumerate(x.shape[1:])
+        )
+        return b.map((c, p, q), x.at(b.index(c), rows, columns) * grid[0, p, q] + 1.0)
+
+    draw = np.random.default_rng(5)
+    x = draw.standard_normal((channels, 6, 9)).astype(np.float32)
+    grid = draw.uniform(-1, 5, (2, 4, width)).astype(np.float32)
+    grid[1, :, :4] = np.nan, np.inf, -np.inf, 3e38
+    chosen: list[Schedule] = []
+
+    def schedule_of(kernel: Kernel) -> Schedule:
+        chosen.append(choose(kernel, target))
+        return chosen[-1]
+
+    check(
+        [(make_network([x.shape, grid.shape], write), [x, grid])], run_networks, schedule_of, target
+    )
+    assert all(schedule.vector > 1 for schedule in chosen)
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_places_are_rounded_step_by_step(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """3 * 5/6 is 2.5 in float32; that less 1.5 would be just below 1 if it were rounded once."""
+
+    def write(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        c, p = b.loops_of((3, 32))
+        return b.map((c, p), x.at(b.index(c), to_index(grid[p] * 3.0 + -1.5)))
+
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    network = make_network([x.shape, (32,)], write), [x, np.full(32, 5 / 6, np.float32)]
+    [[found]], _ = run_networks([network], lambda kernel: choose(kernel, target), target)
+    np.testing.assert_array_equal(found, np.repeat(x[:, 1:], 32, axis=1))
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)

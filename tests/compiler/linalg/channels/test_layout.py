@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 from ncc.compiler.linalg.channels.layout import _Cut, choose
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 
@@ -222,6 +223,20 @@ def test_joints_between_blocks_are_packed(packed: Packed) -> None:
 
     assert packed((32, 12, 12), write(32)) == [True, True, True, True]
     assert packed((32, 12, 12), write(24))[2] is False
+
+
+def test_few_channels_are_read_at_places_of_their_own(packed: Packed) -> None:
+    """Lanes are points where the blocks of channels would be mostly waste."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = b.pad(x, (0, 1, 1), (0, 1, 1))
+        c, p, q = b.loops_of(x.shape)
+        near = [to_index(clamp(x[0, p, q] + k, 0.0, x.shape[1])) for k in (0.0, 1.0)]
+        cells = [y.at(b.index(c), row, column) for row in near for column in near]
+        return b.map((c, p, q), sum(cells[1:], cells[0]))
+
+    assert packed((3, 12, 12), write) == [False, False]
+    assert packed((32, 12, 12), write) == [True, True]
 
 
 def test_reads_at_computed_places_are_packed(packed: Packed) -> None:

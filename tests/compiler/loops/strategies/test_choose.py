@@ -33,7 +33,7 @@ from ncc.compiler.target import (
     Target,
 )
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import exp, select
+from ncc.dialects.scalar import clamp, exp, select, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weight import WeightAttr
 
@@ -483,6 +483,22 @@ def test_threads_get_enough_to_do(kernel: KernelOf, target: Target) -> None:
     for write in (convolution, depthwise, pooling):
         found = kernel(write, (64, 34, 34))
         assert chunk_count(found, choose(found, target)) >= CHUNKS_WANTED
+
+
+@targets
+@pytest.mark.parametrize("channels", [1, 3, 8])
+def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channels: int) -> None:
+    """Along the points, once for several channels; threads share the points."""
+
+    def sampled(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        c, p, q = b.loops_of((channels, 64, 96))
+        return b.map((c, p, q), x.at(b.index(c), to_index(clamp(grid[p, q], 0.0, 8.0))))
+
+    found = kernel(sampled, (channels, 9), (64, 96), packed=False)
+    schedule = choose(found, target)
+    assert schedule.vector == target.lanes
+    assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
+    assert chunk_count(found, schedule) >= CHUNKS_WANTED
 
 
 @targets

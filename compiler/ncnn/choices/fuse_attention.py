@@ -76,6 +76,14 @@ def _written(op: Layer) -> Scores | None:
     return Scores(found.query, found.key, found.scale, found.mask, (*found.layers, weights))
 
 
+def _found_in(op: Layer) -> Scores:
+    """The same where there are some, as `look` has seen."""
+    found = _written(op)
+    if found is None:
+        raise CompilerBug("fuse_attention does not find what it found", "optimize")
+    return found
+
+
 @choice(MatMulOp)
 class FuseAttention(LayerPattern):
     """softmax(s * q k^T + m) v = SDPA(q, k, v, m)."""
@@ -92,9 +100,8 @@ class FuseAttention(LayerPattern):
         for layer in inner:
             if not is_private(layer.results[0]):
                 return f"{layer.layer_name} is read by others, too"
-        found, softmax = _written(op), inner[-1]
-        if found is None or not isinstance(softmax, SoftmaxOp):
-            raise CompilerBug(f"{self.name} does not find what it found", "optimize")
+        found, softmax = _found_in(op), inner[-1]
+        assert isinstance(softmax, SoftmaxOp)
         query, key, value = map(shape_of, (found.query, found.key, op.operands[1]))
         if query is None or key is None or value is None:
             return "shapes are known for a part of the network only"
@@ -107,15 +114,14 @@ class FuseAttention(LayerPattern):
             return "the mask is not one of rows and keys for all heads, or one a head"
         if softmax.along(3) != 2:
             return f"{softmax.layer_name} is not along the keys"
-        if query[0] * prod(pairs) <= AT_ONCE:
-            return f"{query[0] * prod(pairs)} scores stay in a cache as they are"
+        scores = query[0] * prod(pairs)
+        if scores <= AT_ONCE:
+            return f"{scores} scores stay in a cache as they are"
         return None
 
     def become(self, rewriter: PatternRewriter, *layers: Layer) -> None:
         *inner, op = layers
-        found = _written(op)
-        if found is None:
-            raise CompilerBug(f"{self.name} does not find what it found", "optimize")
+        found = _found_in(op)
         masks = [] if found.mask is None else [found.mask]
         operands = [found.query, found.key, op.operands[1], *masks]
         params = {"attn_mask": len(masks), "scale": found.scale}

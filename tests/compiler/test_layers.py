@@ -16,21 +16,20 @@ import pytest
 import ncc
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.read.network import read
-from ncc.compiler.target import TARGETS
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.sources import Array
-from ncc.runtime import cpu
 from tests.layer_table import MARKS, PASSED, TABLE, Judged
 from tests.recorded import Batch, Case
+from tests.runnable import NAMES
 
 TYPES = sorted(LAYERS) if NCNN.name else []
 
 WAYS = [(0, "host"), (2, "host"), (2, "avx2"), (2, "baseline"), (1, "baseline")]
 """Levels and targets."""
 
-RUNNABLE = {"host", *(target.name for target in TARGETS if target.features <= cpu.features())}
+REACHED = {"host", *NAMES}
 
 MARKED: dict[str, Callable[[Case], bool]] = {
     "a result without elements": lambda case: case.type == "Diag" and not case.outputs[0].size,
@@ -124,7 +123,7 @@ def check_sample(
     draw = random.Random(type)
     held = [case for case in cases if mark(case) is None]
     for level, target in ways:
-        if target in RUNNABLE:
+        if target in REACHED:
             some = draw.sample(held, min(count, len(held)))
             assert not failed(judge(some, compiled(folder, level, target)))
 
@@ -160,7 +159,7 @@ def test_all_compiled(
     request: pytest.FixtureRequest,
 ) -> None:
     """Every recording, in one network a layer type."""
-    if target not in RUNNABLE:
+    if target not in REACHED:
         pytest.skip(f"this CPU cannot run {target}")
     judged = judge(recorded_cases(type), compiled(tmp_path, level, target))
     if target == "host":

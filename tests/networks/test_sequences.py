@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.target import TARGETS
 from ncc.compiler.verification import oracle
-from ncc.runtime import cpu
 from ncc.runtime.session import Model
+from tests.runnable import NAMES as RUNNABLE
 
 Array = np.ndarray[Any, Any]
 
@@ -24,8 +23,6 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 BIASES = {"RNN": 1, "GRU": 4, "LSTM": 4}
 STATES = {"RNN": 1, "GRU": 1, "LSTM": 2}
 TAG_INT8 = 0x000D4B38
-
-RUNNABLE = [target.name for target in TARGETS if target.features <= cpu.features()]
 
 
 @dataclass(frozen=True)

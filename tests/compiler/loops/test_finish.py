@@ -12,10 +12,7 @@ import ncc
 from ncc.compiler.loops import finish
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
-from ncc.compiler.target import TARGETS
-from ncc.runtime import cpu
-
-RUNNABLE = [t.name for t in TARGETS if t.features <= cpu.features()]
+from tests.runnable import NAMES as RUNNABLE
 
 
 def _param(folder: Path, height: int, kernel: int) -> Path:

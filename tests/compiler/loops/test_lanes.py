@@ -12,14 +12,13 @@ from xdsl.dialects.builtin import f32, i32
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.lanes import widen
-from ncc.compiler.target import AVX2, AVX512, BASELINE, TARGETS, Target
+from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
-from ncc.runtime import cpu
 from ncc.runtime.session import Model
+from tests.runnable import RUNNABLE
 
-RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48]
 
 Array = np.ndarray[Any, Any]

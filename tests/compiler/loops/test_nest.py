@@ -23,16 +23,16 @@ from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.pointwise import scalar
-from ncc.compiler.target import TARGETS, Target
+from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Array
 from ncc.dialects.weight import WeightAttr
-from ncc.runtime import cpu
+from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
-RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
+FLOATS = [target for target in RUNNABLE if not target.dot]
 """Those that differ in arithmetic of floats; dot products of int8 change none of it."""
 
 Form: TypeAlias = tuple[tuple[int, int], ...]
@@ -223,7 +223,7 @@ def check(
         assert not wrong.any(), f"{wrong.sum()} of {wrong.size}: {program.schedules}\n{text}"
 
 
-@pytest.mark.parametrize("target", [RUNNABLE[0], RUNNABLE[-1]], ids=lambda target: target.name)
+@pytest.mark.parametrize("target", [FLOATS[0], FLOATS[-1]], ids=lambda target: target.name)
 def test_any_legal_schedule(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -233,7 +233,7 @@ def test_any_legal_schedule(
     check(networks, run_networks, lambda kernel: random_schedule(draw, kernel), target)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_chosen_schedule(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -242,7 +242,7 @@ def test_chosen_schedule(
     check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize("width", [5, 14, 35])
 def test_results_that_lie_apart(
     make_network: Callable[..., ModuleOp],
@@ -264,7 +264,7 @@ def test_results_that_lie_apart(
     check(networks, run_networks, lambda kernel: choose(kernel, target), target)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize(("channels", "width"), [(1, 5), (3, 14), (7, 37), (3, 1024)])
 def test_places_that_are_computed(
     make_network: Callable[..., ModuleOp],
@@ -299,7 +299,7 @@ def test_places_that_are_computed(
     assert all(schedule.vector > 1 for schedule in chosen)
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_places_are_rounded_step_by_step(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -315,7 +315,7 @@ def test_places_are_rounded_step_by_step(
     np.testing.assert_array_equal(found, np.repeat(x[:, 1:], 32, axis=1))
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_squares_that_overlap(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -346,11 +346,11 @@ def test_scalar_schedule(
 ) -> None:
     """Plain loops are right for every kernel."""
     networks = random_networks(make_network, 200)
-    check(networks, run_networks, scalar, RUNNABLE[-1])
+    check(networks, run_networks, scalar, FLOATS[-1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize("seed", range(1000, 1010))
 def test_many_more_schedules(
     make_network: Callable[..., ModuleOp],

@@ -7,11 +7,9 @@ import pytest
 
 from ncc.compiler.measure import ceilings
 from ncc.compiler.measure.ceilings import BLOCKS, CeilingMeter, Ceilings
-from ncc.compiler.target import TARGETS, Target
-from ncc.runtime import cpu
+from ncc.compiler.target import Target
 from ncc.runtime.session import Model
-
-RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+from tests.runnable import RUNNABLE
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)

@@ -11,13 +11,10 @@ import pytest
 
 import ncc
 from ncc.compiler.read.network import read
-from ncc.compiler.target import TARGETS
 from ncc.compiler.verification.interpret import interpret
-from ncc.runtime import cpu
+from tests.runnable import NAMES as RUNNABLE
 
 Array = np.ndarray[Any, Any]
-RUNNABLE = [target.name for target in TARGETS if target.features <= cpu.features()]
-
 LENGTHS = [0, 1, 5, 63, 64, 65, 200]
 """Past rows: none, less than a block of keys, a block, more."""
 

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.target import TARGETS
-from ncc.runtime import cpu
-
-RUNNABLE = [t.name for t in TARGETS if t.features <= cpu.features()]
+from tests.runnable import NAMES as RUNNABLE
 
 
 @pytest.mark.parametrize("type", ["Sigmoid", "Swish", "TanH", "Mish", "GELU", "ELU"])

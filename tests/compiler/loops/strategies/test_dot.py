@@ -22,9 +22,7 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weight import WeightAttr
-from ncc.runtime import cpu
-
-RUNNABLE = [target for target in TARGETS if target.features <= cpu.features()]
+from tests.runnable import RUNNABLE
 
 # kernel, outputs, inputs of the convolutions of one network; blocks that are full and that are not.
 LAYERS = [(1, 16, 16), (3, 40, 20), (3, 17, 32), (2, 64, 8), (1, 8, 36)]

@@ -14,14 +14,14 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import TARGETS, Target
+from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weight import WeightAttr
-from ncc.runtime import cpu
+from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
-RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
+FLOATS = [target for target in RUNNABLE if not target.dot]
 """Those that differ in moves of floats."""
 
 
@@ -32,7 +32,7 @@ def convolution(b: Builder, x: Tensor, outputs: int) -> Tensor:
     return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
 
 
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 @pytest.mark.parametrize("half, groups", [(16, 2), (29, 2), (48, 3), (160, 2)])
 def test_every_lane_comes_from_its_block(
     make_network: Callable[..., ModuleOp],

@@ -19,15 +19,15 @@ from ncc.compiler.linalg.convolutions.winograd import Form
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import AVX512, TARGETS, Target
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Array, Random, Weights
 from ncc.dialects.weight import WeightAttr
-from ncc.runtime import cpu
+from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
-RUNNABLE = [t for t in TARGETS if t.features <= cpu.features() and not t.dot]
+FLOATS = [target for target in RUNNABLE if not target.dot]
 """Those that differ in arithmetic of floats; dot products of int8 change none of it."""
 TOLERANCE = 2e-5
 """Of the largest result, against double precision: F(4x4) rounds about ten times as coarsely."""
@@ -95,7 +95,7 @@ def transforms(kernels: list[Kernel]) -> list[Kernel]:
 
 
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_on_every_target(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -109,7 +109,7 @@ def test_on_every_target(
 
 
 @pytest.mark.usefixtures("always_tiled_at_stride")
-@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_at_stride_2(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
 ) -> None:
@@ -123,9 +123,9 @@ def test_plain_layout(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:
     """Where channels are not in blocks there is no lane: slow, and right."""
-    kernels = transforms(check(make_network, run_networks, [(16, 13, 5)], RUNNABLE[0], pack=False))
+    kernels = transforms(check(make_network, run_networks, [(16, 13, 5)], FLOATS[0], pack=False))
     assert kernels
-    assert all(choose(kernel, RUNNABLE[0]).lane is None for kernel in kernels)
+    assert all(choose(kernel, FLOATS[0]).lane is None for kernel in kernels)
 
 
 @pytest.mark.usefixtures("always_tiled")
@@ -133,7 +133,7 @@ def test_channels_that_fill_no_block(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:
     """The rest of a block is computed on and never read."""
-    assert transforms(check(make_network, run_networks, [(20, 13, 8)], RUNNABLE[0]))
+    assert transforms(check(make_network, run_networks, [(20, 13, 8)], FLOATS[0]))
 
 
 def test_rows_stay_in_registers(

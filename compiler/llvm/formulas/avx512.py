@@ -15,6 +15,9 @@ TABLE = 32
 """So many are in two."""
 LANES = VectorType(f32, [REGISTER])
 
+_BESIDE = 8.0
+"""Cycles of a division that ends while the rest of a function is computed."""
+
 _NEAREST = 4
 """The rounding of a result: as everywhere, and of no exception."""
 _LESSER_MAGNITUDE = 2
@@ -24,6 +27,11 @@ _LESSER_MAGNITUDE = 2
 def holds(builder: Builder, type: Attribute) -> bool:
     """Whether the instructions are there, and lanes of that type fill a register."""
     return builder.target.lanes == REGISTER and type == LANES
+
+
+def divides(builder: Builder) -> bool:
+    """Whether a division is what takes least there, and not an estimate that is made better."""
+    return builder.target.lanes < REGISTER or builder.target.core.division <= _BESIDE
 
 
 def times_power_of_two(builder: Builder, value: SSAValue, exponent: SSAValue) -> SSAValue:

@@ -139,10 +139,12 @@ def logistic(x: Lanes) -> Lanes:
 
 
 def swish(x: Lanes) -> Lanes:
-    """x * (1 / (1 + exp(-x))), in which a NaN comes through the first factor.
-
-    The second one ends in 0, as that of the largest numbers has to: x over a limited sum does not.
+    """x / (1 + exp(-x)), x limited below so that no infinity is divided by a limited sum; or
+    x * (1 / (1 + exp(-x))), in which the second factor ends in 0. A NaN comes through x.
     """
+    if x.divides:
+        low = x.at_least(-_LOGISTIC_LIMIT)
+        return low / _exp_of_negated_plus_one(low.at_most(_LOGISTIC_LIMIT))
     return x * _exp_of_negated_plus_one(x.within(_LOGISTIC_LIMIT)).inverse()
 
 

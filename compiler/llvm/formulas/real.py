@@ -131,6 +131,11 @@ class Lanes:
         """Whether these lanes are a register that the instructions of AVX-512 take."""
         return avx512.holds(self.builder, self.value.type)
 
+    @property
+    def divides(self) -> bool:
+        """Whether the target divides registers rather than estimate a reciprocal."""
+        return avx512.divides(self.builder)
+
     def looked_up(self, table: Sequence[float]) -> Lanes:
         """Numbers of a table of 16 or 32, by the low bits of integers that fill a register."""
         return self._with(avx512.looked_up(self.builder, table, self.value))
@@ -149,8 +154,10 @@ class Lanes:
         return total
 
     def inverse(self) -> Lanes:
-        """1 / self within 2 ulp, for 1 <= self < 2**127: an estimate and a step of Newton's."""
-        if not self.fills_avx512:
+        """1 / self within 2 ulp, for 1 <= self < 2**127: by an estimate and a step of Newton's
+        where a division takes longer.
+        """
+        if self.divides or not self.fills_avx512:
             return 1.0 / self
         guess = self._with(avx512.reciprocal_estimate(self.builder, self.value))
         return guess.times_plus((-self).times_plus(guess, 1.0), guess)

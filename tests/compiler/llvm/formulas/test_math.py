@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import erf, inf, nan
 from typing import Protocol
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ncc.compiler.target import Target
+from ncc.compiler.target import AVX512, ONE_UNIT, TARGETS, TWO_UNITS, Target
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -26,6 +27,11 @@ class Code(Protocol):
 
 
 Compile = Callable[[str], Code]
+
+DIVIDING = replace(AVX512, name="avx512 that divides", core=ONE_UNIT)
+on_all = pytest.mark.parametrize(
+    "target", [*TARGETS, DIVIDING], indirect=True, ids=lambda target: target.name
+)
 
 TINY = 2.0**-126
 COUNT = 4096
@@ -307,6 +313,7 @@ UNITS: list[tuple[str, Callable[[Doubles], Doubles], float, float, list[float]]]
 ]
 
 
+@on_all
 @pytest.mark.parametrize(("name", "reference", "limit", "bound", "worst"), UNITS)
 def test_units_of_the_last_place(
     name: str,
@@ -350,6 +357,7 @@ func.func @both(%x : memref<4096xf32>, %y : memref<4096xf32>, %z : memref<4096xf
 """
 
 
+@on_all
 @pytest.mark.parametrize("itself", [False, True], ids=["other", "itself"])
 def test_division_by_exp_plus_one(itself: bool, compiled: Compile) -> None:
     """y / (exp(-x) + 1), and x in the place of y, is within 5e-7 for moderate x, within 1e-6 for
@@ -374,9 +382,12 @@ def test_division_by_exp_plus_one(itself: bool, compiled: Compile) -> None:
     np.testing.assert_allclose(z[:8], expected, rtol=1e-6, atol=1e-35)
 
 
+@on_all
 @pytest.mark.parametrize("name", ["logistic", "swish"])
 def test_units_of_logistic_and_swish(name: str, target: Target, compiled: Compile) -> None:
-    """Logistic is within 2.5 units, swish, which is rounded once more, within 2.9."""
+    """Logistic is within 2.5 units; so is swish as a quotient, as a product, which is rounded once
+    more, within 2.9.
+    """
     code = compiled(LOGISTIC.replace("divf %b", "divf %a" if name == "swish" else "divf %ones"))
     x = all_binades(87.3, 4)
     x[:8] = [-16.6547813, -16.6515369, -70.123764, -9.965349, -1.3, 8.65859318, -5.1134224, 0.0597]
@@ -385,4 +396,5 @@ def test_units_of_logistic_and_swish(name: str, target: Target, compiled: Compil
         code.call("both", part, part, z)
         wide = part.astype(np.float64)
         units = float_units(z, (wide if name == "swish" else 1.0) / (np.exp(-wide) + 1.0))
-        assert units.max() <= (2.9 if name == "swish" else 2.5)
+        product = name == "swish" and target.core == TWO_UNITS and target.lanes == 16
+        assert units.max() <= (2.9 if product else 2.5)

@@ -41,7 +41,7 @@ from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
-from ncc.dialects.ncnn.quantize import QuantizeOp, RequantizeOp
+from ncc.dialects.ncnn.quantization.quantize import QuantizeOp, RequantizeOp
 from ncc.runtime.session import Model
 
 Array: TypeAlias = NDArray[Any]

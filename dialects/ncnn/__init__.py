@@ -14,7 +14,6 @@ from ncc.dialects.ncnn import grid_sample as grid_sample
 from ncc.dialects.ncnn import linear as linear
 from ncc.dialects.ncnn import local_response as local_response
 from ncc.dialects.ncnn import movement as movement
-from ncc.dialects.ncnn import multi_head_attention as multi_head_attention
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
 from ncc.dialects.ncnn import patches as patches
@@ -23,16 +22,11 @@ from ncc.dialects.ncnn import placement as placement
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
 from ncc.dialects.ncnn import pooling_vectors as pooling_vectors
-from ncc.dialects.ncnn import prior_box as prior_box
-from ncc.dialects.ncnn import proposal as proposal
-from ncc.dialects.ncnn import quantize as quantize
+from ncc.dialects.ncnn import quantization as quantization
 from ncc.dialects.ncnn import recurrent as recurrent
 from ncc.dialects.ncnn import reduction as reduction
-from ncc.dialects.ncnn import regions as regions
 from ncc.dialects.ncnn import resample as resample
 from ncc.dialects.ncnn import reshape as reshape
-from ncc.dialects.ncnn import roi_align as roi_align
 from ncc.dialects.ncnn import scan as scan
 from ncc.dialects.ncnn import spectrum as spectrum
 from ncc.dialects.ncnn import unary as unary
-from ncc.dialects.ncnn import yolo as yolo

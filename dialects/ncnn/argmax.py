@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32
 
 from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.checks import check_positive
+from ncc.dialects.ncnn.detection.suppression import Sorter
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -20,7 +21,6 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.suppression import Sorter
 from ncc.dialects.scalar import equal, select
 
 MOST_PASSES = 4

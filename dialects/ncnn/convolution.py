@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 
 from ncc.dialects.ncnn.filtering import Bank, Filtering, Grouped, OnPlane, contract
-from ncc.dialects.ncnn.int8 import LAST_FLOAT_TERM, Int8, int8_of
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -33,6 +32,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.linear import inner_product
+from ncc.dialects.ncnn.quantization.int8 import LAST_FLOAT_TERM, Int8, int8_of
 from ncc.dialects.ncnn.sweep import Sweep, phases
 from ncc.dialects.ncnn.window import (
     SAME_LOWER,

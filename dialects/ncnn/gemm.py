@@ -11,17 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
-from ncc.dialects.ncnn.block_quantization import (
-    BLOCKS,
-    BlockQuantization,
-    Quantizable,
-    check_quantize_term,
-    scale_columns,
-    scale_columns_array,
-)
 from ncc.dialects.ncnn.checks import check_choice, check_positive
-from ncc.dialects.ncnn.int8 import product, refuse_int8
-from ncc.dialects.ncnn.int8_product import Factor, FactorArray, dequantized_cell
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -34,6 +24,16 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.ncnn.quantization.block_quantization import (
+    BLOCKS,
+    BlockQuantization,
+    Quantizable,
+    check_quantize_term,
+    scale_columns,
+    scale_columns_array,
+)
+from ncc.dialects.ncnn.quantization.int8 import product, refuse_int8
+from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray, dequantized_cell
 from ncc.dialects.scalar import Scalar
 
 EVERY_BYTE = BlockQuantization(bits=8, block=BLOCKS[0], input_scales=False)
@@ -60,8 +60,8 @@ class GemmOp(Quantizable):
     The result is (M, N), with output_N1M (M, 1, N), with output_transpose its transpose. It is
     float32, whatever output_elemtype and output_elempack say of ncnn's storage.
 
-    With a quantize_term of block_quantization.py the constant B (N, K) is packed; with another one
-    the product is that of int8_product.py.
+    With a quantize_term of quantization/block_quantization.py the constant B (N, K) is packed; with
+    another one the product is that of quantization/int8_product.py.
     """
 
     alpha = real(0, 1.0)

@@ -12,7 +12,6 @@ from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Index
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -25,6 +24,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
+from ncc.dialects.ncnn.quantization.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.scalar import clamp, convert, to_index
 
 

@@ -21,8 +21,6 @@ from xdsl.ir import Attribute
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.gemm import EVERY_BYTE
-from ncc.dialects.ncnn.int8 import product
-from ncc.dialects.ncnn.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -38,6 +36,8 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
 from ncc.dialects.ncnn.per_channel import held
+from ncc.dialects.ncnn.quantization.int8 import product
+from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.scalar import convert
 

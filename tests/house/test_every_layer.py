@@ -11,6 +11,7 @@ import pytest
 import ncc.dialects.ncnn
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 
+FAMILIES = Path(__file__).parents[2] / "dialects" / "ncnn"
 TESTS = Path(__file__).parents[1] / "dialects" / "ncnn"
 
 ROWS = list(LAYERS.items())
@@ -50,9 +51,9 @@ def test_it_has_a_meaning_and_an_expansion(name: str, layer: type[Layer]) -> Non
 @BY_NAME
 def test_it_has_a_test(name: str, layer: type[Layer]) -> None:
     """The test file of its family names it."""
-    family = Path(inspect.getfile(layer)).stem
-    tests = TESTS / f"test_{family}.py"
-    assert tests.exists(), f"{tests.name} is missing"
+    family = Path(inspect.getfile(layer)).resolve().relative_to(FAMILIES)
+    tests = TESTS / family.with_name(f"test_{family.name}")
+    assert tests.exists(), f"{tests} is missing"
     assert re.search(rf"\b({name}|{layer.__name__})\b", tests.read_text())
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
-from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import Array, ParamValue
+from ncc.dialects.ncnn.quantization.int8 import quantize_array
 from tests.networks.random_growth import Growth, Motif, Rejected
 
 FLOAT32, FLOAT16, INT8, BFLOAT16 = 1, 2, 3, 4

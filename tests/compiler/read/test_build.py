@@ -12,9 +12,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import ReadResult, read
+from ncc.dialects.ncnn.detection.yolo import Yolov3DetectionOutputOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.plumbing import DropoutOp, InputOp
-from ncc.dialects.ncnn.yolo import Yolov3DetectionOutputOp
 
 INPUT = "Input data 0 1 data 0=28 1=14 2=3"
 

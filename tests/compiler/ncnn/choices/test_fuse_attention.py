@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ncc.compiler.ncnn.optimize import explain
-from ncc.dialects.ncnn.attention import SDPAOp
+from ncc.dialects.ncnn.attention.attention import SDPAOp
 from ncc.dialects.ncnn.network import Network
 
 INPUTS = """

@@ -7,9 +7,9 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from ncc.dialects.ncnn.block_quantization import BlockQuantization, check_quantize_term
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LayerError, WeightAttr
+from ncc.dialects.ncnn.quantization.block_quantization import BlockQuantization, check_quantize_term
 from ncc.dialects.sources import Random, Weights, unpack_integers
 
 

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import f32, i64
 
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.detected_rows import COLUMNS, rows_of, write_row
+from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
+from ncc.dialects.ncnn.detection.suppression import Sorter, by_score, kept_of, suppress
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -22,7 +23,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.suppression import Sorter, by_score, kept_of, suppress
 
 MOST_TURNS = 16
 """That share the classes: each has memory for all priors."""

@@ -11,8 +11,9 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from ncc.dialects.growing import Growing
-from ncc.dialects.ncnn.growing_attention import attended_growing, grown
-from ncc.dialects.ncnn.int8_attention import attended_int8, attended_int8_array
+from ncc.dialects.ncnn.attention.growing_attention import attended_growing, grown
+from ncc.dialects.ncnn.attention.int8_attention import attended_int8, attended_int8_array
+from ncc.dialects.ncnn.attention.scaled_dot_product import Heads, attended, attended_array
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -24,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.scaled_dot_product import Heads, attended, attended_array
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from xdsl.dialects.test import TestOp as SourceOp
 from xdsl.ir import Block
 
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.ncnn.detection.proposal import ANCHORS, ProposalOp
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.proposal import ANCHORS, ProposalOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

@@ -1,8 +1,8 @@
 """Attention of int8 by int8: an older int8_scale_term of SDPA, and quantize_term of
 MultiHeadAttention.
 
-Both products are those of int8_product.py, head by head: a scale for each row of the query, one
-for all keys; a scale for each row of the chances, one for all values.
+Both products are those of quantization/int8_product.py, head by head: a scale for each row of the
+query, one for all keys; a scale for each row of the chances, one for all values.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.ncnn.int8 import product
-from ncc.dialects.ncnn.int8_product import (
+from ncc.dialects.ncnn.attention.scaled_dot_product import masked
+from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
+from ncc.dialects.ncnn.quantization.int8 import product
+from ncc.dialects.ncnn.quantization.int8_product import (
     Factor,
     FactorArray,
     dequantized_cell,
     scale_of_largest,
 )
-from ncc.dialects.ncnn.layer import Array, Builder, Tensor, WeightAttr
 from ncc.dialects.ncnn.reduction import softmax, softmax_array
-from ncc.dialects.ncnn.scaled_dot_product import masked
 from ncc.dialects.scalar import absolute, convert, saturated_int8
 
 

@@ -12,7 +12,6 @@ from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
 from ncc.dialects.ncnn.activation import activate, activate_array, check_activation
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -26,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     reals,
 )
+from ncc.dialects.ncnn.quantization.int8 import quantize_array
 from ncc.dialects.scalar import Scalar, convert, saturated_int8
 
 

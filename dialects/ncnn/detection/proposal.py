@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_positive
+from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -24,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.suppression import Found, by_score, kept_of, suppress
 
 RATIOS = (0.5, 1.0, 2.0)
 """Height by width of the anchors."""

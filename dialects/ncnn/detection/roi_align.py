@@ -14,6 +14,7 @@ import numpy as np
 
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.detection.regions import RegionPooling
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -22,7 +23,6 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.regions import RegionPooling
 from ncc.dialects.ncnn.sampling import clamp_array
 
 LARGEST_GRID = 1 << 16

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from ncc.dialects.ncnn.attention import (
+from ncc.dialects.ncnn.attention.attention import (
     Attention,
     Growth,
     Operands,
@@ -20,16 +20,14 @@ from ncc.dialects.ncnn.attention import (
     cached_rows,
     check_mask,
 )
-from ncc.dialects.ncnn.block_quantization import (
-    Quantizable,
-    check_quantize_term,
-    scale_columns,
-    scale_columns_array,
+from ncc.dialects.ncnn.attention.growing_attention import attended_growing, grown
+from ncc.dialects.ncnn.attention.int8_attention import (
+    Int8Affine,
+    attended_int8,
+    attended_int8_array,
 )
+from ncc.dialects.ncnn.attention.scaled_dot_product import Heads, attended, attended_array
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.growing_attention import attended_growing, grown
-from ncc.dialects.ncnn.int8 import refuse_int8
-from ncc.dialects.ncnn.int8_attention import Int8Affine, attended_int8, attended_int8_array
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -43,7 +41,13 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.linear import rows_by_matrix
-from ncc.dialects.ncnn.scaled_dot_product import Heads, attended, attended_array
+from ncc.dialects.ncnn.quantization.block_quantization import (
+    Quantizable,
+    check_quantize_term,
+    scale_columns,
+    scale_columns_array,
+)
+from ncc.dialects.ncnn.quantization.int8 import refuse_int8
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
     input the rows of this run are added to them; of several, a cache that is not empty stands for
     K and V.
 
-    With a quantize_term of block_quantization.py the matrices are packed.
+    With a quantize_term of quantization/block_quantization.py the matrices are packed.
     """
 
     embed_dim = integer(0)

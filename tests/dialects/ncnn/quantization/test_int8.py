@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.ncnn.convolution import ConvolutionOp
-from ncc.dialects.ncnn.int8 import quantize_array
 from ncc.dialects.ncnn.layer import LayerError, WeightAttr
+from ncc.dialects.ncnn.quantization.int8 import quantize_array
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn import scaled_dot_product
+from ncc.dialects.ncnn.attention import scaled_dot_product
 from ncc.dialects.ncnn.layer import LayerError
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from xdsl.dialects.test import TestOp
 
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn.suppression import Found, Sorter, by_score, kept_of, suppress
+from ncc.dialects.ncnn.detection.suppression import Found, Sorter, by_score, kept_of, suppress
 
 Array = np.ndarray[Any, Any]
 RunCode = Callable[..., list[Array]]

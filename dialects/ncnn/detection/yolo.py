@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import f32, i64
 
 from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.detected_rows import COLUMNS, rows_of, write_row
+from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
+from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Array,
@@ -24,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     reals,
 )
 from ncc.dialects.ncnn.reduction import softmax_array
-from ncc.dialects.ncnn.suppression import Found, by_score, kept_of, suppress
 
 Cell: TypeAlias = tuple[Value, Value]
 

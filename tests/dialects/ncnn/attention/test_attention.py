@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn import scaled_dot_product
+from ncc.dialects.ncnn.attention import scaled_dot_product
+from ncc.dialects.ncnn.attention.scaled_dot_product import attended_array
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.scaled_dot_product import attended_array
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType, f16, f32, i8, i32
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.ncnn.layer import LAYERS, LayerError, WeightAttr
-from ncc.dialects.ncnn.quantize import CastOp
+from ncc.dialects.ncnn.quantization.quantize import CastOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

@@ -123,7 +123,7 @@ def _installed(package: str) -> str:
 def key_of(text: str, target: Target) -> str:
     """The key of the machine code for a text that says all but the target and the compiler."""
     features = " ".join(sorted(target.features))
-    parts = (generator_version(), target.name, target.cpu, features, text)
+    parts = (generator_version(), target.name, target.cpu, features, repr(target.core), text)
     return sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from ncc.compiler import objects
 from ncc.compiler.kept import cache as cache_module
 from ncc.compiler.kept.cache import Cache, cache_of, key_of
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.target import AVX2, AVX512, BASELINE, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.runtime.draft import DRAFT
 
 PARAM = """7767517
@@ -95,6 +98,20 @@ def test_entry_of_another_key_is_absent(cache: Cache) -> None:
 def test_key_tells_targets_apart() -> None:
     """The same loops are other code on another CPU."""
     assert len({key_of("a kernel", target) for target in (AVX512, AVX2, BASELINE)}) == 3
+
+
+def test_cores_share_no_code(cache: Cache, tmp_path: Path) -> None:
+    """Of one target, which a division may suit or not: what is kept for one is not the other's."""
+    param = tmp_path / "swish.param"
+    param.write_text("7767517\n2 2\nInput x 0 1 x 0=64\nSwish s 1 1 x y\n")
+
+    def code(core: Core, cache: Cache | None) -> tuple[bytes, ...]:
+        options = Options(target=replace(AVX512, core=core))
+        return Compilation(param, None, options, cache).artifact().objects
+
+    alone = [code(core, None) for core in (ONE_UNIT, TWO_UNITS)]
+    assert alone[0] != alone[1]
+    assert [code(core, cache) for core in (ONE_UNIT, TWO_UNITS)] == alone
 
 
 def test_key_changes_with_the_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

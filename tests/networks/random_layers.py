@@ -121,7 +121,7 @@ def convolution(
         "kernel_w": kernel,
         "stride_w": net.pick([1, 1, 2]),
         "dilation_w": net.pick([1, 1, 2]),
-        "pad_left": net.pick([0, 1]),
+        "pad_left": net.pick([0, 0, 1, 1, 3]),
         "bias_term": net.number(0, 1),
         "weight_data_size": outputs * (channels // group) * kernel ** len(space),
         **fused(net),

@@ -25,17 +25,17 @@ def part(
     """The computation with a result of that shape, on what `operand` says instead of each read."""
     view = View(op)
     inputs = [operand(access, view) for access in view.reads]
-    return again(b, op, inputs, _start(b, op, shape, operand))
+    return again(b, op, inputs, start(b, op, shape, operand))
 
 
-def _start(
+def start(
     b: Builder, op: GenericOp, shape: Sequence[int], operand: Callable[[Access, View], SSAValue]
 ) -> Tensor:
-    """What the computation starts from."""
-    start, element = op.outputs[0].owner, element_of(op.results[0])
-    if isinstance(start, GenericOp):
-        return part(b, start, shape, operand)
-    number = constant_number(start.inputs[0]) if isinstance(start, FillOp) else None
+    """What the computation starts from, in that shape."""
+    first, element = op.outputs[0].owner, element_of(op.results[0])
+    if isinstance(first, GenericOp):
+        return part(b, first, shape, operand)
+    number = constant_number(first.inputs[0]) if isinstance(first, FillOp) else None
     return b.empty(shape, element) if number is None else b.full(shape, number, element)
 
 

@@ -10,6 +10,13 @@ image through the same taps are computed together, by these taps, and read it wh
 So do slices of a volume where they are few, as late in a network. Rows and columns are cut both or
 neither, for tiles take windows as they are; where all cells see the same taps, nothing is cut.
 
+Cells that see nothing, as the outer ones of a 1 x 1 window with padding, are what their sums start
+from, and what follows makes of that. They are always parts of their own:
+
+    %p = pad %x by 1               %b = relu(spread %bias)
+    %c = conv1x1(%p)       ->      %c = conv1x1(%x)
+    %y = relu(%c)                  %y = concat rows (%b, concat columns (%b, relu %c, %b), %b)
+
 Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums,
 and what an infinite weight makes of a border of zeros.
 """
@@ -35,6 +42,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     is_space,
     part,
     stands_or_moves,
+    start,
     window_of,
 )
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
@@ -66,14 +74,22 @@ class TrimWindows(ModulePass):
         erase_dead(block)
 
 
+BLIND: Span = (0, 0)
+"""The taps of cells that see nothing of the image."""
+
+
 @dataclass(frozen=True)
 class _Run:
-    """Neighbouring cells of the result along an axis, and the taps through which all of these, and
-    no others, see the image.
+    """Neighbouring cells of the result along an axis, and the taps through which they are computed:
+    all those that see the image, none where none does.
     """
 
     cells: Span
     taps: Span
+
+    @property
+    def is_blind(self) -> bool:
+        return self.taps == BLIND
 
     @property
     def count(self) -> int:
@@ -84,20 +100,21 @@ class _Run:
 class _Axis:
     """Where windows lie along an axis: tap k of cell p sees step * p + dilation * k - low.
 
-    weights: the axis of the weights that has the taps; None where a window is one cell.
+    extent: cells of the image. weights: the axis of the weights that has the taps; None where a
+    window is one cell.
     """
 
     step: int
     dilation: int
     low: int
+    extent: int
     weights: int | None
     taps: int
     runs: tuple[_Run, ...]
-    is_whole: bool = False
 
     @staticmethod
     def of(view: View, data: Access, weights: Access, pad: tensor.PadOp, axis: int) -> _Axis | None:
-        """Those of an image's axis; None where windows do not lie so, or cells see nothing."""
+        """Those of an image's axis; None where windows do not lie so."""
         loop, form = view.write.index[axis].bare, data.index[axis]
         taps = [d for d in form.loops() if d in view.reduced]
         if loop is None or form.constant or form.loops() != {loop, *taps} or len(taps) > 1:
@@ -116,16 +133,24 @@ class _Axis:
         for p in range(view.extents[loop]):
             first = max(0, -((step * p - low) // dilation))
             last = min(count, (extent - 1 + low - step * p) // dilation + 1)
-            if first >= last:
-                return None
-            if runs and runs[-1].taps == (first, last):
-                runs[-1] = _Run((runs[-1].cells[0], p + 1), (first, last))
+            seen = (first, last) if first < last else BLIND
+            if runs and runs[-1].taps == seen:
+                runs[-1] = _Run((runs[-1].cells[0], p + 1), seen)
             else:
-                runs.append(_Run((p, p + 1), (first, last)))
-        return _Axis(step, dilation, low, found[0] if found else None, count, tuple(runs))
+                runs.append(_Run((p, p + 1), seen))
+        return _Axis(step, dilation, low, extent, found[0] if found else None, count, tuple(runs))
+
+    @property
+    def cells(self) -> int:
+        """Those of the result."""
+        return self.runs[-1].cells[1]
+
+    @property
+    def seeing(self) -> tuple[_Run, ...]:
+        return tuple(run for run in self.runs if not run.is_blind)
 
     def seen(self, run: _Run) -> Span:
-        """The cells of the image that a run sees."""
+        """The cells that a run's windows cover, counted from the first of the image."""
         first = self.step * run.cells[0] + self.dilation * run.taps[0]
         last = self.step * (run.cells[1] - 1) + self.dilation * (run.taps[1] - 1)
         return first - self.low, last - self.low + 1
@@ -133,25 +158,40 @@ class _Axis:
     def products(self) -> int:
         return sum(run.count * (run.taps[1] - run.taps[0]) for run in self.runs)
 
-    def whole(self) -> _Axis:
-        """The same of the padded image: all cells by all taps."""
-        everything = _Run((0, self.runs[-1].cells[1]), (0, self.taps))
-        return replace(self, low=0, runs=(everything,), is_whole=True)
+    def margins(self) -> Span:
+        """How far they reach beyond the image, in front of it and behind."""
+        seen = [self.seen(run) for run in self.seeing]
+        front = max((-first for first, _ in seen), default=0)
+        return max(0, front), max(0, max((last for _, last in seen), default=0) - self.extent)
+
+    def joined(self) -> _Axis:
+        """The same with neighbours that see the image in one run, by all taps."""
+        runs: list[_Run] = []
+        for run in self.runs:
+            if runs and not (runs[-1].is_blind or run.is_blind):
+                runs[-1] = _Run((runs[-1].cells[0], run.cells[1]), (0, self.taps))
+            else:
+                runs.append(run)
+        return replace(self, runs=tuple(runs))
 
 
 def _cheapest(axes: Sequence[_Axis]) -> tuple[_Axis, ...] | None:
-    """The axes, cut for the fewest products, or whole; None where that is not worth it."""
+    """The axes, cut for the fewest products where that is worth it, else only where cells see
+    nothing; None where all products are left.
+    """
     slices = len(axes) - 2
-    choices = (
+    plain, *choices = (
         tuple(
-            axis if len(axis.runs) == 1 or (deep if k < slices else plane) else axis.whole()
+            axis if (deep if k < slices else plane) else axis.joined()
             for k, axis in enumerate(axes)
         )
         for deep, plane in product((False, True), repeat=2)
     )
-    best = min(filter(_are_large, choices), key=_products, default=None)
-    every = _products([axis.whole() for axis in axes])
-    return best if best is not None and _products(best) <= WORTH * every else None
+    best = min(filter(_are_large, choices), key=_products, default=plain)
+    if _products(best) > WORTH * _products(plain):
+        best = plain
+    every = prod(axis.cells * axis.taps for axis in axes)
+    return best if _products(best) < every else None
 
 
 def _products(axes: Sequence[_Axis]) -> int:
@@ -159,9 +199,10 @@ def _products(axes: Sequence[_Axis]) -> int:
 
 
 def _are_large(axes: Sequence[_Axis]) -> bool:
-    """Whether parts, if there are several, have cells enough."""
-    smallest = prod(min(run.count for run in axis.runs) for axis in axes)
-    return smallest >= FEWEST_POINTS or all(len(axis.runs) == 1 for axis in axes)
+    """Whether parts that see the image, if there are several, have cells enough."""
+    if all(len(axis.seeing) < 2 for axis in axes):
+        return True
+    return prod(min(run.count for run in axis.seeing) for axis in axes) >= FEWEST_POINTS
 
 
 @dataclass(frozen=True)
@@ -177,7 +218,7 @@ class _Trimming:
     def of(op: GenericOp) -> _Trimming | None:
         view = View(op)
         pair = view.product()
-        if pair is None or len(view.reduced) < 2 or not is_space(view, stands_or_moves):
+        if pair is None or not view.reduced or not is_space(view, stands_or_moves):
             return None
         data, weights = (view.reads[k] for k in pair)
         pad = data.value.owner
@@ -201,16 +242,14 @@ class _Trimming:
         """Put the parts and their joint in place of the last operation."""
         block = Block()
         b = Builder(block)
-        low, high = (
-            [0, *(n if axis.is_whole else 0 for n, axis in zip(side[1:], self.axes, strict=True))]
-            for side in pad_sides(self.pad)
-        )
-        image = tensor_of(self.pad.source)
-        if any(low) or any(high):
-            image = b.pad(image, low, high)
+        low, high = zip((0, 0), *(axis.margins() for axis in self.axes), strict=True)
+        image = b.pad(tensor_of(self.pad.source), low, high)
 
         def joint(*runs: _Run) -> Tensor:
             """What these runs of the first axes make, of all cells of the other axes."""
+            if runs and runs[-1].is_blind:
+                others = (_Run((0, axis.cells), BLIND) for axis in self.axes[len(runs) :])
+                return self._part(b, image, [*runs, *others])
             if len(runs) == len(self.axes):
                 return self._part(b, image, runs)
             parts = [joint(*runs, run) for run in self.axes[len(runs)].runs]
@@ -219,14 +258,17 @@ class _Trimming:
         put_for(self.operations[-1], block, joint().value)
 
     def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
-        """A box of the last result, by the taps through which it sees the image."""
+        """A box of the last result, by the taps through which it sees the image, if it does."""
         made: dict[SSAValue, Tensor] = {}
 
         def operand(access: Access, view: View) -> SSAValue:
             if access.value in made:
                 return made[access.value].value
             if access.value is self.pad.result:
-                spans = [axis.seen(run) for axis, run in zip(self.axes, runs, strict=True)]
+                spans: list[Span] = []
+                for axis, run in zip(self.axes, runs, strict=True):
+                    (first, last), (margin, _) = axis.seen(run), axis.margins()
+                    spans.append((first + margin, last + margin))
                 return window_of(b, image, spans).value
             if access.value is self.weights:
                 kept = weights_of(self.weights)
@@ -240,5 +282,6 @@ class _Trimming:
 
         for op in self.operations:
             shape = (shape_of(op.results[0])[0], *(run.count for run in runs))
-            made[op.results[0]] = part(b, op, shape, operand)
+            sees = op is not self.operations[0] or not any(run.is_blind for run in runs)
+            made[op.results[0]] = (part if sees else start)(b, op, shape, operand)
         return made[self.operations[-1].results[0]]

@@ -17,6 +17,7 @@ import ncc
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import Array
@@ -70,6 +71,11 @@ def sums(module: ModuleOp) -> list[View]:
         ((18, 15), (2, 3), 10, 1, (0, 10, 0, 20), 4, 26 * 20),
         ((1, 1), (3, 3), 1, 1, (1, 1, 1, 1), 1, 1),
         ((2, 2), (3, 3), 1, 2, (1, 0, 1, 0), 1, 4),
+        ((17, 17), (3, 3), 12, 1, (40, 12, 12, 12), 12, 39 * 27),
+        ((14, 13), (1, 1), 1, 1, (1, 1, 1, 1), 1, 14 * 13),
+        ((5, 6), (1, 1), 1, 2, (2, 0, 0, 3), 1, 3 * 3),
+        ((8, 8), (2, 2), 12, 1, (6, 6, 6, 6), 4, 4 * 4),
+        ((3, 4), (2, 2), 12, 1, (6, 6, 6, 6), 0, 0),
     ],
 )
 def test_numbers(
@@ -104,9 +110,9 @@ def test_numbers(
         ((17, 17), (3, 3), 12, (12, 12, 12, 12), 0.5),
         ((28, 28), (3, 3), 2, (2, 2, 2, 2), 0.0),
         ((5, 5), (5, 5), 1, (2, 2, 2, 2), 0.0),
-        ((17, 17), (3, 3), 12, (40, 12, 12, 12), 0.0),
+        ((9, 9), (1, 1), 1, (1, 1, 1, 1), 0.5),
     ],
-    ids=["border", "few", "small", "blind"],
+    ids=["border", "few", "small", "blind border"],
 )
 def test_what_stays(
     make_network: MakeNetwork,
@@ -116,11 +122,26 @@ def test_what_stays(
     sides: Sides,
     border: float,
 ) -> None:
-    """Borders that are no zeros, few products to save, parts of few cells, cells that see none."""
+    """Borders that are no zeros, few products to save, parts of few cells."""
     module = make_network([(3, *shape)], convolution(window, dilation, 1, sides, border))
     text = str(module)
     TrimWindows().apply(Context(), module)
     assert str(module) == text
+
+
+def test_border_of_what_sees(make_network: MakeNetwork) -> None:
+    """Where parts would be small, cells that see something keep the border that they see."""
+    module = make_network([(3, 10, 12)], convolution((3, 3), 1, 1, (4, 3, 2, 5)))
+    x = [np.random.default_rng(1).standard_normal((3, 10, 12)).astype(np.float32)]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    (pad,) = (op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp))
+    assert pad_sides(pad) == ([0, 2, 2], [0, 2, 2])
+    (one,) = sums(module)
+    assert prod(one.extents) == 3 * 32 * (12 * 14) * 9
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +201,17 @@ Convolution3D three 1 1 b c 0=24 1=3 4=1 5=1 6=20736
 """
 
 
+BLIND = """7767517
+6 6
+Input data 0 1 data 0=9 1=7 2=24
+Convolution one 1 1 data a 0=40 1=1 4=2 5=1 6=960 9=6 -23310=2,0.1,0.6
+Convolution bare 1 1 data b 0=40 1=1 3=2 4=4 14=5 15=8 16=6 6=960
+Convolution far 1 1 data c 0=40 1=3 4=3 5=1 6=8640 9=1
+ConvolutionDepthWise each 1 1 data d 0=24 1=1 4=2 5=1 6=24 7=24
+Convolution none 1 1 data e 0=8 1=2 2=20 4=15 6=768 5=1
+"""
+
+
 def compiled(param: Path, x: Array, target: str) -> tuple[Array, Array]:
     """What windows make that are whole, and what those make that are not, by any threads."""
     whole = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
@@ -201,6 +233,24 @@ def test_compiled(tmp_path: Path, target: str) -> None:
     whole, trimmed = compiled(param, x, target)
     assert 0 < np.isnan(whole).sum() < whole.size // 10
     np.testing.assert_allclose(trimmed, whole, rtol=0, atol=2e-5 * np.nanmax(np.abs(whole)))
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
+def test_compiled_blind(tmp_path: Path, target: str) -> None:
+    """What cells are that see nothing: of one channel's start, with and without what follows."""
+    param = tmp_path / "net.param"
+    param.write_text(BLIND)
+    x = np.random.default_rng(3).standard_normal((24, 7, 9)).astype(np.float32)
+    models = [
+        ncc.compile(param, random_weights=1, target=target, num_threads=threads, opt_level=level)
+        for threads, level in ((1, 1), (1, 3), (2, 3))
+    ]
+    whole, one, two = (model.run({"data": x}) for model in models)
+    assert whole.keys() == set("abcde")
+    for name, expected in whole.items():
+        np.testing.assert_array_equal(one[name], two[name])
+        atol = 2e-5 * np.abs(expected).max()
+        np.testing.assert_allclose(one[name], expected, rtol=0, atol=atol, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,12 @@ from ncc.runtime.artifact import PathLike
 
 
 def key_of(param: PathLike, bin: PathLike | None, options: Options) -> str | None:
-    """What a recipe for these files is kept under; None where the .param cannot be read."""
+    """What a recipe for these files is kept under; None where they cannot be read, or only once:
+    what comes through a pipe is left to the reader.
+    """
     weights = os.fspath(default_bin_path(param) if bin is None else bin)
+    if any(os.path.exists(path) and not os.path.isfile(path) for path in (param, weights)):
+        return None
     try:
         text = Path(param).read_bytes()
         size = os.stat(weights).st_size if os.path.exists(weights) else None

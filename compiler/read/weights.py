@@ -81,6 +81,9 @@ class StoredWeights:
         except OSError as error:
             reason = error.strerror or str(error)
             raise Source(name).error(f"the weights cannot be read: {reason}") from None
+        if not file.seekable():
+            file.close()
+            raise Source(name).error("the weights cannot be read: they must lie in a file, no pipe")
         return cls(source, name, file, os.fstat(file.fileno()).st_size)
 
     def __enter__(self) -> Self:

@@ -21,6 +21,7 @@ from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import recalled
 from ncc.compiler.kept.tuned import tuned_file
 from ncc.compiler.options import Options
+from ncc.runtime.beside import Beside
 
 PARAM = """7767517
 4 4
@@ -268,3 +269,16 @@ def test_there_is_no_recipe_for_a_file_that_is_not_there(tmp_path: Path) -> None
     assert key_of(tmp_path / "net.param", None, Options()) is None
     cache = cache_of({"NCC_CACHE_DIR": str(tmp_path)})
     assert isinstance(cache, Cache) and recalled(cache, "none") is None
+
+
+def test_a_pipe_is_left_to_the_reader(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can be read only once, so that there is no key for it."""
+    pipe = network.with_name("pipe.param")
+    os.mkfifo(pipe)
+    assert key_of(pipe, network.with_suffix(".bin"), Options()) is None
+    assert key_of(network, pipe, Options()) is None
+    writer = Beside(lambda: pipe.write_text(PARAM))
+    model = ncc.compile(pipe, network.with_suffix(".bin"))
+    writer.result()
+    x = image()
+    assert np.array_equal(model(x), ncc.compile(network)(x))

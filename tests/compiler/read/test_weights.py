@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.sources import Encoding, Random, Stored
 from ncc.dialects.weight import WeightAttr
+from ncc.runtime.beside import Beside
 
 RAW = "MemoryData raw 0 1 a 0=3"
 TAGGED = "MemoryData tagged 0 1 b 0=3 21=0"
@@ -123,6 +125,16 @@ def test_a_missing_bin_matters_only_to_layers_with_weights(write: Callable[..., 
     assert "there is no file" in message
     with pytest.raises(ModelError, match="cannot be read"):
         read(write("Input data 0 1 data"), "nowhere.bin")
+
+
+def test_weights_do_not_come_through_a_pipe(write: Callable[..., Path], tmp_path: Path) -> None:
+    """They are looked up where they lie, some of them again later."""
+    pipe = tmp_path / "pipe.bin"
+    os.mkfifo(pipe)
+    writer = Beside(lambda: pipe.write_bytes(b""))
+    with pytest.raises(ModelError, match="cannot be read: they must lie in a file"):
+        read(write(f"Input data 0 1 data\n{RAW}"), pipe)
+    writer.result()
 
 
 def test_random_weights_follow_the_seed(write: Callable[..., Path]) -> None:

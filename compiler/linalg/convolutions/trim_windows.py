@@ -202,7 +202,8 @@ def _are_large(axes: Sequence[_Axis]) -> bool:
     """Whether parts that see the image, if there are several, have cells enough."""
     if all(len(axis.seeing) < 2 for axis in axes):
         return True
-    return prod(min(run.count for run in axis.seeing) for axis in axes) >= FEWEST_POINTS
+    least = prod(min((run.count for run in axis.seeing), default=0) for axis in axes)
+    return least >= FEWEST_POINTS
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -43,7 +44,7 @@ from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transfor
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS, STEP
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, weights_of
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -66,6 +67,7 @@ class ChooseConvolution(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
+        most = max(map(_bytes, generics_of(block)), default=0)
         done: set[Operation] = set()
         for inner in generics_of(block):
             found = None if inner in done else self._match(inner)
@@ -77,7 +79,7 @@ class ChooseConvolution(ModulePass):
                     if one is not None and one.has_tiles_of(found)
                 ]
                 others = [one for one in others if one.can_join(first)]
-                first.run(others)
+                first.run(most - _bytes(inner), others)
                 done.update(one.convolution.op for one in others)
         if done:
             erase_dead(block)
@@ -95,6 +97,15 @@ def _wide(convolution: Convolution) -> bool:
     tiling = convolution.tiling
     enough = tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
     return enough and tiling.groups == 1
+
+
+def _bytes(op: GenericOp) -> int:
+    """What a computation makes and the largest of what it reads: others may be made on the way.
+
+    In float32; constants have memory of their own.
+    """
+    read = (4 * prod(shape_of(value)) for value in op.inputs if not is_constant(value))
+    return max(read, default=0) + sum(4 * prod(shape_of(value)) for value in op.results)
 
 
 class _Rewrite:
@@ -142,12 +153,15 @@ class _Rewrite:
                 constant.detach()
                 self.block.add_op(constant)
 
-    def run(self, others: Sequence[_Rewrite] = ()) -> None:
-        """others: of the same image and tiles, computed beside it, chunk by chunk, from one V."""
+    def run(self, room: int, others: Sequence[_Rewrite] = ()) -> None:
+        """room: bytes that the network needs anyway, elsewhere, beyond image and result.
+
+        others: of the same image and tiles, computed beside it, chunk by chunk, from one V.
+        """
         for other in others:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
-        rows = replace(self.tiling, outputs=outputs).chunk(self.threads)
+        rows = replace(self.tiling, outputs=outputs).chunk(self.threads, room)
         reach = [n * self.tiling.form.stride + self.beside for n in self.tiles.covered]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         together = [(one, one._constants()) for one in (self, *others)]

@@ -15,7 +15,7 @@ how many they are, so that results do not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, inf
 
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import FORMS, IMAGE, Depth, Form
@@ -100,19 +100,23 @@ class Tiling:
         ) + between / LINE * _held(between / chunks / threads, core)
         return shared / threads + chunks * CALLS
 
-    def chunk(self, threads: int = 1) -> int:
+    def chunk(self, threads: int = 1, room: float = inf) -> int:
         """The cheapest number of rows of tiles in a chunk; of those that cost as much, or nearly,
         the smallest, which takes the least memory.
 
         All chunks are equal, for they share kernels, unless others cost much less, or no more and
-        stay in a cache which equal ones leave: then the last has fewer.
+        stay in a cache which equal ones leave, or are smaller where equal ones take more than
+        `room` bytes: then the last has fewer.
         """
         fewest = {-(-self.rows // n): n for n in range(self.rows, 0, -1)}
         costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sorted(fewest.values())}
         equal = _cheapest({n: cost for n, cost in costs.items() if self.rows % n == 0})
         found = _cheapest(costs)
-        stays = self._between(found) <= self.target.core.l2_bytes < self._between(equal)
-        return found if costs[found] < (1 if stays else UNEVEN) * costs[equal] else equal
+        small, large = self._between(found), self._between(equal)
+        stays = small <= self.target.core.l2_bytes < large
+        fits_better = small < large > room
+        worth = 1 if stays or fits_better else UNEVEN
+        return found if costs[found] < worth * costs[equal] else equal
 
     def _between(self, rows: int) -> int:
         """Bytes of V and M of so many rows of tiles."""

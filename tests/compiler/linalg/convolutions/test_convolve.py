@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -493,6 +494,15 @@ def test_a_pool_chunk_by_chunk(
     assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
 
 
+@pytest.mark.usefixtures("always_tiled")
+def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the pool in front needs, and image and result do not."""
+    monkeypatch.setattr(Tiling, "chunk", chunk := Mock(return_value=1))
+    rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
+    front, image, result = 96 * (14 * 14 + 7 * 7), 96 * 9 * 9, 32 * 7 * 7
+    chunk.assert_called_once_with(1, 4 * (front - image - result))
+
+
 @pytest.mark.parametrize("follow", [relu, pool], ids=["pointwise", "pool"])
 @pytest.mark.parametrize("outputs", [(32,), (16, 32)], ids=["one", "two side by side"])
 def test_a_last_chunk_of_fewer_rows(
@@ -503,7 +513,7 @@ def test_a_last_chunk_of_fewer_rows(
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
     """Two rows of tiles, two more and one, whatever follows and however many read the image."""
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads: 2)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: 2)
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:

@@ -110,6 +110,13 @@ def test_uneven_chunks_that_stay_near() -> None:
     assert tiling.chunk(threads=2) == 5
 
 
+def test_uneven_chunks_that_take_less() -> None:
+    """Two of 7 rows cost what 5, 5 and 4 do, which are taken where memory has no room for 7."""
+    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[0])
+    assert tiling.cycles(5, threads=2) == pytest.approx(tiling.cycles(7, threads=2), rel=0.005)
+    assert [tiling.chunk(threads=2, room=room) for room in (3e6, 2e6, 0)] == [7, 5, 5]
+
+
 @ON_BOTH
 def test_threads_share_chunks(target: Target) -> None:
     """Two caches hold more than one, and a barrier is dearer where there is less to do."""

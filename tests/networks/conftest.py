@@ -7,7 +7,7 @@
 as slow (all, unless some are named), and with `-m sweep` the rest.
 
     def test_it(random_network):
-        network = random_network(seed)          # see random_network.py
+        network = random_network(seed)          # see random_network.py, random_blocks.py
 """
 
 from __future__ import annotations
@@ -154,6 +154,13 @@ def random_network() -> Callable[[int], Any]:
     for module in ("random_growth", "random_motifs", "random_pairs", "random_network"):
         loaded = _load(module)
     made: Callable[[int], Any] = loaded.random_network
+    return made
+
+
+@pytest.fixture(scope="session")
+def random_blocks(random_network: Callable[[int], Any]) -> Callable[[int], Any]:
+    """The blocks of a seed."""
+    made: Callable[[int], Any] = _load("random_blocks").random_blocks
     return made
 
 

@@ -56,9 +56,10 @@ class Line:
 
 @dataclass
 class Growth:
-    """A network while it grows. values: what each blob holds."""
+    """A network while it grows. values: what each blob holds, of so many elements at most."""
 
     rng: np.random.Generator
+    most_elements: int = MOST_ELEMENTS
     lines: list[Line] = field(default_factory=list)
     values: dict[str, Array] = field(default_factory=dict)
     feeds: dict[str, Array] = field(default_factory=dict)
@@ -162,7 +163,9 @@ class Growth:
                 shapes = op.infer_all([array.shape for array in arrays])
                 with np.errstate(all="ignore"):
                     results = op.reference_all(arrays)
-                if [array.shape for array in results] != shapes or not all(map(_sane, results)):
+                if [array.shape for array in results] != shapes or not all(
+                    map(self._sane, results)
+                ):
                     raise Rejected
         except (NccError, LayerError, ArithmeticError, LookupError, ValueError, TypeError) as error:
             raise Rejected from error
@@ -176,6 +179,12 @@ class Growth:
         if key == "var":
             return self.rng.uniform(0.3, 2.0, shape).astype(np.float32)
         return self.random(shape) / np.float32(max(1, int(np.prod(shape[1:]))) ** 0.5)
+
+    def _sane(self, array: Array) -> bool:
+        if not 0 < array.size <= self.most_elements:
+            return False
+        array = from_bfloat16(array) if array.dtype == np.uint16 else array
+        return bool(SMALLEST_MAXIMUM <= np.abs(array).max() <= LARGEST_VALUE)
 
     def try_motif(self, motif: Motif, blob: str) -> bool:
         """Let a motif grow, or nothing of it; whether it did.
@@ -209,13 +218,6 @@ class Growth:
 
 
 Motif: TypeAlias = Callable[[Growth, str], str]
-
-
-def _sane(array: Array) -> bool:
-    if not 0 < array.size <= MOST_ELEMENTS:
-        return False
-    array = from_bfloat16(array) if array.dtype == np.uint16 else array
-    return bool(SMALLEST_MAXIMUM <= np.abs(array).max() <= LARGEST_VALUE)
 
 
 def extents(shape: Sequence[int]) -> dict[str, ParamValue]:

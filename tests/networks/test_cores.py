@@ -1,0 +1,94 @@
+"""Plans for any core give the same numbers, on the core at hand.
+
+What is chosen for other caches and other units is nothing that tests would meet where they run: a
+core is said by hand here, a small one so that small networks are cut as large ones are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.read.network import read
+from ncc.compiler.target import AVX2, ONE_UNIT, TWO_UNITS, Core, Target
+from ncc.compiler.verification.interpret import interpret
+from ncc.compiler.verification.verify import difference
+from ncc.runtime import cpu
+from ncc.runtime.session import Model
+
+# Of the largest value of an output.
+TOLERANCE = 1e-4
+
+CORES = {
+    "one unit": ONE_UNIT,
+    "two units": TWO_UNITS,
+    "small": replace(ONE_UNIT, l1_bytes=8 << 10, l2_bytes=100 << 10),
+    "tiny": replace(TWO_UNITS, l1_bytes=4 << 10, l2_bytes=24 << 10),
+}
+THREADS = (1, 2, 5)
+
+QUICK, ALL, BATCH = 2, 40, 10
+SOME = 16
+"""So many networks have all choices in them."""
+
+Grow = Callable[[int], Any]
+
+
+def batches() -> list[Any]:
+    slow = (range(first, first + BATCH) for first in range(0, ALL, BATCH))
+    return [
+        pytest.param(range(QUICK), id="quick"),
+        *(pytest.param(seeds, id=f"{seeds.start}", marks=pytest.mark.slow) for seeds in slow),
+    ]
+
+
+def targets(core: Core) -> list[Target]:
+    """Wide vectors and narrow ones, as far as this CPU has them."""
+    host = Target.of("host", tiles=False)
+    return [replace(one, core=core) for one in (host, AVX2) if one.features <= cpu.features()]
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
+@pytest.mark.parametrize("seeds", batches())
+def test_numbers(seeds: range, core: Core, random_blocks: Grow, tmp_path: Path) -> None:
+    """Those of the references, and the same bits on any number of threads."""
+    for seed in seeds:
+        network = random_blocks(seed)
+        param, bin = network.save(tmp_path)
+        wanted = interpret(read(param, bin).module, network.feeds)
+        for target in targets(core)[:: 1 if seed % 2 else -1][:1]:
+            options = Options(num_threads=max(THREADS), target=target)
+            artifact = Compilation(param, bin, options).artifact()
+            first, *others = (Model(artifact, count).run(network.feeds) for count in THREADS)
+            for name, array in wanted.items():
+                apart = difference(first[name], array)
+                assert apart <= TOLERANCE, f"{target.name}, {name}: {apart:.2g}\n{network.text}"
+                same = all(np.array_equal(first[name], other[name]) for other in others)
+                assert same, f"{target.name}, {name}\n{network.text}"
+
+
+@pytest.mark.slow
+def test_what_asks_for_caches_has_its_turn(random_blocks: Grow, tmp_path: Path) -> None:
+    """Every pass that is told of a target changes some network, for a core of small caches."""
+    changed: set[str] = set()
+    for seed in range(SOME):
+        param, bin = random_blocks(seed).save(tmp_path)
+        texts: list[str] = []
+
+        def look(name: str, module: ModuleOp, texts: list[str] = texts) -> None:
+            texts.append(str(module))
+            if texts[-2:-1] not in ([], [texts[-1]]):
+                changed.add(name)
+
+        [target, *_] = targets(CORES["tiny"])
+        _ = Compilation(param, bin, Options(target=target), look=look).planned
+    told = {"compute-in-strips", "choose-convolution", "peel-borders", "sum-in-parts"}
+    assert told | {"separate-groups", "trim-windows"} <= changed

@@ -69,6 +69,14 @@ class Target:
     core: Core = TWO_UNITS
     """The core that choices are made for; "host" looks at the one at hand."""
 
+    @property
+    def shortest(self) -> int:
+        """Elements of the shortest vectors that take no longer than their share of a whole one.
+
+        What multiplies one vector of 512 bits in a cycle are two units for 256 bits, on all CPUs.
+        """
+        return self.lanes // 2 if self.lanes == 16 and self.core.multiply_adds == 1 else self.lanes
+
     @staticmethod
     def of(name: str, tiles: bool = True) -> Target:
         """The target of that name. "host" is the widest one that this CPU supports.

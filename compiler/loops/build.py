@@ -189,7 +189,11 @@ class LoopBuilder:
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         """Lanes of two vectors, those of b counted behind those of a."""
         lanes: dict[str, Attribute] = {"mask": integers(mask)}
-        return self.add(vector.ShuffleOp, [a, b], a.type, lanes)
+        kind = a.type
+        if not isinstance(kind, VectorType):
+            raise TypeError(f"{kind} is no vector")
+        made = vector_type(kind.element_type, len(mask))
+        return self.add(vector.ShuffleOp, [a, b], made, lanes)
 
     def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
         """A hint that the element will be read soon, or next."""

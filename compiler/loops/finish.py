@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import product
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.loops.build import memory_type
@@ -71,8 +71,9 @@ class FinishWriter(PointWriter):
 
     def _finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
         for point, value in zip(points, values, strict=True):
-            for stage in self.kernel.epilogue:
-                value = self._evaluate(stage, point, value)
+            with self._as_long_as(point):
+                for stage in self.kernel.epilogue:
+                    value = self._evaluate(stage, point, value)
             self._store(value, point)
 
     def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
@@ -118,7 +119,11 @@ class FinishWriter(PointWriter):
             places = [
                 builder.linear([(i, beside * lanes)], place * lanes) for place in range(len(here))
             ]
-            self._finish_each(here, [builder.load(waiting, at, lanes) for at in places])
+            values = [
+                builder.load(waiting, at, self._lanes_at(point))
+                for at, point in zip(places, here, strict=True)
+            ]
+            self._finish_each(here, values)
 
         builder.loop(builder.constant(0), builder.constant(size), at_once, [], step)
 
@@ -126,7 +131,7 @@ class FinishWriter(PointWriter):
         """The value at a point, and its halves, as far as they are wanted."""
         lanes = self.state.lanes if self._vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
-            value = self.builder.splat(value, lanes)
+            value = self.builder.splat(value, self._lanes_at(point))
         if self.kernel.halving is not None:
             self._store_halves(self.kernel.halving, value, point)
             if self.kernel.halving.alone:
@@ -135,11 +140,21 @@ class FinishWriter(PointWriter):
         if lanes > 1 and self.schedule.lane is not None:
             lane = self.schedule.lane
         if lanes == 1 or store.coefficients[lane] == 1:
+            value = self._filled_up(value, point) if lanes > 1 else value
             self.builder.store(value, target, self._address(store, point))
             return
         for i in range(lanes):  # they do not lie side by side
             at = self._address(store, {**point, lane: point.get(lane, 0) + i})
             self.builder.store(self.builder.element(value, i), target, at)
+
+    def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
+        """A short vector with zeros behind it."""
+        short = self._lanes_at(point)
+        if short == self.state.lanes:
+            return value
+        zeros = self.builder.splat(self.builder.constant(0.0, f32), short)
+        lanes = range(self.state.lanes)
+        return self.builder.shuffle(value, zeros, [min(lane, 2 * short - 1) for lane in lanes])
 
     def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
         target = self.entry.args[halving.store.argument]

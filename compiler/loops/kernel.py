@@ -119,6 +119,7 @@ class Kernel:
     `matrix` makes the anchor a separable transform: it sums matrix[a][k] * matrix[b][l] * data over
     k and l, and its first two inputs read the matrix.
     `lanes` makes it a selection of lanes among all those of the blocks that it captures.
+    `tails` are those of a `View`: of reduced loops, and of results that nobody reads.
     """
 
     extents: tuple[int, ...]

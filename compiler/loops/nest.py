@@ -103,11 +103,10 @@ class Nest(FinishWriter):
         rest = self.builder.quotient(rest, trips) if loops else rest
         base = number if size == 1 else self.builder.linear([(number, size)], 0)
         self.state.bases[loop] = self.builder.local(base)
-        left = extent % size
-        if left == 0:
+        whole = self._alike(loop)
+        if whole * size == extent:
             self._chunk_loops(rest, loops)
             return
-        whole = extent // size
 
         def remainder() -> None:
             begin, count = self._last(loop)
@@ -132,10 +131,16 @@ class Nest(FinishWriter):
             else:
                 self._squares(loop, inner)
             return
-        size, extent = self.state.sizes[loop], self.kernel.extents[loop]
-        self._run(loop, 0, extent // size, size, size, lambda: self._parallel(inner))
-        if extent % size:
+        size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
+        self._run(loop, 0, whole, size, size, lambda: self._parallel(inner))
+        if whole * size < extent:
             self._with(loop, *self._last(loop), lambda: self._parallel(inner))
+
+    def _alike(self, loop: int) -> int:
+        """How many tiles along a loop are whole, and of whole vectors."""
+        short = self.schedule.short
+        ends = short is not None and short[0] == loop
+        return (self.kernel.extents[loop] - ends) // self.state.sizes[loop]
 
     def _last(self, loop: int) -> tuple[int, int]:
         """Begin and size of the tile that ends where a loop does.
@@ -145,7 +150,8 @@ class Nest(FinishWriter):
         extent, size = self.kernel.extents[loop], self.state.sizes[loop]
         if loop == self.schedule.turn:
             return extent - size, size
-        return extent - extent % size, extent % size
+        first = self._alike(loop) * size
+        return first, extent - first
 
     def _squares(self, loop: int, inner: list[int]) -> None:
         """Vectors along the lane of squares; the last one ends where the lane does."""
@@ -208,9 +214,14 @@ class Nest(FinishWriter):
         lane = self.schedule.lane
         if lane is not None and lane in self.kernel.reduced:
             return self._fold_rows(points)
-        initial = [self._vector(self._initial(point)) for point in points]
+        initial = [self._started_at(point) for point in points]
         self.cache = {}
         return self._reduce(list(self.schedule.reduced), points, initial)
+
+    def _started_at(self, point: Point) -> SSAValue:
+        """What the accumulator of a point starts from."""
+        with self._as_long_as(point):
+            return self._vector(self._initial(point))
 
     def _initial(self, point: Point) -> SSAValue:
         initial = self.kernel.initial
@@ -227,8 +238,7 @@ class Nest(FinishWriter):
         if not loops:
             self._ask_ahead()
             return [
-                self._evaluate(self.kernel.anchor, point, value)
-                for point, value in zip(points, values, strict=True)
+                self._step_at(point, value) for point, value in zip(points, values, strict=True)
             ]
         loop, inner = loops[0], loops[1:]
         tail = next((t for t in self.kernel.tails if t[0] == loop), None)
@@ -243,6 +253,11 @@ class Nest(FinishWriter):
             values = self._reduced_loop(loop, true // block, 1, inner, points, values)
             del self.state.sizes[within]
         return values
+
+    def _step_at(self, point: Point, value: SSAValue) -> SSAValue:
+        """The accumulator of a point after one more step."""
+        with self._as_long_as(point):
+            return self._evaluate(self.kernel.anchor, point, value)
 
     def _reduced_extent(self, loop: int) -> int:
         return self.state.sizes.get(loop, self.kernel.extents[loop])

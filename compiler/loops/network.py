@@ -251,7 +251,7 @@ class _NetworkWriter:
         if code.is_code(call.function):
             self._code(call)
         else:
-            self._kernel(kernel_of(call), [*call.operands, *call.results], call.layers)
+            self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
 
     def _code(self, call: Call) -> None:
         text = code.signature_text(call)

@@ -27,8 +27,9 @@ WHOLE_VECTORS = 32
 
 def normalised(kernel: Kernel) -> Kernel:
     """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
-    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1]
-    only_block = {inner: true for outer, inner, true in kernel.tails if kernel.extents[outer] == 1}
+    blocks = {outer for outer, _, _ in kernel.tails if outer not in kernel.reduced}
+    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1 or d in blocks]
+    only_block = {inner: true for outer, inner, true in kernel.tails if outer not in kept}
     if len(kept) < len(kernel.extents):
         kernel = _select(kernel, kept, only_block)
     while (pair := _joinable(kernel)) is not None:

@@ -6,7 +6,8 @@ read as a vector, everything else once and spread only where it meets a vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
 
@@ -67,6 +68,23 @@ class PointWriter:
         """Whether the points are vectors: the lane is parallel and wider than one element."""
         return self.schedule.lane not in self.kernel.reduced and self.state.lanes > 1
 
+    def _lanes_at(self, point: Point) -> int:
+        """Elements of the vector at a point: fewer where the schedule says so."""
+        if self.schedule.short is not None:
+            loop, lanes = self.schedule.short
+            base = self.state.bases.get(loop, 0)
+            last = self.kernel.extents[loop] - 1
+            if isinstance(base, int) and base + point.get(loop, 0) == last:
+                return lanes
+        return self.state.lanes
+
+    @contextmanager
+    def _as_long_as(self, point: Point) -> Iterator[None]:
+        """Have vectors as long as the one at a point."""
+        whole, self.state.lanes = self.state.lanes, self._lanes_at(point)
+        yield
+        self.state.lanes = whole
+
     # --- reads ---------------------------------------------------------------------------------
 
     def _address(self, access: Access, point: Point) -> SSAValue:
@@ -96,11 +114,11 @@ class PointWriter:
                 return self._read_apart(access, point, lane)
             return self._read_turned(access, point, lane)
         place = self._place(access, point)
-        key = (access.argument, place, lane_moves)
+        lanes = self.state.lanes if lane_moves else 1
+        key = (access.argument, place, lanes)
         found = self.cache.get(key)
         if found is None:
             source = self.entry.args[access.argument]
-            lanes = self.state.lanes if lane_moves else 1
             found = self.cache[key] = self.builder.load(source, self.builder.linear(*place), lanes)
         return found
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, SSAValue
@@ -16,17 +16,26 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
+from ncc.compiler.loops.unread import unread
 from ncc.compiler.plan import Call
+from ncc.compiler.target import Target
 from ncc.dialects.element import number
 
+MOST_BLOCKS = 16
+"""So many blocks that half of one is worth code of its own."""
 
-def kernel_of(call: Call) -> Kernel:
+
+def kernel_of(call: Call, target: Target | None = None) -> Kernel:
     """The kernel of a call: views and places put together, loops in normal form.
 
+    target: whose short vectors may leave out results that nobody reads; without it none are.
     The loops of a separable transform stay as they are: its writer knows them by their inputs. So
     do those of a selection: block, row, column, lane.
     """
-    kernel = _Reader(call).read()
+    reader = _Reader(call)
+    kernel = reader.read()
+    if target is not None and kernel.reduced and kernel.accumulates:
+        kernel = replace(kernel, tails=(*kernel.tails, *reader.unread(kernel, target)))
     is_known = kernel.matrix is not None or kernel.lanes is not None
     return kernel if is_known else normalised(kernel)
 
@@ -87,6 +96,26 @@ class _Reader:
             matrix=view.separable,
             lanes=view.lanes,
             halving=halving,
+        )
+
+    def unread(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
+        """What a short vector leaves out of the last block of a sum of float32."""
+        inputs = [a for stage in kernel.stages for a in stage.inputs if a is not None]
+        types = {self.element_types[a.argument] for a in (*inputs, kernel.store)}
+        if kernel.matrix is not None or kernel.halving is not None or types != {f32}:
+            return []
+        view, identity = self.anchor, {d: d for d in range(self.rank)}
+        places = {value: self.places[n] for value, n in self.argument_of.items()}
+        found = set(unread(view, places, identity))
+        started = view.op.outputs[0].owner
+        if isinstance(started, GenericOp):
+            axes, initial = [form.bare for form in view.write.index], View(started)
+            found |= set(unread(initial, places, self._renamed(initial, axes)))
+        return sorted(
+            (outer, inner, true)
+            for outer, inner, true in found
+            if -true % kernel.extents[inner] >= target.lanes - target.shortest > 0
+            and kernel.extents[outer] <= MOST_BLOCKS
         )
 
     @cached_property

@@ -31,6 +31,8 @@ class Schedule:
     next     the same, for the tile that comes next
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
+    short    (loop, elements): at the last step of the loop, vectors are of so few elements, and
+             zeros are stored behind them, which nobody reads
     """
 
     lane: int | None
@@ -46,6 +48,7 @@ class Schedule:
     quad: int | None = None
     tiles: int = 0
     flat: bool = False
+    short: tuple[int, int] | None = None
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)
@@ -61,6 +64,18 @@ def vector_of(extent: int, target: Target) -> int:
     while vector > max(extent, 1):
         vector //= 2
     return max(vector, 1)
+
+
+def short_of(kernel: Kernel, lane: int, target: Target) -> tuple[int, int] | None:
+    """The loop over blocks of the lane whose last one a short vector holds as far as it counts."""
+    if kernel.extents[lane] != target.lanes:
+        return None
+    left_out = target.lanes - target.shortest
+    for outer, inner, true in kernel.tails:
+        whole = kernel.extents[outer] * kernel.extents[inner]
+        if inner == lane and 0 < left_out <= whole - true:
+            return outer, target.shortest
+    return None
 
 
 def tile_of(extent: int, most: int) -> int:

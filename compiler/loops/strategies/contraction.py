@@ -17,7 +17,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
-from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
 from ncc.compiler.target import Core, Target
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
@@ -73,7 +73,7 @@ class _Operands:
 
     `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
     besides the lane. `quad` is the loop of the four products of a dot product, if that is what a
-    multiply-add is here.
+    multiply-add is here. `short` is that of a `Schedule`.
     """
 
     kernel: Kernel
@@ -85,6 +85,7 @@ class _Operands:
     points: tuple[int, ...]
     vectors: tuple[int, ...]
     quad: int | None = None
+    short: tuple[int, int] | None = None
 
     @cached_property
     def steps(self) -> int:
@@ -127,6 +128,7 @@ class Candidate:
             ahead=_ahead(operands, sizes, order) if operands.quad is None else (),
             next=_next_points(operands, sizes, order),
             quad=operands.quad,
+            short=operands.short,
         )
 
 
@@ -176,7 +178,8 @@ def _operands(
     vectors = tuple(d for d in alone(stream, still) if d != lane)
     vector = vector_of(kernel.extents[lane], target)
     points = alone(still, stream)
-    return _Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad)
+    short = None if quad is not None else short_of(kernel, lane, target)
+    return _Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad, short)
 
 
 def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
@@ -210,6 +213,7 @@ class _Cost:
         kernel, lane = operands.kernel, operands.lane
         self._points = operands.points[:2]
         self._others = (*operands.vectors[:1], lane)
+        self._short = None if operands.short is None else operands.short[0]
         self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
         self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
         self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
@@ -222,18 +226,28 @@ class _Cost:
         points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
         others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
         total = 0.0
-        for count, p in points:
-            for times, q in others:
-                total += count * times * self._cycles(p, q)
+        for count, p, _ in points:
+            for times, q, short in others:
+                total += count * times * self._cycles(p, q, short)
         return self._trips * total
 
-    def _read_shares(self, loops: tuple[int, ...], sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-        """How often a tile has so many cells along some loops: whole ones, and what is left."""
-        shares = [(1, 1)]
+    def _read_shares(
+        self, loops: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> list[tuple[int, int, bool]]:
+        """How often a tile has so many cells along some loops, and whether the last one is short:
+        whole ones, and what is left.
+        """
+        shares = [(1, 1, False)]
         for loop, size in zip(loops, sizes, strict=True):
-            whole, rest = divmod(self._extents[loop], size)
-            along = [(whole, size)] * (whole > 0) + [(1, rest)] * (rest > 0)
-            shares = [(n * count, m * cells) for n, m in shares for count, cells in along]
+            ends = loop == self._short
+            whole = (self._extents[loop] - ends) // size
+            rest = self._extents[loop] - whole * size
+            along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
+            shares = [
+                (n * count, m * cells, was or short)
+                for n, m, was in shares
+                for count, cells, short in along
+            ]
         return shares
 
 
@@ -245,8 +259,8 @@ def _conflicts(operands: _Operands, p: int) -> bool:
     return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
 
 
-def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
-    """Cycles of one tile: its steps, then the stores.
+def _tile_cycles(operands: _Operands, p: int, q: int, short: bool) -> float:
+    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short.
 
     Vectors without points are read once: those of one tile stay nowhere for another. Without
     loops of their own they are all walked inside each tile of points.
@@ -257,7 +271,10 @@ def _tile_cycles(operands: _Operands, p: int, q: int) -> float:
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
     reads = point * p + _vector_cycles(core, held) * q
     others = OPERAND * (p + q) + STEP
-    step = max(reads, max(p * q, LATENCY) / core.multiply_adds) + others / core.multiply_adds
+    taken = float(p * q)
+    if short and operands.short is not None:
+        taken -= p * (1 - operands.short[1] / operands.vector)
+    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others / core.multiply_adds
     return operands.steps * step + STORE * p * q + TILE
 
 

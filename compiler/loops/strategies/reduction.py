@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from math import prod
 
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
-from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
+from ncc.compiler.loops.schedule import (
+    Schedule,
+    chunks_of,
+    in_store_order,
+    short_of,
+    tile_of,
+    vector_of,
+)
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
@@ -45,6 +52,7 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
         tuple(sorted(kernel.reduced)),
         unroll,
         chunks=chunks_of(kernel, others, dict(tile)),
+        short=short_of(kernel, lane, target),
     )
 
 

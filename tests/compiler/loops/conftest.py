@@ -38,10 +38,10 @@ GUARD = 64
 """Cells around every root that nobody may write."""
 
 
-def kernels(module: ModuleOp) -> list[Kernel]:
+def kernels(module: ModuleOp, target: Target | None = None) -> list[Kernel]:
     """The kernels of a network in order."""
     Fuse().apply(Context(), module)
-    return [kernel_of(step) for step in plan(module).steps if isinstance(step, Call)]
+    return [kernel_of(step, target) for step in plan(module).steps if isinstance(step, Call)]
 
 
 @dataclass
@@ -127,7 +127,7 @@ def run_all(
         for step in program.plan.steps:
             if not isinstance(step, Call):
                 continue
-            kernel = kernel_of(step)
+            kernel = kernel_of(step, target)
             schedule = schedule_of(kernel)
             function = write(kernel, schedule, f"kernel_{len(functions)}")
             del function.properties["sym_visibility"]
@@ -142,8 +142,8 @@ def run_all(
 
 
 @pytest.fixture(scope="session")
-def kernels_of() -> Callable[[ModuleOp], list[Kernel]]:
-    """kernels_of(module): the kernels of a network, in order."""
+def kernels_of() -> Callable[..., list[Kernel]]:
+    """kernels_of(module, target): the kernels of a network, in order."""
     return kernels
 
 

@@ -1,0 +1,46 @@
+"""Results that nobody reads: those behind the last channel, in blocks that channels do not fill.
+
+    y[o, p, o'] += x[i, p] * w[o, i, o']      of 24 channels: o = 1, o' >= 8 has no weights
+
+Blocking says of weights how many are theirs, so that no other level need remember it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.plan import Kind, Place
+from ncc.dialects.sources import Blocked
+from ncc.dialects.weight import ConstantOp
+
+
+def unread(
+    view: View, places: Mapping[SSAValue, Place], loops: Mapping[int, int]
+) -> Iterator[tuple[int, int, int]]:
+    """Pairs of loops, as `loops` names them: outer, inner, and how many steps of both count."""
+    for access in view.reads:
+        place = places.get(access.value)
+        source = None if place is None else _blocked(place, shape_of(access.value))
+        if source is None:
+            continue
+        plain = source.of.shape
+        for axis, inside in zip(source.axes, access.index[len(plain) :], strict=True):
+            outer, inner, true = access.index[axis].bare, inside.bare, plain[axis]
+            if outer is None or inner is None or not {outer, inner} <= {*view.parallel}:
+                continue
+            whole = view.extents[outer] * view.extents[inner]
+            if view.extents[inner] == source.block and true < whole < true + source.block:
+                yield loops[outer], loops[inner], true
+
+
+def _blocked(place: Place, shape: tuple[int, ...]) -> Blocked | None:
+    """The blocks that are read in whole at a place."""
+    root = place.root
+    owner = root.value.owner if root.kind is Kind.CONSTANT else None
+    if not isinstance(owner, ConstantOp) or place.offset or shape_of(root.value) != shape:
+        return None
+    source = owner.value.data.source
+    return source if isinstance(source, Blocked) else None

@@ -1,0 +1,97 @@
+"""Of a block that channels fill by half, a core that gains by it computes half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies.choose import choose
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.weight import WeightAttr
+from tests.runnable import RUNNABLE
+from tests.structured.evaluate import evaluate
+
+BLOCK, INPUTS, POINTS = 16, 5, 29
+HALVES, WHOLE = replace(AVX512, core=ONE_UNIT), replace(AVX512, core=TWO_UNITS)
+
+
+def weights(b: Builder, *shape: int) -> Tensor:
+    """Random numbers in blocks along the first axis."""
+    draw = np.random.default_rng(0)
+    plain = WeightAttr.of(draw.normal(0, 1, shape).astype(np.float32))
+    return b.weight(WeightAttr(plain.data.blocked((0,), BLOCK)))
+
+
+def contraction(channels: int, is_long: bool) -> Callable[..., Tensor]:
+    """y[o, p, o'] = f(bias[o, o'] + the sum of x[i, p] * w[o, i, o'])."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        bias, w = weights(b, channels), weights(b, channels, INPUTS)
+        o, p, i, n = b.loops(f"o:{w.shape[0]} p:{POINTS} i:{INPUTS} n:{BLOCK}")
+        start = b.map((o, p, n), bias[o, n])
+        made = b.sum((o, p, n), (i,), x[i, p] * w[o, i, n], start)
+        return b.map((o, p, n), exp(made[o, p, n]) if is_long else maximum(made[o, p, n], 0.0))
+
+    return write
+
+
+def window(channels: int) -> Callable[..., Tensor]:
+    """y[o, p, o'] = the sum of x[o, p + k, o'] * w[o, k, o']."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = weights(b, channels, 3)
+        o, p, k, n = b.loops(f"o:{w.shape[0]} p:{POINTS - 2} k:3 n:{BLOCK}")
+        return b.sum((o, p, n), (k,), x[o, p + k, n] * w[o, k, n])
+
+    return write
+
+
+@pytest.mark.parametrize("channels", [3, 8, 24, 20, 40, 56, 104])
+@pytest.mark.parametrize("kind", ["contraction", "long", "window"])
+def test_short_vectors(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    channels: int,
+    kind: str,
+) -> None:
+    """The last block is computed in a short vector, and zeros stand behind it."""
+    if AVX512 not in RUNNABLE:
+        pytest.skip("this CPU has no AVX-512")
+    blocks = -(-channels // BLOCK)
+    shape = (blocks, POINTS, BLOCK) if kind == "window" else (INPUTS, POINTS)
+    write = window(channels) if kind == "window" else contraction(channels, kind == "long")
+    module = make_network([shape], write)
+    x = np.random.default_rng(1).normal(0, 1, shape).astype(np.float32)
+    (want,) = evaluate(network_of(module), [x], dtype=np.float64)
+    [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, HALVES), HALVES)
+    schedules: list[Schedule] = program.schedules
+    assert all(schedule.short is not None for schedule in schedules)
+    half = channels % BLOCK or BLOCK
+    assert np.allclose(got[:-1], want[:-1], atol=1e-5)
+    assert np.allclose(got[-1, ..., :half], want[-1, ..., :half], atol=1e-5)
+    assert not got[-1, ..., BLOCK // 2 :].any()
+
+
+@pytest.mark.parametrize(
+    ("channels", "target"), [(25, HALVES), (32, HALVES), (264, HALVES), (24, WHOLE)]
+)
+def test_whole_vectors(
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[..., list[Kernel]],
+    channels: int,
+    target: Target,
+) -> None:
+    """Where more than half of a block counts, or half of one is no gain, nothing changes."""
+    module = make_network([(INPUTS, POINTS)], contraction(channels, False))
+    for kernel in kernels_of(module, target):
+        assert not kernel.tails and choose(kernel, target).short is None

@@ -203,6 +203,7 @@ class Nest(FinishWriter):
         if self.kernel.accumulates:
             values = self._accumulate(points)
         else:
+            self._ask_ahead()
             values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
         self.cache = {}
         self._finish(points, values)

@@ -27,7 +27,8 @@ class Schedule:
              along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
     quad     the reduced loop of the four products that a lane of a dot product takes in
-    ahead    elements that every step of the reduction asks to be brought near for later
+    ahead    elements that every step of the reduction, or each tile without one, asks to be brought
+             near for later
     next     the same, for the tile that comes next
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, can_gather, extracts
+from dataclasses import replace
+
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, can_gather, extracts
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
 from ncc.compiler.target import Target
+
+LINE = 16
+"""Elements of a cache line."""
 
 LEAST_SQUARE = 4
 """Elements along a side of a square that is worth turning in registers."""
@@ -28,7 +33,30 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     wide = kernel.extents[lane] >= 4 * vector
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+    ahead = _rows_behind(kernel, lane, dict(tile).get(lane, 1) * vector)
+    reduced = tuple(sorted(kernel.reduced))
+    return Schedule(lane, vector, tile, order, reduced, chunks=chunks, ahead=ahead)
+
+
+def _rows_behind(kernel: Kernel, lane: int, together: int) -> tuple[Access, ...]:
+    """What follows rows that are copied into a frame, where their planes go on behind them.
+
+    They are a strip of an image of the caller's. What the next strip copies is asked for by this
+    one: its rows are so few that each would be waited for.
+    """
+    if kernel.reduced or len(kernel.extents) != 3 or len(kernel.anchor.inputs) != 1:
+        return ()
+    (read,), store = kernel.anchor.inputs, kernel.store.coefficients
+    plane, row, column = in_store_order(kernel, kernel.parallel)
+    if read is None or column != lane or kernel.epilogue:
+        return ()
+    width, rows = kernel.extents[lane], kernel.extents[row]
+    dense = read.coefficients[lane] == 1 and read.coefficients[row] == width
+    framed, goes_on = store[row] > width, read.coefficients[plane] > rows * width
+    if not (dense and framed and goes_on):
+        return ()
+    first = read.offset + rows * width
+    return tuple(replace(read, offset=first + line) for line in range(0, together, LINE))
 
 
 def gathered(kernel: Kernel, target: Target) -> Schedule | None:

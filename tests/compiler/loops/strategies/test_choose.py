@@ -266,6 +266,37 @@ def test_rows_of_planes_are_not_asked_for_ahead(kernel: KernelOf) -> None:
     assert not schedule.ahead
 
 
+def copy_of_rows(rows: int) -> Callable[[Builder, Tensor], Tensor]:
+    """The first rows of an image as they are, in a frame."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        strip = b.cut(x, 1, 0, rows)
+        return b.pad(b.map(at := b.loops_of(strip.shape), strip[at]), [0, 1, 1], [0, 0, 1])
+
+    return write
+
+
+@targets
+def test_a_strip_that_is_copied_asks_for_the_next(kernel: KernelOf, target: Target) -> None:
+    """Each line of the rows behind it; nothing where the planes end with the strip."""
+    planes, rows, width = 3, 10, 224
+    found = kernel(copy_of_rows(rows), (planes, 224, width), packed=False)
+    schedule = choose(found, target)
+    (read,) = found.anchor.inputs
+    assert read is not None and schedule.lane is not None
+    together = schedule.vector * schedule.points(schedule.lane)
+    places = [
+        {plane: p, row: r, column: c}
+        for (plane, row, column) in [schedule.order]
+        for p, r, c in product(range(planes), range(rows), range(0, width, together))
+    ]
+    asked = {_line(ahead, place) for ahead in schedule.ahead for place in places}
+    behind = [(p * 224 + r) * width for p in range(planes) for r in range(rows, 2 * rows)]
+    assert asked == {(row + c) // LINE for row in behind for c in range(width)}
+    whole = kernel(copy_of_rows(224), (planes, 224, width), packed=False)
+    assert not choose(whole, target).ahead
+
+
 def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
     """Of each half of the channels, whose weights lie apart."""
     x = b.expand(x, [[0, 1], [2], [3]], (2, x.shape[0] // 2, *x.shape[1:]))

@@ -25,6 +25,8 @@ class Core:
     """Cycles of a line from behind L2."""
     memory_line: float
     """Cycles of a line from behind all caches."""
+    streams: int
+    """Streams of lines from behind L2 that a core brings as fast as one."""
     division: float
     """Cycles of a vector of quotients, beside which multiply-adds go on."""
 
@@ -35,10 +37,14 @@ class Core:
         return replace(likeness, l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
 
 
-ONE_UNIT = Core(1, 32 << 10, 1 << 20, l2_line=3.0, l3_line=5.0, memory_line=10.0, division=6.0)
+ONE_UNIT = Core(
+    1, 32 << 10, 1 << 20, l2_line=3.0, l3_line=5.0, memory_line=10.0, streams=4, division=6.0
+)
 """As measured on a Zen 4, whose two units for 256 bits do a vector of 512 together."""
 
-TWO_UNITS = Core(2, 48 << 10, 2 << 20, l2_line=2.5, l3_line=7.5, memory_line=13.0, division=16.0)
+TWO_UNITS = Core(
+    2, 48 << 10, 2 << 20, l2_line=2.5, l3_line=7.5, memory_line=13.0, streams=8, division=16.0
+)
 """As measured on an Emerald Rapids. What is not known is taken for one of these: a tile that
 suits two units suits one, not the other way round."""
 

@@ -45,6 +45,9 @@ POINT, POINT_FROM_L2 = 0.5, 4.0
 VECTOR_IN_L1 = 1.0
 """Cycles of a vector that is read where it stays in L1; a `Core` says those from further away."""
 
+STRAY = 0.25
+"""The part by which a line comes later where a core follows no such stream as its own."""
+
 OPERAND, STEP = 0.1, 0.5
 """Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
 
@@ -270,6 +273,8 @@ def _tile_cycles(operands: _Operands, p: int, q: int, short: bool) -> float:
     held *= q * operands.vector if again else operands.all_vectors
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
     reads = point * p + _vector_cycles(core, held) * q
+    if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
+        reads += STRAY * core.l3_line * max(0, q - core.streams)
     others = OPERAND * (p + q) + STEP
     taken = float(p * q)
     if short and operands.short is not None:

@@ -212,6 +212,15 @@ def test_a_vector_reads_several_rows_of_weights_at_once(
     assert schedule.tile and prod(n for _, n in schedule.tile) >= 4
 
 
+@pytest.mark.parametrize(("core", "streams"), [(ONE_UNIT, 4), (TWO_UNITS, 8)], ids=["one", "two"])
+def test_a_core_follows_the_streams_from_memory(kernel: KernelOf, core: Core, streams: int) -> None:
+    """Weights of 18 MB; those of 250 KB stay in L2, where streams do not matter."""
+    target = replace(AVX512, core=core)
+    for inputs, expected in ((9216, streams), (128, 8)):
+        schedule = choose(kernel(inner_product, (inputs,)), target)
+        assert prod(n for _, n in schedule.tile) == expected
+
+
 def deep_convolution(b: Builder, x: Tensor) -> Tensor:
     w = b.weight(ones(512, x.shape[0]))
     o, y, z, i = b.loops("o y z i")

@@ -4,8 +4,9 @@ A count of cycles of one core. Arithmetic and the stream of weights go on side b
 and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
 F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
 result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
-does for 3x3: it has the same points. F(6) is not among them: what it multiplies less on
-large planes it loses to weights 1.8 times as large, which leave L2, and rounds twice as coarsely.
+does for 3x3: it has the same points. F(4) has two more, and rounds up to twice as coarsely: it sums
+a few channels only. F(6) for 3x3, which has them too, is left out: what it multiplies less on large
+planes is less than that, and its sums are of many channels.
 At stride 2, phases of the input are summed in the last step: sums over them beside those over
 channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
 Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from math import hypot, inf
 
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
-from ncc.compiler.linalg.convolutions.winograd import FORMS, IMAGE, Depth, Form
+from ncc.compiler.linalg.convolutions.winograd import F4_5, FORMS, IMAGE, Depth, Form
 from ncc.compiler.target import Core, Target
 
 LINE = 64
@@ -42,6 +43,9 @@ ALIKE = 1.005
 
 UNEVEN = 0.95
 """Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left."""
+
+FEW_SUMMED = 64
+"""The most channels and slices that F(4) for 5x5 sums: it rounds by 8e-6 of the largest result."""
 
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
@@ -145,7 +149,12 @@ def tiling_of(
     """The cheapest tiles of a convolution with windows of taps x taps; None where it is cheaper as
     it is.
     """
-    forms = [form for form in FORMS if (form.taps, form.stride) == (taps, stride)]
+    few = inputs * depth.taps <= FEW_SUMMED
+    forms = [
+        form
+        for form in FORMS
+        if (form.taps, form.stride) == (taps, stride) and (few or form is not F4_5)
+    ]
     if not forms:
         return None
     tilings = [

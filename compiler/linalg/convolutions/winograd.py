@@ -9,9 +9,10 @@ Convolutional Neural Networks", 2015):
 
 For windows of 3x3 and m = 4, 36 multiplications a tile and pair of channels in place of 144, by
 weights of four times the size; for m = 2, 16 in place of 36, by weights of 16/9 of the size. For
-windows of 5x5 and m = 2, 36 in place of 100, by weights of 36/25. Y is the result once (t, r) and
-(u, s) are collapsed and what the tiles cover beyond it is cut off. In groups of channels, all of V
-are made as above, and a group g sums V[g*I + i, ..] * U[a, b, g, o, i].
+windows of 5x5, 36 in place of 100 by weights of 36/25 for m = 2, and 64 in place of 400 by weights
+of 64/25 for m = 4. Y is the result once (t, r) and (u, s) are collapsed and what the tiles cover
+beyond it is cut off. In groups of channels, all of V are made as above, and a group g sums
+V[g*I + i, ..] * U[a, b, g, o, i].
 
 Of a volume, each slice is transformed once, for all taps along the depth:
 
@@ -150,6 +151,34 @@ F2_5 = Form(
         (0.0, 1.0, -1.0, 2.0, -2.0, 1.0),
     ),
 )
+F4_5 = Form(
+    input=(
+        (1.0, 0.0, -21 / 4, 0.0, 21 / 4, 0.0, -1.0, 0.0),
+        (0.0, 1.0, 1.0, -17 / 4, -17 / 4, 1.0, 1.0, 0.0),
+        (0.0, -1.0, 1.0, 17 / 4, -17 / 4, -1.0, 1.0, 0.0),
+        (0.0, 1 / 2, 1 / 4, -5 / 2, -5 / 4, 2.0, 1.0, 0.0),
+        (0.0, -1 / 2, 1 / 4, 5 / 2, -5 / 4, -2.0, 1.0, 0.0),
+        (0.0, 2.0, 4.0, -5 / 2, -5.0, 1 / 2, 1.0, 0.0),
+        (0.0, -2.0, 4.0, 5 / 2, -5.0, -1 / 2, 1.0, 0.0),
+        (0.0, -1.0, 0.0, 21 / 4, 0.0, -21 / 4, 0.0, 1.0),
+    ),
+    filter=(
+        (1.0, 0.0, 0.0, 0.0, 0.0),
+        (-2 / 9, -2 / 9, -2 / 9, -2 / 9, -2 / 9),
+        (-2 / 9, 2 / 9, -2 / 9, 2 / 9, -2 / 9),
+        (1 / 90, 1 / 45, 2 / 45, 4 / 45, 8 / 45),
+        (1 / 90, -1 / 45, 2 / 45, -4 / 45, 8 / 45),
+        (32 / 45, 16 / 45, 8 / 45, 4 / 45, 2 / 45),
+        (32 / 45, -16 / 45, 8 / 45, -4 / 45, 2 / 45),
+        (0.0, 0.0, 0.0, 0.0, 1.0),
+    ),
+    output=(
+        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0, 2.0, -2.0, 1 / 2, -1 / 2, 0.0),
+        (0.0, 1.0, 1.0, 4.0, 4.0, 1 / 4, 1 / 4, 0.0),
+        (0.0, 1.0, -1.0, 8.0, -8.0, 1 / 8, -1 / 8, 1.0),
+    ),
+)
 F2_2 = Form(
     input=(
         (1.0, -1.0, 0.0),
@@ -203,7 +232,7 @@ F4_2 = Form(
     ),
 )
 S2, S3, S4, S2_5, S4_5 = (strided(form) for form in (F2_2, F3_2, F4_2, F2, F4))
-FORMS = (F2, F4, F2_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
+FORMS = (F2, F4, F2_5, F4_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ def combine(
 
 
 def together(matrix: Matrix, rows: Sequence[int], most: int) -> list[list[int]]:
-    """The rows in groups of at most `most`; rows that share work stay together."""
+    """The rows in groups of at most `most`; rows that share work stay together: those that are
+    e + o and e - o, then, where not all fit, those of the same sums and differences.
+    """
     left = list(rows)
     ordered: list[list[int]] = []
     pairs = _column_pairs(matrix)
@@ -60,11 +62,21 @@ def together(matrix: Matrix, rows: Sequence[int], most: int) -> list[list[int]]:
             left.remove(mate)
         ordered.append([first] if mate is None else [first, mate])
     found: list[list[int]] = []
+
+    def fits(group: list[int], held: list[int]) -> bool:
+        ours, theirs = (
+            {key for key in _terms(matrix[row], pairs) if key[0] != "input"}
+            for row, *_ in (group, held)
+        )
+        apart = ours and theirs and not ours & theirs
+        return len(held) + len(group) <= most and not (apart and len(rows) > most)
+
     for group in sorted(ordered, key=len, reverse=True):
-        if found and len(found[-1]) + len(group) <= most:
-            found[-1] += group
-        else:
+        room = next((held for held in found if fits(group, held)), None)
+        if room is None:
             found.append(group)
+        else:
+            room += group
     return found
 
 
@@ -91,9 +103,8 @@ class _Combination(Generic[Value]):
         shared = {key: factor for key, factor in first.items() if second[key] == factor}
         other = {key: factor for key, factor in first.items() if second[key] != factor}
         e = self._chain(shared)
-        sizes = {abs(factor) for factor in other.values()}
-        if len(sizes) == 1 and sizes != {1.0}:
-            size = sizes.pop()
+        if 1.0 not in map(abs, other.values()):
+            size = next(iter(other.values()))
             o = self._chain({key: factor / size for key, factor in other.items()})
             multiply_add = self.arithmetic.multiply_add
             return multiply_add(size, o, e), multiply_add(-size, o, e)

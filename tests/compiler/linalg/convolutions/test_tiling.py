@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, S2, S4, Depth, Form
+from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, F4_5, IMAGE, S2, S4, Depth, Form
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
 
 TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS)]
@@ -32,8 +32,21 @@ def test_the_form_by_the_window(target: Target) -> None:
     """Windows of 5x5 have tiles as well, also in groups; those of 7x7 have none."""
     for groups in (1, 2):
         tiling = tiling_of(256, 48, 27, 27, target, groups, taps=5)
-        assert tiling is not None and tiling.form is F2_5
+        assert tiling is not None and tiling.form is F4_5
     assert tiling_of(256, 256, 56, 56, target, taps=7) is None
+
+
+@ON_BOTH
+def test_the_form_by_what_is_summed(target: Target) -> None:
+    """Many channels, or slices, are left to the form that rounds more finely."""
+    for inputs, depth, form in (
+        (64, IMAGE, F4_5),
+        (80, IMAGE, F2_5),
+        (32, Depth(8, 2), F4_5),
+        (32, Depth(8, 3), F2_5),
+    ):
+        tiling = tiling_of(128, inputs, 28, 28, target, depth=depth, taps=5)
+        assert tiling is not None and tiling.form is form
 
 
 @ON_BOTH

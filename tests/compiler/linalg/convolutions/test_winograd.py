@@ -25,7 +25,7 @@ def test_matrices(form: Form) -> None:
         product = (np.array(form.filter) @ w) * (np.array(form.input) @ x)
         found = np.array(form.output) @ product
         expected = np.correlate(x, w)[:: form.stride]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ncc.compiler.linalg.convolutions.winograd import F2, F4
+from ncc.compiler.linalg.convolutions.winograd import F2, F4, F4_5
 from ncc.compiler.loops.strategies.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]
@@ -61,7 +61,11 @@ def test_any_matrix(matrix: Rows, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "operations"), [(F4.input, 12), (F4.output, 10), (F2.input, 4), (F2.output, 4)]
+    ("matrix", "operations"),
+    [
+        *[(F4.input, 12), (F4.output, 10), (F2.input, 4), (F2.output, 4)],
+        *[(F4_5.input, 24), (F4_5.output, 16)],
+    ],
 )
 def test_few_operations(matrix: Rows, operations: int) -> None:
     """The transforms of Winograd's forms take as few as they can be done by hand."""
@@ -89,3 +93,10 @@ def test_groups_have_every_row_once(matrix: Rows, most: int, data: st.DataObject
 def test_rows_that_share_work_stay_together() -> None:
     """Rows 1, 2 and 3, 4 of the transform of the input differ in signs only."""
     assert together(F4.input, range(6), 2) == [[1, 2], [3, 4], [0, 5]]
+    assert together(F4_5.input, range(8), 3) == [[1, 2, 0], [3, 4, 7], [5, 6]]
+
+
+def test_rows_of_the_same_sums_stay_together() -> None:
+    """Rows 0 and 2 of the transform of the result read sums, 1 and 3 differences."""
+    assert together(F4_5.output, range(4), 3) == [[0, 2], [1, 3]]
+    assert together(F4_5.output, range(4), 4) == [[0, 1, 2, 3]]

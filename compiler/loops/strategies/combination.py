@@ -10,6 +10,7 @@ matrices are found and used, whatever the matrix:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -143,7 +144,8 @@ class _Combination(Generic[Value]):
         return self.values[key]
 
 
-def _column_pairs(matrix: Matrix) -> dict[int, int]:
+@lru_cache(maxsize=64)
+def _column_pairs(matrix: Matrix) -> Mapping[int, int]:
     """Columns that are equal up to signs in every row, first -> second, each in one pair."""
     columns = list(zip(*matrix, strict=True))
     found: dict[int, int] = {}

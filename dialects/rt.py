@@ -104,6 +104,8 @@ class LaunchOp(IRDLOperation):
         %done = rt.launch 56 of @k(%x, %y) after 123, %did, %buffers, %thread, %threads, %before
               : (memref<8xf32>, memref<8xf32>)
 
+    Arguments are memory, and numbers behind it.
+
     The launch has so many `chunks`, and those before it in the run have `after`. Every thread takes
     until there are none before it goes on to the next launch. The chunks from
     chunks * thread / threads up to the next thread's are a thread's own share, which it takes
@@ -122,7 +124,7 @@ class LaunchOp(IRDLOperation):
     chunks = prop_def(I64Attr)
     after = prop_def(I64Attr)
     stamp = opt_prop_def(DenseArrayBase.constr(i64))
-    arguments = var_operand_def(MemRefType)
+    arguments = var_operand_def(base(MemRefType) | base(IndexType))
     did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
     thread = operand_def(IndexType())

@@ -69,11 +69,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Launch:
-    """All threads run a kernel on chunks until all are taken."""
+    """All threads run a kernel on chunks until all are taken.
+
+    numbers: what it is told besides.
+    """
 
     kernel: str
     chunks: int
     arguments: tuple[Argument, ...]
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,8 @@ class _Entry:
         self.script = script
         self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
         self.buffers, self.thread, self.threads, self.before = self.block.args
-        none = arith.ConstantOp.from_int_and_width(0, index)
-        self.block.add_op(none)
-        self.none = self.did = none.result
+        self.numbers: dict[int, SSAValue] = {}
+        self.none = self.did = self._number(0)
         self.chunks = 0
         self.stamps = stamps
         self.stamped = 0
@@ -170,7 +173,8 @@ class _Entry:
             for argument in step.arguments:
                 if argument not in known:
                     known[argument] = self._memory(argument.buffer, argument.type, argument.offset)
-            self._launch(step.kernel, step.chunks, [known[a] for a in step.arguments])
+            told = [self._number(number) for number in step.numbers]
+            self._launch(step.kernel, step.chunks, [*(known[a] for a in step.arguments), *told])
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
         self.block.add_ops([end, func.ReturnOp()])
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.block.args], [])
@@ -180,6 +184,14 @@ class _Entry:
         op = rt.BufferOp(self.buffers, buffer, type, offset)
         self.block.add_op(op)
         return op.memref
+
+    def _number(self, number: int) -> SSAValue:
+        """A number, once."""
+        if number not in self.numbers:
+            op = arith.ConstantOp.from_int_and_width(number, index)
+            self.block.add_op(op)
+            self.numbers[number] = op.result
+        return self.numbers[number]
 
     def _barrier(self) -> None:
         barrier = rt.BarrierOp(self.did, self.chunks, self.buffers, self.threads, self.before)
@@ -203,6 +215,10 @@ def declarations(script: Script) -> list[func.FuncOp]:
     """The kernels of a script as functions that another module defines."""
     kernels = {step.kernel: step for step in script if isinstance(step, Launch)}
     return [
-        func.FuncOp.external(name, [*(a.type for a in launch.arguments), index, index], [])
+        func.FuncOp.external(
+            name,
+            [*(a.type for a in launch.arguments), *(index for _ in launch.numbers), index, index],
+            [],
+        )
         for name, launch in kernels.items()
     ]

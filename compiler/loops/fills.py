@@ -1,79 +1,216 @@
-"""Writes constants into several boxes of memory as one kernel: the border of a padded value.
+"""Writes a constant into boxes of memory: the border of a padded value, and of any other.
 
-    func.func private @name(%box0: memref<..>, %box1: memref<..>, .., %first: index, %last: index)
-      for chunk in [first, last): ...                       box 0, which has the most chunks
-      for chunk in [first, min(last, chunks of box 1)): ...
+    func.func private @name(%memory: memref<?xf32>,
+                            %offset0, %extent0, %stride0, .., %run0, %offset1, .., %first, %last)
+      for chunk in [first, min(last, extent0)):             box 0, and the next ones in the same way
+        for .. in [0, ..): ...
+          for cell in [0, run0): memory[offset0 + chunk * stride0 + .. + cell] = constant
 
-A chunk of the whole is the chunk of that number of every box that has so many: a step of its
-outermost loop, since to hand out a share costs more than to fill it.
+Where boxes are, and how large, the entry point says: little is stored, and networks have many
+borders, most of which have as many boxes of as many loops. One kernel for these is soon made.
+
+A chunk is a turn of the outermost loop of every box that has so many; a run alone is one chunk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Attribute, Block
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ncc.compiler.loops.build import LoopBuilder, index
+from ncc.compiler.loops.build import LoopBuilder, index, memory_type
 from ncc.compiler.loops.frames import Box
 from ncc.compiler.loops.kernel import Access, Kernel
-from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.point import State, kernel_types
+from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.read_kernel import constant_kernel
-from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import Target
+from ncc.compiler.loops.stable_text import stable_text
+from ncc.compiler.plan import Place
+
+USUAL = (2, 1, 0, 0)
+"""Loops around the runs of each box, of a border in blocks: others are made like it, if they are
+less, by loops of one turn and runs of no cells.
+"""
+
+PART = 4
+"""By so many vectors of one length are longer than those of the next, down to single cells."""
 
 
 @dataclass(frozen=True)
 class Fill:
-    """A box, which is the argument of its number, and how it is written."""
+    """A box as loops: cells from `offset`, the outermost loop first, then `run` in a row."""
 
-    kernel: Kernel
-    schedule: Schedule
+    offset: int
+    loops: tuple[tuple[int, int], ...]
+    """The extent and the stride of each."""
+    run: int
+
+    @staticmethod
+    def of(kernel: Kernel) -> Fill:
+        """How a kernel stores a constant, in the order of its memory."""
+        store = kernel.store
+        *loops, (run, last) = sorted(
+            zip(kernel.extents, store.coefficients, strict=True), key=lambda loop: -loop[1]
+        ) or [(1, 1)]
+        if last == 1:
+            return Fill(store.offset, tuple(loops), run)
+        return Fill(store.offset, (*loops, (run, last)), 1)
+
+    def within(self, depth: int) -> Fill:
+        """The same in so many loops."""
+        return replace(self, loops=self.loops + ((1, 0),) * (depth - len(self.loops)))
 
     @property
     def chunks(self) -> int:
-        return Nest.chunk_count(self.kernel, self.schedule)
+        """Turns of the outermost loop."""
+        return self.loops[0][0] if self.loops else 1
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the kernel is told of it."""
+        return (self.offset, *(number for loop in self.loops for number in loop), self.run)
 
 
-def fills_of(
-    boxes: Sequence[Box], value: float, element: Attribute, target: Target
-) -> tuple[Fill, ...]:
-    """One for each box, all of the same value."""
-    found: list[Fill] = []
-    for number, box in enumerate(boxes):
-        store = Access(number, 0, box.place.strides)
-        kernel = constant_kernel(box.extents, value, store, (element,) * len(boxes))
-        schedule = choose(kernel, target)
-        found.append(Fill(kernel, replace(schedule, chunks=min(schedule.chunks, 1))))
-    return tuple(found)
+@dataclass(frozen=True)
+class Fills:
+    """Boxes of the memory behind a place, to be filled with one value.
+
+    computations: the same as kernels, a box each, for who asks what is done.
+    """
+
+    computations: tuple[Kernel, ...]
+    value: float
+    element: Attribute
+
+    @staticmethod
+    def of(boxes: Sequence[Box], place: Place, value: float, element: Attribute) -> Fills:
+        """place: where the offsets of the boxes are counted from."""
+        kernels = []
+        for box in boxes:
+            store = Access(0, box.place.offset - place.offset, box.place.strides)
+            kernels.append(constant_kernel(box.extents, value, store, (element,)))
+        return Fills(tuple(kernels), value, element)
+
+    @cached_property
+    def parts(self) -> tuple[Fill, ...]:
+        """The boxes as loops, those of most first."""
+        found = sorted(map(Fill.of, self.computations), key=lambda part: -len(part.loops))
+        nothing = [Fill(0, (), 0)] * (len(USUAL) - len(found))
+        usual = list(zip([*found, *nothing], USUAL, strict=False))
+        if len(found) > len(USUAL) or any(len(part.loops) > depth for part, depth in usual):
+            return tuple(found)
+        return tuple(part.within(depth) for part, depth in usual)
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """How many loops there are around the runs of each box."""
+        return tuple(len(part.loops) for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """All that the kernel depends on."""
+        return stable_text(("fills", self.depths, self.value, self.element))
+
+    @property
+    def chunks(self) -> int:
+        return max(part.chunks for part in self.parts)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the kernel is told, box by box."""
+        return tuple(number for part in self.parts for number in part.numbers)
+
+    @property
+    def type(self) -> MemRefType[Attribute]:
+        """The kernel's memory, however much it is."""
+        return memory_type(self.element, DYNAMIC_INDEX)
+
+    @property
+    def reach(self) -> MemRefType[Attribute]:
+        """As much of it as is touched here."""
+        types = (kernel_types(kernel)[0] for kernel in self.computations)
+        return max(types, key=lambda type: type.get_shape()[0])
+
+    def write(self, name: str, lanes: int) -> func.FuncOp:
+        """The kernel. lanes: of the target's vectors."""
+        return _Writer(self, lanes).written(name)
 
 
-def write_fills(fills: Sequence[Fill], name: str) -> func.FuncOp:
-    """All of them as one private function."""
-    return _FillNest(fills).write(name)
+class _Writer:
+    """The function of a kernel that fills boxes, being written."""
 
-
-class _FillNest(Nest):
-    """The nest of one box after the other, in one function."""
-
-    def __init__(self, fills: Sequence[Fill]) -> None:
-        super().__init__(fills[0].kernel, fills[0].schedule)
-        self.fills = fills
-        types = [kernel_types(fill.kernel)[n] for n, fill in enumerate(fills)]
-        self.entry = Block(arg_types=[*types, index, index])
+    def __init__(self, fills: Fills, lanes: int) -> None:
+        self.fills, self.lanes = fills, lanes
+        self.entry = Block(
+            arg_types=[fills.type, *(index for _ in (*fills.numbers, "first", "last"))]
+        )
+        self.memory, *self.numbers = self.entry.args[:-2]
+        self.first, self.last = self.entry.args[-2:]
         self.builder = LoopBuilder(self.entry)
+        self.cell = self.builder.constant(fills.value, fills.element)
 
-    def _chunks(self) -> None:
-        first, last = self.entry.args[-2:]
-        most = max(fill.chunks for fill in self.fills)
-        for fill in self.fills:
-            self.kernel, self.schedule, self.state = fill.kernel, fill.schedule, State()
-            if fill.chunks == most:
-                self._chunks_between(first, last)
-                continue
-            end = self.builder.constant(fill.chunks)
-            self._chunks_between(first, self.builder.binary(arith.MinSIOp, last, end))
+    def written(self, name: str) -> func.FuncOp:
+        numbers = iter(self.numbers)
+        for depth in self.fills.depths:
+            offset = next(numbers)
+            loops = [(next(numbers), next(numbers)) for _ in range(depth)]
+            self._box(offset, loops, next(numbers))
+        self.entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
+        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+
+    def _box(
+        self, offset: SSAValue, loops: Sequence[tuple[SSAValue, SSAValue]], run: SSAValue
+    ) -> None:
+        builder = self.builder
+        if not loops:
+            loops = [(builder.constant(1), builder.constant(0))]
+        (extent, stride), *inner = loops
+        end = builder.binary(arith.MinSIOp, self.last, extent)
+        self._loop(self.first, end, stride, offset, inner, run)
+
+    def _loop(
+        self,
+        first: SSAValue,
+        last: SSAValue,
+        stride: SSAValue,
+        offset: SSAValue,
+        inner: Sequence[tuple[SSAValue, SSAValue]],
+        run: SSAValue,
+    ) -> None:
+        """From one turn of a loop to another, all of those inside it."""
+        builder = self.builder
+
+        def body(turn: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            distance = builder.binary(arith.MuliOp, turn, stride)
+            at = builder.binary(arith.AddiOp, offset, distance)
+            if inner:
+                (extent, next_stride), *rest = inner
+                self._loop(builder.constant(0), extent, next_stride, at, rest, run)
+            else:
+                self._run(at, run)
+            return []
+
+        builder.loop(first, last, 1, [], body)
+
+    def _run(self, at: SSAValue, run: SSAValue) -> None:
+        """Neighbouring cells, by vectors as long as there are enough left for."""
+        builder = self.builder
+        begin, lanes = builder.constant(0), self.lanes
+        while True:
+            left = builder.remainder(run, lanes) if lanes > 1 else builder.constant(0)
+            end = builder.binary(arith.SubiOp, run, left)
+            value = self.cell if lanes == 1 else builder.splat(self.cell, lanes)
+
+            def store(cell: SSAValue, _: list[SSAValue], value: SSAValue = value) -> list[SSAValue]:
+                place = builder.binary(arith.AddiOp, at, cell)
+                builder.store(value, self.memory, place)
+                return []
+
+            builder.loop(begin, end, lanes, [], store)
+            if lanes == 1:
+                return
+            begin, lanes = end, max(1, lanes // PART)

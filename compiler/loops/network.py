@@ -33,7 +33,7 @@ from ncc.compiler.loops.entry import (
     separate_arguments,
     write_run,
 )
-from ncc.compiler.loops.fills import fills_of, write_fills
+from ncc.compiler.loops.fills import Fills
 from ncc.compiler.loops.frames import boxes
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import free_outermost
@@ -199,6 +199,8 @@ class _Due:
     places: tuple[Place, ...]
     layers: tuple[str, ...]
     computations: tuple[Kernel, ...] = ()
+    fills: Fills | None = None
+    """Boxes, if that is what is filled, which the kernel does not know."""
 
 
 class _NetworkWriter:
@@ -292,14 +294,16 @@ class _NetworkWriter:
     def _launch(self, due: _Due, unit: Unit) -> tuple[Launch, Step]:
         if len(unit.types) != len(due.places):
             raise CompilerBug(f"{unit.name} called with {len(due.places)} arguments")
-        reach, chunks = unit.types, unit.chunks
+        reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
         if isinstance(due.made_by, _Family):
             (computation,) = due.computations
             reach = tuple(kernel_types(computation))
             chunks = chunk_count(computation, due.made_by.schedule)
+        elif due.fills is not None:
+            reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.places, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.places, due.computations)
-        return Launch(unit.name, chunks, arguments), step
+        return Launch(unit.name, chunks, arguments, numbers), step
 
     def _argument(
         self, place: Place, type: MemRefType[Attribute], reach: MemRefType[Attribute]
@@ -316,18 +320,16 @@ class _NetworkWriter:
 
     def _frame(self, frame: Frame) -> None:
         """One constant in every box of the border, by one kernel."""
-        found = tuple(boxes(frame))
         element = element_of(frame.place.root.value)
-        fills = fills_of(found, frame.value, element, self.target)
-        kernels = tuple(fill.kernel for fill in fills)
-        text = stable_text([(one.kernel.signature(), one.schedule) for one in fills])
-        if text not in self.codes:
-            name = f"fill_{digest(text)[:12]}"
-            types = tuple(kernel_types(one)[n] for n, one in enumerate(kernels))
-            chunks = max(one.chunks for one in fills)
-            self.codes[text] = Unit(name, text, types, chunks, lambda: write_fills(fills, name))
-        places = tuple(box.place for box in found)
-        self.due.append(_Due(self.codes[text], places, ("frame",), kernels))
+        fills = Fills.of(tuple(boxes(frame)), frame.place, frame.value, element)
+        if fills.text not in self.codes:
+            name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes
+            self.codes[fills.text] = Unit(
+                name, fills.text, (fills.type,), fills.chunks, lambda: fills.write(name, lanes)
+            )
+        self.due.append(
+            _Due(self.codes[fills.text], (frame.place,), ("frame",), fills.computations, fills)
+        )
 
     def _separate(self, step: Call | Frame) -> None:
         """Put a barrier before a step that depends on a step since the last one."""

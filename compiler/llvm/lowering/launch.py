@@ -4,14 +4,14 @@
     ->  %done = llvm.call @ncc.launch.2(%state, %before, 123, 56, %thread, %threads, %did,
                                         @k, %x, %y)
 
-The loop is written once for each number of arguments. Nearly all that an entry point says are
-launches, and none of its time goes there: code that is small is what counts.
+The loop is written once for each number of arguments, of memory and of numbers. Nearly all that an
+entry point says are launches, and none of its time goes there: code that is small is what counts.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.dialects.builtin import MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.llvm.build import POINTER, Builder
@@ -38,9 +38,12 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         table = memory.buffer_pointer(function, buffers, buffer)
         passed.append(function.addresses.step(table, place, i64, builder.root()))
     if op.callee is not None:
-        name += f".{len(arguments)}"
+        memrefs = [value for value in arguments if isinstance(value.type, MemRefType)]
+        told = arguments[len(memrefs) :]
+        name += f".{len(memrefs)}" + (f".{len(told)}" if told else "")
         passed.append(builder.address_of(op.callee))
-        passed += [memory.bare_pointer(function, argument) for argument in arguments]
+        passed += [memory.bare_pointer(function, memref) for memref in memrefs]
+        passed += function.values(told)
     types = [value.type for value in passed]
     stamped, calling = op.stamp is not None, op.callee is not None
     library.define(name, lambda: _loop(name, types, library, stamped, calling))

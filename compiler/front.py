@@ -7,17 +7,20 @@ one would go into imports.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ncc.compiler.definitions import put_off
-from ncc.compiler.kept.cache import cache_of
+from ncc.compiler.kept.cache import Cache, cache_of
 from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import Recipe, recalled
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.beside import Beside
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
@@ -116,7 +119,19 @@ def _compiled(
     if recipe is not None:
         return recipe
     with PYTHON.tuned():
-        with stopwatch.timing("import the levels"), put_off():
-            from ncc.compiler.pipeline import Compilation
-
+        with stopwatch.timing("import the levels"):
+            with _meanwhile(options, cache) if copied else nullcontext(), put_off():
+                from ncc.compiler.pipeline import Compilation
         return Compilation(param, bin, options, cache, stopwatch, copied).compiled(key)
+
+
+@contextmanager
+def _meanwhile(options: Options, cache: Cache | None) -> Iterator[None]:
+    """Have LLVM ready when a block ends: copies of this process need not see to it then."""
+    from ncc.compiler.head import make_ready
+
+    ready = Beside(partial(make_ready, options.target, cache))
+    try:
+        yield
+    finally:
+        ready.result()  # no thread may be at work where the process is copied

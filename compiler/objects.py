@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.copies import Copies, CopyEnded
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.head import head_key
 from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -41,7 +42,7 @@ class Objects:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
         with stopwatch.timing("look into the cache"):
             self._parts = [
-                _Part(key_of(threads_text(), target), lambda _: threads_text()),
+                _Part(head_key(target), lambda _: threads_text()),
                 *(self._part(unit.key(), unit.module) for unit in loops.units),
                 self._part(loops.entry_key(), loops.entry_module, effort=0),
             ]

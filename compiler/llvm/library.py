@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CDLL, POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p, string_at
 from mmap import MADV_DONTNEED
+from os import RTLD_NOW
 from pathlib import Path
 from typing import Any, NewType
 
@@ -71,6 +72,8 @@ class Library:
         from llvmlite.utils import get_library_name
 
         path = str(Path(llvmlite.__file__).parent / "binding" / get_library_name())
+        # `CDLL` keeps the interpreter's lock while it loads; a call does not.
+        CDLL(None).dlopen(path.encode(), RTLD_NOW)
         library = CDLL(path)
         self._call: dict[str, Any] = {}
         for name, (returned, *taken) in _FUNCTIONS.items():

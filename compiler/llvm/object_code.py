@@ -50,6 +50,12 @@ def emit_assembly(text: str, target: Target) -> str:
     return _emitted(text, target, USUAL, as_object=False).decode()
 
 
+def load(target: Target) -> None:
+    """Have LLVM ready for a target, which it is else when it is first needed."""
+    with _one_at_a_time:
+        _machine(target, USUAL)
+
+
 def unmap_code() -> None:
     """Give back the memory of LLVM's code, if it was loaded: it is mapped again when it is called.
 

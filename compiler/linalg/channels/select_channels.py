@@ -85,15 +85,15 @@ def _shuffled(op: Operation) -> _Selection | None:
     source, (first, *rest) = move.source, move.index
     if not _is_joint(source):
         return None
-    image = shape_of(op.result)[1:]
-    is_whole = shape_of(source)[1:] == image and element_of(source) == f32
+    if shape_of(source)[1:] != shape_of(op.result)[1:] or element_of(source) != f32:
+        return None
     axes = range(len(groups[0]), len(move.shape))
     same = [
         not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
         for form, axis in zip(rest, axes, strict=True)
     ]
     outer = set(range(len(groups[0])))
-    if not is_whole or not all(same) or not first.loops() <= outer:
+    if not all(same) or not first.loops() <= outer:
         return None
     places = product(*(range(move.shape[axis]) for axis in groups[0]))
     channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]

@@ -88,6 +88,18 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
     assert selected(make_network([(16, 6, 6)], write)) == (0, 0)
 
 
+def test_rows_that_become_an_image_are_no_selection(make_network: MakeNetwork) -> None:
+    """A joint of fewer axes is no image, though a shuffle of it is one."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        joint = b.concat([x, x], 0)
+        n, g, y, z = b.loops_of((16, 2, 1, x.shape[1]))
+        image = b.map((n, g, y, z), joint[g * 16 + n, z])
+        return [b.collapse(image, [[0, 1], [2], [3]])]
+
+    assert selected(make_network([(16, 6)], write)) == (0, 0)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_units(make_network: MakeNetwork, seed: int) -> None:
     """Joints of what was shuffled and split before, in one unit after the other."""

@@ -105,7 +105,7 @@ class _Combination(Generic[Value]):
         other = {key: factor for key, factor in first.items() if second[key] != factor}
         e = self._chain(shared)
         if 1.0 not in map(abs, other.values()):
-            size = next(iter(other.values()))
+            *_, size = other.values()  # for Winograd's matrices o has e's factors then
             o = self._chain({key: factor / size for key, factor in other.items()})
             multiply_add = self.arithmetic.multiply_add
             return multiply_add(size, o, e), multiply_add(-size, o, e)

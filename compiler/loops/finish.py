@@ -51,7 +51,15 @@ class FinishWriter(PointWriter):
     def _points(self) -> list[Point]:
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
-        return [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
+        points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
+        return [point for point in points if not self._is_left_out(point)]
+
+    def _is_left_out(self, point: Point) -> bool:
+        """Whether a whole vector lies behind what counts of the lane."""
+        lane, short = self.schedule.lane, self.schedule.short
+        if lane is None or short is None or not self._is_short(point):
+            return False
+        return point.get(lane, 0) >= short[1]
 
     def _step(self, loop: int) -> int:
         return self.state.lanes if loop == self.schedule.lane else 1
@@ -149,11 +157,11 @@ class FinishWriter(PointWriter):
 
     def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
         """A short vector with zeros behind it."""
-        short = self._lanes_at(point)
-        if short == self.state.lanes:
+        lane = self.schedule.lane
+        if lane is None or not self._is_short(point):
             return value
+        short, lanes = self._lanes_at(point), range(self.kernel.extents[lane])
         zeros = self.builder.splat(self.builder.constant(0.0, f32), short)
-        lanes = range(self.state.lanes)
         return self.builder.shuffle(value, zeros, [min(lane, 2 * short - 1) for lane in lanes])
 
     def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:

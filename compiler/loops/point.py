@@ -70,13 +70,17 @@ class PointWriter:
 
     def _lanes_at(self, point: Point) -> int:
         """Elements of the vector at a point: fewer where the schedule says so."""
-        if self.schedule.short is not None:
-            loop, lanes = self.schedule.short
-            base = self.state.bases.get(loop, 0)
-            last = self.kernel.extents[loop] - 1
-            if isinstance(base, int) and base + point.get(loop, 0) == last:
-                return lanes
-        return self.state.lanes
+        short = self.schedule.short
+        return self.state.lanes if short is None or not self._is_short(point) else short[1]
+
+    def _is_short(self, point: Point) -> bool:
+        """Whether the vector at a point is short, by what the schedule says."""
+        if self.schedule.short is None:
+            return False
+        loop, _ = self.schedule.short
+        base = self.state.bases.get(loop, 0)
+        last = self.kernel.extents[loop] - 1
+        return isinstance(base, int) and base + point.get(loop, 0) == last
 
     @contextmanager
     def _as_long_as(self, point: Point) -> Iterator[None]:

@@ -32,8 +32,8 @@ class Schedule:
     next     the same, for the tile that comes next
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
-    short    (loop, elements): at the last step of the loop, vectors are of so few elements, and
-             zeros are stored behind them, which nobody reads
+    short    (loop, elements): at the last step of the loop only so many elements of the lane count;
+             no vector goes on behind them, and zeros are stored there, which nobody reads
     """
 
     lane: int | None

@@ -8,7 +8,7 @@ on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
 from math import gcd, prod
@@ -50,6 +50,9 @@ STRAY = 0.25
 
 OPERAND, STEP = 0.1, 0.5
 """Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
+
+UNLIKE = 0.17
+"""Cycles of a point that is read for one whole vector and a short one, beyond their products."""
 
 STORE, TILE = 2.0, 10.0
 """Cycles of a vector of results that leaves its register, and of beginning a tile."""
@@ -155,7 +158,8 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
         streams = [a for a in pair if a.coefficients[lane] == 1]
         if len(streams) == 1 and can_be_lane(kernel, lane):
             still = pair[1] if streams[0] is pair[0] else pair[0]
-            found += _candidates(_operands(kernel, target, lane, streams[0], still), target)
+            operands = _operands(kernel, target, lane, streams[0], still)
+            found += [*_candidates(operands, target), *_in_thirds(operands, target)]
     return found
 
 
@@ -188,6 +192,22 @@ def _operands(
 def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
     cost = _Cost(operands)
     return [Candidate(cost.of(tile), operands, tile) for tile in _tiles(operands, target)]
+
+
+def _in_thirds(operands: _Operands, target: Target) -> list[Candidate]:
+    """One block and a half as three short vectors: what a point is read for suffices for more."""
+    kernel, short, vectors = operands.kernel, operands.short, operands.vectors
+    if short is None or not operands.points or vectors[:1] != short[:1]:
+        return []
+    if kernel.extents[short[0]] != 2 or 2 * short[1] != operands.vector:
+        return []
+    operands, column = replace(operands, vector=short[1]), operands.points[0]
+    most = max(
+        n for n in range(1, target.registers) if operands.registers(n, 3) <= target.registers
+    )
+    cost, around = _Cost(operands), ((short[0], 2), (operands.lane, 2))
+    tiles = [((column, n), *around) for n in range(2, min(most, kernel.extents[column]) + 1)]
+    return [Candidate(cost.of(tile), operands, tile) for tile in tiles]
 
 
 def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -272,15 +292,22 @@ def _tile_cycles(operands: _Operands, p: int, q: int, short: bool) -> float:
     again = operands.points and operands.vectors
     held *= q * operands.vector if again else operands.all_vectors
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
-    reads = point * p + _vector_cycles(core, held) * q
+    vectors = _whole_vectors(operands, q, short)
+    reads = point * p + _vector_cycles(core, held) * vectors
     if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
         reads += STRAY * core.l3_line * max(0, q - core.streams)
     others = OPERAND * (p + q) + STEP
-    taken = float(p * q)
-    if short and operands.short is not None:
-        taken -= p * (1 - operands.short[1] / operands.vector)
+    taken = p * vectors + (UNLIKE * p if short and q == 2 else 0)
     step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others / core.multiply_adds
-    return operands.steps * step + STORE * p * q + TILE
+    return operands.steps * step + STORE * p * vectors + TILE
+
+
+def _whole_vectors(operands: _Operands, q: int, short: bool) -> float:
+    """As many as q vectors take the time of, the last of which may be short."""
+    if operands.short is None:
+        return q
+    whole = operands.kernel.extents[operands.lane]
+    return q * operands.vector / whole - short * (1 - operands.short[1] / whole)
 
 
 def _vector_cycles(core: Core, held: int) -> float:

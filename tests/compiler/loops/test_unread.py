@@ -95,3 +95,16 @@ def test_whole_vectors(
     module = make_network([(INPUTS, POINTS)], contraction(channels, False))
     for kernel in kernels_of(module, target):
         assert not kernel.tails and choose(kernel, target).short is None
+
+
+@pytest.mark.parametrize(("channels", "vector"), [(24, 8), (20, 8), (40, 16)])
+def test_three_short_vectors(
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[..., list[Kernel]],
+    channels: int,
+    vector: int,
+) -> None:
+    """One block and a half are three vectors of one length; more are whole ones, then a short."""
+    module = make_network([(INPUTS, POINTS)], contraction(channels, False))
+    (kernel,) = kernels_of(module, HALVES)
+    assert choose(kernel, HALVES).vector == vector

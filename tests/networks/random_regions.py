@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import numpy as np
 
 from ncc.dialects.ncnn.layer import ParamValue
@@ -22,13 +24,18 @@ def map_extents(net: Growth, x: str) -> tuple[int, int, int]:
 
 
 def largest_of_bins(net: Growth, x: str) -> str:
-    """ROIPooling."""
+    """ROIPooling. No edge of its bins is where cells meet, but for those at the border.
+
+    There the released wheel, which has the CPU estimate a reciprocal, may take one cell more.
+    """
     _, *extents = map_extents(net, x)
     scale, pooled = net.pick([1.0, 0.5]), [net.number(1, 3) for _ in extents]
     spans = []
-    for extent in extents:
-        first = net.number(0, extent - 1)
-        spans.append((first / scale, net.number(first, extent - 1) / scale))
+    for extent, bins in zip(extents, pooled, strict=True):
+        fitting = [first for first in range(extent) if gcd(extent - first, bins) == 1]
+        if not fitting:
+            raise Rejected
+        spans.append((net.pick(fitting) / scale, (extent - 1) / scale))
     params = {"pooled_height": pooled[0], "pooled_width": pooled[1], "spatial_scale": scale}
     return net.one("ROIPooling", x, region(net, *spans), **params)
 

@@ -16,6 +16,7 @@ from ncc.compiler.read.network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import verify
+from tests.runnable import ESTIMATES
 
 Array = np.ndarray[Any, Any]
 
@@ -82,6 +83,8 @@ def test_ncnn_finds_the_same(network: Path, tmp_path: Path) -> None:
     """The first region alone is pooled, here and there."""
     if not oracle.available():
         pytest.skip("the ncnn wheel is not installed")
+    if not ESTIMATES:
+        pytest.skip("this CPU estimates other reciprocals, so that ncnn pools other bins")
     ncc.optimize(network, "null", tmp_path / "net.param", tmp_path / "net.bin", off=[])
     inputs = feeds(1)
     expected = oracle.run(tmp_path / "net.param", tmp_path / "net.bin", inputs)

@@ -55,6 +55,9 @@ class Schedule:
         return dict(self.tile).get(loop, 1)
 
 
+LINE = 16
+"""Elements of a cache line."""
+
 CHUNKS_WANTED = 16
 """Of a kernel: enough for several threads, of which one may be late."""
 

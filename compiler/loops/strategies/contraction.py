@@ -1,113 +1,35 @@
 """Register tiles for contractions: P points x Q vectors, the cheapest by a count of cycles.
 
 A step of the reduction multiplies P broadcast elements of one operand (`still` along the lane)
-with Q vectors of the other (`stream`): P*Q multiply-adds, P + Q reads. What the reads cost depends
-on where the vectors of a tile live between two uses: in L1, in L2 or behind it.
+with Q vectors of the other (`stream`): P*Q multiply-adds, P + Q reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
 from itertools import product
-from math import gcd, prod
+from math import prod
 
-from xdsl.ir import Block
-
-from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
-from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
-from ncc.compiler.target import Core, Target
-
-L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
-"""Parts of the caches that a tile's vectors stay in beside everything else."""
-
-L1_WAY = 4096
-"""Bytes between addresses of one set, of which a tile's points may take L1_SHARE of the lines."""
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.schedule import (
+    LINE,
+    Schedule,
+    chunks_of,
+    in_store_order,
+    short_of,
+    vector_of,
+)
+from ncc.compiler.loops.strategies.cycles import L2_SHARE, Cost
+from ncc.compiler.loops.strategies.operands import Operands, product_of
+from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
 """So many that one more for a thread is no loss worth mentioning; a tile is work enough for one."""
 
-LINE = 16
-"""Elements of a cache line."""
-
 ASKED = LINE // 2
 """Elements that a step asks for of one stream of lines: a core follows several streams at once, and
 brings lines of each before they are asked for, but only so many of one."""
-
-LATENCY = 8
-"""Accumulators in flight that keep the multiply-adders busy."""
-
-POINT, POINT_FROM_L2 = 0.5, 4.0
-"""Cycles of a point that is read into all lanes: in L1, and where points push each other out."""
-
-VECTOR_IN_L1 = 1.0
-"""Cycles of a vector that is read where it stays in L1; a `Core` says those from further away."""
-
-STRAY = 0.25
-"""The part by which a line comes later where a core follows no such stream as its own."""
-
-OPERAND, STEP = 0.1, 0.5
-"""Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
-
-UNLIKE = 0.17
-"""Cycles of a point that is read for one whole vector and a short one, beyond their products."""
-
-STORE, TILE = 2.0, 10.0
-"""Cycles of a vector of results that leaves its register, and of beginning a tile."""
-
-
-def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
-    """The two accesses of acc + a * b, if that is the anchor."""
-    if not kernel.accumulates or not kernel.reduced:
-        return None
-    op = kernel.anchor.yielded.owner
-    found = None if isinstance(op, Block) else factors(op, kernel.anchor.body.args[-1])
-    if found is None:
-        return None
-    numbers = [is_argument(o, kernel.anchor.body) for o in found]
-    if numbers[0] is None or numbers[1] is None:
-        return None
-    a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]
-    return None if a is None or b is None else (a, b)
-
-
-@dataclass(frozen=True)
-class _Operands:
-    """One choice of the lane: the operand that moves along it, the one that does not.
-
-    `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
-    besides the lane. `quad` is the loop of the four products of a dot product, if that is what a
-    multiply-add is here. `short` is that of a `Schedule`.
-    """
-
-    kernel: Kernel
-    core: Core
-    lane: int
-    vector: int
-    stream: Access
-    still: Access
-    points: tuple[int, ...]
-    vectors: tuple[int, ...]
-    quad: int | None = None
-    short: tuple[int, int] | None = None
-
-    @cached_property
-    def steps(self) -> int:
-        return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
-
-    @property
-    def all_vectors(self) -> int:
-        """Elements that one step of the reduction meets in all tiles of vectors."""
-        return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
-
-    def registers(self, p: int, q: int) -> int:
-        """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
-
-        Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
-        """
-        return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3
 
 
 @dataclass(frozen=True)
@@ -115,7 +37,7 @@ class Candidate:
     """A register tile for one choice of the lane, and the cycles that it is thought to take."""
 
     cost: float
-    operands: _Operands
+    operands: Operands
     tile: tuple[tuple[int, int], ...]
 
     @property
@@ -177,7 +99,7 @@ def _operands(
     stream: Access,
     still: Access,
     quad: int | None = None,
-) -> _Operands:
+) -> Operands:
     def alone(a: Access, b: Access) -> tuple[int, ...]:
         own = [d for d in kernel.parallel if a.coefficients[d] and not b.coefficients[d]]
         return tuple(sorted(own, key=lambda d: abs(a.coefficients[d])))
@@ -186,15 +108,15 @@ def _operands(
     vector = vector_of(kernel.extents[lane], target)
     points = alone(still, stream)
     short = None if quad is not None else short_of(kernel, lane, target)
-    return _Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad, short)
+    return Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad, short)
 
 
-def _candidates(operands: _Operands, target: Target) -> list[Candidate]:
-    cost = _Cost(operands)
+def _candidates(operands: Operands, target: Target) -> list[Candidate]:
+    cost = Cost(operands)
     return [Candidate(cost.of(tile), operands, tile) for tile in _tiles(operands, target)]
 
 
-def _in_thirds(operands: _Operands, target: Target) -> list[Candidate]:
+def _in_thirds(operands: Operands, target: Target) -> list[Candidate]:
     """One block and a half as three short vectors: what a point is read for suffices for more."""
     kernel, short, vectors = operands.kernel, operands.short, operands.vectors
     if short is None or not operands.points or vectors[:1] != short[:1]:
@@ -205,12 +127,12 @@ def _in_thirds(operands: _Operands, target: Target) -> list[Candidate]:
     most = max(
         n for n in range(1, target.registers) if operands.registers(n, 3) <= target.registers
     )
-    cost, around = _Cost(operands), ((short[0], 2), (operands.lane, 2))
+    cost, around = Cost(operands), ((short[0], 2), (operands.lane, 2))
     tiles = [((column, n), *around) for n in range(2, min(most, kernel.extents[column]) + 1)]
     return [Candidate(cost.of(tile), operands, tile) for tile in tiles]
 
 
-def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
+def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
     """Candidate tiles that fit the registers, points outermost."""
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane = -(-extents[operands.lane] // operands.vector)
@@ -229,97 +151,7 @@ def _tiles(operands: _Operands, target: Target) -> Iterator[tuple[tuple[int, int
         yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
 
 
-class _Cost:
-    """Cycles of the whole parallel space, remainders of the tile included."""
-
-    def __init__(self, operands: _Operands) -> None:
-        kernel, lane = operands.kernel, operands.lane
-        self._points = operands.points[:2]
-        self._others = (*operands.vectors[:1], lane)
-        self._short = None if operands.short is None else operands.short[0]
-        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
-        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
-        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
-        self._cycles = cache(partial(_tile_cycles, operands))
-        self._shares = cache(self._read_shares)
-
-    def of(self, tile: tuple[tuple[int, int], ...]) -> float:
-        """The same for one tile."""
-        sizes = dict(tile)
-        points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
-        others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
-        total = 0.0
-        for count, p, _ in points:
-            for times, q, short in others:
-                total += count * times * self._cycles(p, q, short)
-        return self._trips * total
-
-    def _read_shares(
-        self, loops: tuple[int, ...], sizes: tuple[int, ...]
-    ) -> list[tuple[int, int, bool]]:
-        """How often a tile has so many cells along some loops, and whether the last one is short:
-        whole ones, and what is left.
-        """
-        shares = [(1, 1, False)]
-        for loop, size in zip(loops, sizes, strict=True):
-            ends = loop == self._short
-            whole = (self._extents[loop] - ends) // size
-            rest = self._extents[loop] - whole * size
-            along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
-            shares = [
-                (n * count, m * cells, was or short)
-                for n, m, was in shares
-                for count, cells, short in along
-            ]
-        return shares
-
-
-def _conflicts(operands: _Operands, p: int) -> bool:
-    """Whether the lines of p points fall into more ways of one L1 set than it has to spare."""
-    if not operands.points:
-        return False
-    distance = 4 * abs(operands.still.coefficients[operands.points[0]])
-    return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
-
-
-def _tile_cycles(operands: _Operands, p: int, q: int, short: bool) -> float:
-    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short.
-
-    Vectors without points are read once: those of one tile stay nowhere for another. Without
-    loops of their own they are all walked inside each tile of points.
-    """
-    core, held = operands.core, 4 * operands.steps
-    again = operands.points and operands.vectors
-    held *= q * operands.vector if again else operands.all_vectors
-    point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
-    vectors = _whole_vectors(operands, q, short)
-    reads = point * p + _vector_cycles(core, held) * vectors
-    if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
-        reads += STRAY * core.l3_line * max(0, q - core.streams)
-    others = OPERAND * (p + q) + STEP
-    taken = p * vectors + (UNLIKE * p if short and q == 2 else 0)
-    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others / core.multiply_adds
-    return operands.steps * step + STORE * p * vectors + TILE
-
-
-def _whole_vectors(operands: _Operands, q: int, short: bool) -> float:
-    """As many as q vectors take the time of, the last of which may be short."""
-    if operands.short is None:
-        return q
-    whole = operands.kernel.extents[operands.lane]
-    return q * operands.vector / whole - short * (1 - operands.short[1] / whole)
-
-
-def _vector_cycles(core: Core, held: int) -> float:
-    """Cycles of reading a vector, one of so many bytes that are read again and again."""
-    if held <= L1_SHARE * core.l1_bytes:
-        return VECTOR_IN_L1
-    return core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line
-
-
-def _ahead(
-    operands: _Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def _ahead(operands: Operands, sizes: dict[int, int], order: tuple[int, ...]) -> tuple[Access, ...]:
     """The vectors of the next tile, where points walk through the present ones in the meantime.
 
     Every tile of points asks for its share, a piece at each step: asked for all at once, they come
@@ -356,7 +188,7 @@ def _ahead(
 
 
 def _next_points(
-    operands: _Operands, sizes: dict[int, int], order: tuple[int, ...]
+    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
     """The points of the next tile, where vectors stay while points are walked.
 
@@ -383,7 +215,7 @@ def _next_points(
     return (Access(still.argument, still.offset + further, tuple(coefficients)),)
 
 
-def _order(operands: _Operands, sizes: dict[int, int]) -> tuple[int, ...]:
+def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
     """The order in which the fewest bytes come from behind L2.
 
         vectors, points          of each vector once, of all points again for each tile of vectors

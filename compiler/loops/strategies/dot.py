@@ -22,7 +22,8 @@ from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.point import Point
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, product_of, tiled
+from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, tiled
+from ncc.compiler.loops.strategies.operands import product_of
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, can_gather, extracts
-from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, tile_of, vector_of
+from ncc.compiler.loops.schedule import (
+    LINE,
+    Schedule,
+    chunks_of,
+    in_store_order,
+    tile_of,
+    vector_of,
+)
 from ncc.compiler.target import Target
-
-LINE = 16
-"""Elements of a cache line."""
 
 LEAST_SQUARE = 4
 """Elements along a side of a square that is worth turning in registers."""

@@ -16,10 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.loops.kernel import Access, Kernel
-from ncc.compiler.loops.schedule import CHUNKS_WANTED, Schedule, tile_of, vector_of
+from ncc.compiler.loops.schedule import CHUNKS_WANTED, LINE, Schedule, tile_of, vector_of
 from ncc.compiler.loops.strategies import contraction
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.loops.strategies.contraction import LINE
 from ncc.compiler.loops.strategies.pointwise import scalar
 from ncc.compiler.loops.strategies.writer import chunk_count
 from ncc.compiler.target import (

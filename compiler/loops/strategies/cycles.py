@@ -1,0 +1,129 @@
+"""A count of the cycles that a contraction takes by a register tile, on the core it is for.
+
+A step of the reduction reads P points and Q vectors for P*Q multiply-adds; reads and multiply-adds
+go on side by side, and the longer of the two counts. What a vector costs depends on where those of
+a tile live between two uses: in L1, in L2 or behind it.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import gcd, prod
+
+from ncc.compiler.loops.strategies.operands import Operands
+from ncc.compiler.target import Core
+
+L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
+"""Parts of the caches that a tile's vectors stay in beside everything else."""
+
+L1_WAY = 4096
+"""Bytes between addresses of one set, of which a tile's points may take L1_SHARE of the lines."""
+
+LATENCY = 8
+"""Accumulators in flight that keep the multiply-adders busy."""
+
+POINT, POINT_FROM_L2 = 0.5, 4.0
+"""Cycles of a point that is read into all lanes: in L1, and where points push each other out."""
+
+VECTOR_IN_L1 = 1.0
+"""Cycles of a vector that is read where it stays in L1; a `Core` says those from further away."""
+
+STRAY = 0.25
+"""The part by which a line comes later where a core follows no such stream as its own."""
+
+OPERAND, STEP = 0.1, 0.5
+"""Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
+
+UNLIKE = 0.17
+"""Cycles of a point that is read for one whole vector and a short one, beyond their products."""
+
+STORE, TILE = 2.0, 10.0
+"""Cycles of a vector of results that leaves its register, and of beginning a tile."""
+
+
+class Cost:
+    """Cycles of a whole kernel by one tile or another, what whole tiles leave over included."""
+
+    def __init__(self, operands: Operands) -> None:
+        kernel, lane = operands.kernel, operands.lane
+        self._points = operands.points[:2]
+        self._others = (*operands.vectors[:1], lane)
+        self._short = None if operands.short is None else operands.short[0]
+        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
+        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
+        self._cycles = cache(partial(_tile_cycles, operands))
+        self._shares = cache(self._read_shares)
+
+    def of(self, tile: tuple[tuple[int, int], ...]) -> float:
+        """Cycles by that tile."""
+        sizes = dict(tile)
+        points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
+        others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
+        total = 0.0
+        for count, p, _ in points:
+            for times, q, short in others:
+                total += count * times * self._cycles(p, q, short)
+        return self._trips * total
+
+    def _read_shares(
+        self, loops: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> list[tuple[int, int, bool]]:
+        """How often a tile has so many cells along some loops, and whether the last one is short:
+        whole ones, and what is left.
+        """
+        shares = [(1, 1, False)]
+        for loop, size in zip(loops, sizes, strict=True):
+            ends = loop == self._short
+            whole = (self._extents[loop] - ends) // size
+            rest = self._extents[loop] - whole * size
+            along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
+            shares = [
+                (n * count, m * cells, was or short)
+                for n, m, was in shares
+                for count, cells, short in along
+            ]
+        return shares
+
+
+def _conflicts(operands: Operands, p: int) -> bool:
+    """Whether the lines of p points fall into more ways of one L1 set than it has to spare."""
+    if not operands.points:
+        return False
+    distance = 4 * abs(operands.still.coefficients[operands.points[0]])
+    return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
+
+
+def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
+    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short.
+
+    Vectors without points are read once: those of one tile stay nowhere for another. Without
+    loops of their own they are all walked inside each tile of points.
+    """
+    core, held = operands.core, 4 * operands.steps
+    again = operands.points and operands.vectors
+    held *= q * operands.vector if again else operands.all_vectors
+    point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
+    vectors = _whole_vectors(operands, q, short)
+    reads = point * p + _vector_cycles(core, held) * vectors
+    if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
+        reads += STRAY * core.l3_line * max(0, q - core.streams)
+    others = OPERAND * (p + q) + STEP
+    taken = p * vectors + (UNLIKE * p if short and q == 2 else 0)
+    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others / core.multiply_adds
+    return operands.steps * step + STORE * p * vectors + TILE
+
+
+def _whole_vectors(operands: Operands, q: int, short: bool) -> float:
+    """As many as q vectors take the time of, the last of which may be short."""
+    if operands.short is None:
+        return q
+    whole = operands.kernel.extents[operands.lane]
+    return q * operands.vector / whole - short * (1 - operands.short[1] / whole)
+
+
+def _vector_cycles(core: Core, held: int) -> float:
+    """Cycles of reading a vector, one of so many bytes that are read again and again."""
+    if held <= L1_SHARE * core.l1_bytes:
+        return VECTOR_IN_L1
+    return core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line

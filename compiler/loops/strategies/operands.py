@@ -1,0 +1,65 @@
+"""The operands of a contraction: what is multiplied, and how each lies along the vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.ir import Block
+
+from ncc.compiler.linalg.view import factors
+from ncc.compiler.loops.kernel import Access, Kernel, is_argument
+from ncc.compiler.target import Core
+
+
+def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
+    """The two accesses of acc + a * b, if that is the anchor."""
+    if not kernel.accumulates or not kernel.reduced:
+        return None
+    op = kernel.anchor.yielded.owner
+    found = None if isinstance(op, Block) else factors(op, kernel.anchor.body.args[-1])
+    if found is None:
+        return None
+    numbers = [is_argument(o, kernel.anchor.body) for o in found]
+    if numbers[0] is None or numbers[1] is None:
+        return None
+    a, b = kernel.anchor.inputs[numbers[0]], kernel.anchor.inputs[numbers[1]]
+    return None if a is None or b is None else (a, b)
+
+
+@dataclass(frozen=True)
+class Operands:
+    """One choice of the lane: the operand that moves along it, the one that does not.
+
+    `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
+    besides the lane. `quad` is the loop of the four products of a dot product, if that is what a
+    multiply-add is here. `short` is that of a `Schedule`.
+    """
+
+    kernel: Kernel
+    core: Core
+    lane: int
+    vector: int
+    stream: Access
+    still: Access
+    points: tuple[int, ...]
+    vectors: tuple[int, ...]
+    quad: int | None = None
+    short: tuple[int, int] | None = None
+
+    @cached_property
+    def steps(self) -> int:
+        return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
+
+    @property
+    def all_vectors(self) -> int:
+        """Elements that one step of the reduction meets in all tiles of vectors."""
+        return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
+
+    def registers(self, p: int, q: int) -> int:
+        """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
+
+        Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
+        """
+        return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3

@@ -31,12 +31,12 @@ from ncc.compiler.loops.stable_text import stable_text
 from ncc.compiler.plan import Place
 
 USUAL = (2, 1, 0, 0)
-"""Loops around the runs of each box, of a border in blocks: others are made like it, if they are
-less, by loops of one turn and runs of no cells.
+"""Loops around the runs of each box, of a border in blocks. A border of fewer boxes or loops is
+made like it, by runs of no cells and loops of one turn.
 """
 
 PART = 4
-"""By so many vectors of one length are longer than those of the next, down to single cells."""
+"""Vectors of one length are so many times as long as those of the next, down to single cells."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Fills:
 
     @cached_property
     def parts(self) -> tuple[Fill, ...]:
-        """The boxes as loops, those of most first."""
+        """The boxes as loops, those of most loops first."""
         found = sorted(map(Fill.of, self.computations), key=lambda part: -len(part.loops))
         nothing = [Fill(0, (), 0)] * (len(USUAL) - len(found))
         usual = list(zip([*found, *nothing], USUAL, strict=False))

@@ -160,9 +160,9 @@ class FinishWriter(PointWriter):
         lane = self.schedule.lane
         if lane is None or not self._is_short(point):
             return value
-        short, lanes = self._lanes_at(point), range(self.kernel.extents[lane])
+        short, whole = self._lanes_at(point), self.kernel.extents[lane]
         zeros = self.builder.splat(self.builder.constant(0.0, f32), short)
-        return self.builder.shuffle(value, zeros, [min(lane, 2 * short - 1) for lane in lanes])
+        return self.builder.shuffle(value, zeros, [min(n, 2 * short - 1) for n in range(whole)])
 
     def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
         target = self.entry.args[halving.store.argument]

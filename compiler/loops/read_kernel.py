@@ -22,7 +22,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.element import number
 
 MOST_BLOCKS = 16
-"""So many blocks that half of one is worth code of its own."""
+"""Of more blocks, half of one is not worth code of its own."""
 
 
 def kernel_of(call: Call, target: Target | None = None) -> Kernel:

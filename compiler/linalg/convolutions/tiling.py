@@ -5,8 +5,9 @@ and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
 F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
 result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
 does for 3x3: it has the same points. F(4) has two more, and rounds up to twice as coarsely: it sums
-a few channels only. F(6) for 3x3, which has them too, is left out: what it multiplies less on large
-planes is less than that, and its sums are of many channels.
+a few channels only, with less than half the products. F(6) for 3x3 has the points of that, and is
+left out: a fifth fewer products than F(4)'s, by weights 1.8 times as large, are not worth sums of
+many channels that round 1.4 to 1.7 times as coarsely.
 At stride 2, phases of the input are summed in the last step: sums over them beside those over
 channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
 Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
@@ -45,7 +46,8 @@ UNEVEN = 0.95
 """Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left."""
 
 FEW_SUMMED = 64
-"""The most channels and slices that F(4) for 5x5 sums: it rounds by 8e-6 of the largest result."""
+"""The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
+the largest result."""
 
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""

@@ -147,6 +147,7 @@ class _Axis:
 
     @property
     def seeing(self) -> tuple[_Run, ...]:
+        """Those that see something of the image."""
         return tuple(run for run in self.runs if not run.is_blind)
 
     def seen(self, run: _Run) -> Span:

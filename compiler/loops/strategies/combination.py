@@ -50,7 +50,7 @@ def combine(
 
 def together(matrix: Matrix, rows: Sequence[int], most: int) -> list[list[int]]:
     """The rows in groups of at most `most`; rows that share work stay together: those that are
-    e + o and e - o, then, where not all fit, those of the same sums and differences.
+    e + o and e - o, and those of the same sums and differences where not all rows fit.
     """
     left = list(rows)
     ordered: list[list[int]] = []
@@ -64,11 +64,12 @@ def together(matrix: Matrix, rows: Sequence[int], most: int) -> list[list[int]]:
         ordered.append([first] if mate is None else [first, mate])
     found: list[list[int]] = []
 
+    def combined(group: list[int]) -> set[Key]:
+        """The sums and differences that a group reads, by its first row."""
+        return {key for key in _terms(matrix[group[0]], pairs) if key[0] != "input"}
+
     def fits(group: list[int], held: list[int]) -> bool:
-        ours, theirs = (
-            {key for key in _terms(matrix[row], pairs) if key[0] != "input"}
-            for row, *_ in (group, held)
-        )
+        ours, theirs = combined(group), combined(held)
         apart = ours and theirs and not ours & theirs
         return len(held) + len(group) <= most and not (apart and len(rows) > most)
 
@@ -105,7 +106,9 @@ class _Combination(Generic[Value]):
         other = {key: factor for key, factor in first.items() if second[key] != factor}
         e = self._chain(shared)
         if 1.0 not in map(abs, other.values()):
-            *_, size = other.values()  # for Winograd's matrices o has e's factors then
+            # Any factor makes a term of o one that is only added; the last one gives the o of
+            # Winograd's matrices the factors of e.
+            *_, size = other.values()
             o = self._chain({key: factor / size for key, factor in other.items()})
             multiply_add = self.arithmetic.multiply_add
             return multiply_add(size, o, e), multiply_add(-size, o, e)

@@ -18,7 +18,7 @@ from ncc.compiler.loops.fills import USUAL, Fills
 from ncc.compiler.loops.frames import boxes
 from ncc.compiler.plan import Frame, Kind, Place, Root
 from ncc.compiler.target import Target
-from ncc.dialects.element import BLOB_ELEMENTS
+from ncc.dialects.element import BLOB_ELEMENTS, element_of
 from ncc.runtime.machine_code import MachineCode
 
 OWN = 7
@@ -39,7 +39,7 @@ def frame_of(
 
 
 def fills_of(frame: Frame) -> Fills:
-    element = frame.place.root.value.type.element_type  # type: ignore[attr-defined]
+    element = element_of(frame.place.root.value)
     return Fills.of(tuple(boxes(frame)), frame.place, frame.value, element)
 
 

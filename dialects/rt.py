@@ -164,6 +164,9 @@ class LaunchOp(IRDLOperation):
         chunks, after = self.chunks.value.data, self.after.value.data
         if chunks < 0 or after < 0 or chunks + after >= MOST_CHUNKS:
             raise VerifyException(f"rt.launch: a run has 0 to {MOST_CHUNKS - 1} chunks")
+        are_numbers = [isinstance(argument.type, IndexType) for argument in self.arguments]
+        if are_numbers != sorted(are_numbers):
+            raise VerifyException("rt.launch: numbers stand behind memory")
 
 
 @irdl_op_definition

@@ -34,6 +34,14 @@ builtin.module {
   }
 }"""
 
+TOLD = """\
+builtin.module {
+  func.func @run(%b : !llvm.ptr, %n : index, %x : memref<8xi8>) {
+    %0 = rt.launch 2 of @k(%x, %n) after 0, %n, %b, %n, %n, %n : (memref<8xi8>, index)
+    func.return
+  }
+}"""
+
 CODE = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>, %y : tensor<2xi64>) -> tensor<4xf32> {
@@ -98,7 +106,7 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, CODE, LANES, FOLD])
+@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, FOLD])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
@@ -142,6 +150,7 @@ def test_constructors_make_verified_operations() -> None:
         (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "does not say where vector<3xi8> lies"),
         (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
+        (TOLD.replace("(%x", "(%n, %x").replace("(mem", "(index, mem"), "numbers stand behind"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),
         (CODE.replace("scratch [memref<16xf32>] ", ""), "expected 3 for operands and results"),
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),

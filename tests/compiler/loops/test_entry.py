@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
 from ncc.compiler.loops.entry import (
@@ -86,6 +87,21 @@ def test_entry_point_does_what_the_script_says() -> None:
     assert not isinstance(launches[1].did.owner, rt.LaunchOp)
     windows = [op for op in operations if isinstance(op, rt.BufferOp)]
     assert len(windows) == 5
+
+
+def test_numbers_stand_behind_memory() -> None:
+    """Each is made once for all launches, and kernels are declared with them."""
+    script = (Launch("t", 2, (memory(1, 0),), (5, 0)), Launch("t", 3, (memory(2, 0),), (7, 5)))
+    run, declared = write_run(script), declarations(script)
+    ModuleOp([*declared, run]).verify()
+    assert [str(type) for type in declared[0].function_type.inputs] == [
+        "memref<8xf32>", *["index"] * 4
+    ]  # fmt: skip
+    launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
+    (five, zero), (seven, again) = (op.arguments[1:] for op in launches)
+    assert five is again and zero is not seven
+    made = [op for op in run.body.block.ops if isinstance(op, arith.ConstantOp)]
+    assert [op.result for op in made] == [zero, five, seven]
 
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:

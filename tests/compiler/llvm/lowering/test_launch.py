@@ -108,6 +108,38 @@ def test_entry_point(compiled: Compile) -> None:
     assert not y[:9].any()
 
 
+TOLD = """
+func.func private @write(%x: memref<8xindex>, %times: index, %more: index,
+                         %first: index, %last: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %first to %last step %c1 {
+    %product = arith.muli %i, %times : index
+    %sum = arith.addi %product, %more : index
+    memref.store %sum, %x[%i] : memref<8xindex>
+  }
+  func.return
+}
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
+  %x = rt.buffer %buffers[1] : memref<8xindex>
+  %none = arith.constant 0 : index
+  %ten = arith.constant 10 : index
+  %two = arith.constant 2 : index
+  %done = rt.launch 8 of @write(%x, %ten, %two) after 0, %none, %buffers, %tid, %threads, %before
+    : (memref<8xindex>, index, index)
+  rt.end %done until 8, %buffers, %tid, %threads, %before
+  func.return
+}
+"""
+
+
+def test_kernels_are_told_numbers(compiled: Compile) -> None:
+    """Those behind their memory come in order, in front of the chunks."""
+    state, x = np.zeros(16, np.int64), np.zeros(8, np.int64)
+    buffers = np.array([state.ctypes.data, x.ctypes.data], np.uint64)
+    compiled(TOLD, RUNTIME).call("run", buffers, 0, 1, 0)
+    assert x.tolist() == [2, 12, 22, 32, 42, 52, 62, 72]
+
+
 def test_promises_about_arguments_stay(parse: Callable[[str], ModuleOp]) -> None:
     """`noalias` is said of the arguments whose attributes say so, and of no other."""
     promised = ENTRY.replace("%x: memref<8xf32>", "%x: memref<8xf32> {llvm.noalias}", 1)

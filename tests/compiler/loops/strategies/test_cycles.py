@@ -1,0 +1,67 @@
+"""What the count of cycles tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.loops.strategies.contraction import candidates
+from ncc.compiler.loops.strategies.cycles import Cost
+from ncc.compiler.loops.strategies.operands import Operands
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.loops.strategies.layers import KernelOf, ones
+
+
+def pointwise_convolution(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(128, x.shape[0]))
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+@pytest.fixture
+def operands(kernel: KernelOf) -> Operands:
+    """Eight blocks of outputs at 14 x 14 points, on a core with one unit."""
+    target = replace(AVX512, core=ONE_UNIT)
+    return candidates(kernel(pointwise_convolution, (64, 14, 14)), target)[0].operands
+
+
+def test_what_tiles_leave_over_is_counted(operands: Operands) -> None:
+    """Of 196 points 14 leave none over, 13 one: a tile of its own, which waits for results."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    cost = Cost(operands)
+    whole, left_over = (cost.of(((points, n), (blocks, 2))) for n in (14, 13))
+    assert whole < left_over
+
+
+def test_a_second_unit_is_worth_what_is_not_read(operands: Operands) -> None:
+    """A tile of many points takes half the time or little more; one of one waits for vectors."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    one, two = (
+        Cost(replace(operands, core=replace(TWO_UNITS, multiply_adds=units))) for units in (1, 2)
+    )
+    for tile, least, most in (
+        (((points, 14), (blocks, 2)), 0.5, 0.6),
+        (((points, 1), (blocks, 8)), 0.9, 1.0),
+    ):
+        assert least <= two.of(tile) / one.of(tile) < most
+
+
+def test_short_vectors_cost_less(operands: Operands) -> None:
+    """Half a vector for the last of eight blocks: at most a sixteenth of all."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    tile = ((points, 14), (blocks, 2))
+    whole, short = (Cost(replace(operands, short=one)).of(tile) for one in (None, (blocks, 8)))
+    assert 15 / 16 * whole <= short < whole
+
+
+def test_points_that_push_each_other_out_come_from_l2(operands: Operands) -> None:
+    """Lines that lie a way of L1 apart have room for a few points of a tile."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    coefficients = list(operands.still.coefficients)
+    coefficients[points] = 1024
+    apart = replace(operands, still=replace(operands.still, coefficients=tuple(coefficients)))
+    for n, is_more in ((4, False), (14, True)):
+        tile = ((points, n), (blocks, 2))
+        assert (Cost(apart).of(tile) > Cost(operands).of(tile)) == is_more

@@ -4,7 +4,9 @@
                                             ->      for d in 32:  y[d] = x[d]
 
 Loops of extent 1 are dropped, and neighbours that walk every access as one loop would are joined:
-kernels that differ by nothing else are one. A long loop that is left alone is cut for threads.
+kernels that differ by nothing else are one. A long loop that is left alone is cut for threads. The
+loop over one block alone stays where results of it are not read: its schedule says by that loop
+which vectors are short.
 """
 
 from __future__ import annotations

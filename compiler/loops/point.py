@@ -71,10 +71,13 @@ class PointWriter:
     def _lanes_at(self, point: Point) -> int:
         """Elements of the vector at a point: fewer where the schedule says so."""
         short = self.schedule.short
-        return self.state.lanes if short is None or not self._is_short(point) else short[1]
+        return short[1] if short is not None and self._is_short(point) else self.state.lanes
 
     def _is_short(self, point: Point) -> bool:
-        """Whether the vector at a point is short, by what the schedule says."""
+        """Whether the vector at a point is short.
+
+        Only tiles that are written apart, for the end of a loop, have such: they know where it is.
+        """
         if self.schedule.short is None:
             return False
         loop, _ = self.schedule.short

@@ -14,34 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects import arith, func, vector
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects import func
+from xdsl.ir import Attribute, Region, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.finish import FinishWriter
 from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.rows import RowWriter
 from ncc.compiler.loops.schedule import Schedule
-
-_NEUTRAL: dict[type[Operation], float] = {
-    arith.AddfOp: 0.0,
-    arith.MulfOp: 1.0,
-    arith.MaxnumfOp: float("-inf"),
-    arith.MinnumfOp: float("inf"),
-    arith.AddiOp: 0,
-    arith.MuliOp: 1,
-}
-"""What a reduction starts from, by what it combines with."""
-
-_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
-    arith.AddfOp: vector.CombiningKindFlag.ADD,
-    arith.MulfOp: vector.CombiningKindFlag.MUL,
-    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
-    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
-    arith.AddiOp: vector.CombiningKindFlag.ADD,
-    arith.MuliOp: vector.CombiningKindFlag.MUL,
-}
-"""How the lanes of a vector are combined, by the same."""
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
@@ -57,7 +36,7 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     return outermost if whole and outermost not in tails else None
 
 
-class Nest(FinishWriter):
+class Nest(RowWriter):
     """The writer of one kernel."""
 
     @staticmethod
@@ -214,7 +193,9 @@ class Nest(FinishWriter):
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
         lane = self.schedule.lane
         if lane is not None and lane in self.kernel.reduced:
-            return self._fold_rows(points)
+            initial = [self._initial(point) for point in points]
+            self.cache = {}
+            return self._fold_rows(lane, points, initial)
         initial = [self._started_at(point) for point in points]
         self.cache = {}
         return self._reduce(list(self.schedule.reduced), points, initial)
@@ -289,77 +270,3 @@ class Nest(FinishWriter):
 
         bounds = self.builder.constant(first), self.builder.constant(first + trips)
         return self.builder.loop(*bounds, 1, values, step)
-
-    def _fold_rows(self, points: list[Point]) -> list[SSAValue]:
-        """The lane is reduced: vectors of partial results, folded, then the elements left over."""
-        lane = self.schedule.lane
-        if lane is None:
-            raise CompilerBug("rows without a lane")
-        outer = [d for d in self.schedule.reduced if d != lane]
-        initial = [self._initial(point) for point in points]
-        self.cache = {}
-        return self._rows(outer, lane, points, initial)
-
-    def _rows(
-        self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
-    ) -> list[SSAValue]:
-        if outer:
-            loop, inner = outer[0], outer[1:]
-
-            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-                self.state.bases[loop] = i
-                saved, self.cache = self.cache, {}
-                results = self._rows(inner, lane, points, carried)
-                self.cache = saved
-                return results
-
-            extent = self.builder.constant(self.kernel.extents[loop])
-            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
-        return self._one_row(lane, points, values)
-
-    def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
-        lanes, extent = self.schedule.vector, self.kernel.extents[lane]
-        whole = extent // lanes * lanes
-        combine, neutral = self._combination()
-        element = self._accumulated
-        start = self.builder.splat(self.builder.constant(neutral, element), lanes)
-
-        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[lane] = i
-            saved, self.cache = self.cache, {}
-            results = [
-                self._evaluate(self.kernel.anchor, point, value, folding=True)
-                for point, value in zip(points, carried, strict=True)
-            ]
-            self.cache = saved
-            return results
-
-        zero = self.builder.constant(0)
-        self.state.lanes = lanes
-        carried = [start] * len(points)
-        partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
-        self.state.lanes = 1
-        values = [
-            self.builder.binary(combine, value, self._folded(row, combine))
-            for value, row in zip(values, partial, strict=True)
-        ]
-        if whole < extent:
-            last = self.builder.constant(extent)
-            values = self.builder.loop(self.builder.constant(whole), last, 1, values, step)
-        self.state.lanes = lanes
-        return values
-
-    def _combination(self) -> tuple[type[Operation], float]:
-        """The combining operation of the reduction and its neutral element."""
-        combine = self.kernel.anchor.yielded.owner
-        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
-            raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
-        return type(combine), _NEUTRAL[type(combine)]
-
-    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
-        """All lanes of a vector combined: halves onto halves."""
-        properties: dict[str, Attribute] = {
-            "kind": vector.CombiningKindAttr(_KINDS[combine]),
-            "fastmath": arith.FastMathFlagsAttr("none"),
-        }
-        return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)

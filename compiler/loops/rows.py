@@ -1,0 +1,112 @@
+"""Reductions along rows, the lane reduced: vectors of partial results, folded where a row ends.
+
+for outer reduced loops:
+  partial = neutral elements              a vector for each point
+  for vectors of the row: partial = ...
+  value = value combined with all lanes of partial
+  for what is left of the row: value = ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.finish import FinishWriter
+from ncc.compiler.loops.point import Point
+
+_NEUTRAL: dict[type[Operation], float] = {
+    arith.AddfOp: 0.0,
+    arith.MulfOp: 1.0,
+    arith.MaxnumfOp: float("-inf"),
+    arith.MinnumfOp: float("inf"),
+    arith.AddiOp: 0,
+    arith.MuliOp: 1,
+}
+"""What a reduction starts from, by what it combines with."""
+
+_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
+    arith.AddfOp: vector.CombiningKindFlag.ADD,
+    arith.MulfOp: vector.CombiningKindFlag.MUL,
+    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
+    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+    arith.AddiOp: vector.CombiningKindFlag.ADD,
+    arith.MuliOp: vector.CombiningKindFlag.MUL,
+}
+"""How the lanes of a vector are combined, by the same."""
+
+
+class RowWriter(FinishWriter):
+    """The writer of such reductions."""
+
+    def _fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """What points have become when all rows are folded into the values that they began with."""
+        outer = [d for d in self.schedule.reduced if d != lane]
+        return self._rows(outer, lane, points, values)
+
+    def _rows(
+        self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        if outer:
+            loop, inner = outer[0], outer[1:]
+
+            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+                self.state.bases[loop] = i
+                saved, self.cache = self.cache, {}
+                results = self._rows(inner, lane, points, carried)
+                self.cache = saved
+                return results
+
+            extent = self.builder.constant(self.kernel.extents[loop])
+            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
+        return self._one_row(lane, points, values)
+
+    def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        lanes, extent = self.schedule.vector, self.kernel.extents[lane]
+        whole = extent // lanes * lanes
+        combine, neutral = self._combination()
+        element = self._accumulated
+        start = self.builder.splat(self.builder.constant(neutral, element), lanes)
+
+        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[lane] = i
+            saved, self.cache = self.cache, {}
+            results = [
+                self._evaluate(self.kernel.anchor, point, value, folding=True)
+                for point, value in zip(points, carried, strict=True)
+            ]
+            self.cache = saved
+            return results
+
+        zero = self.builder.constant(0)
+        self.state.lanes = lanes
+        carried = [start] * len(points)
+        partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
+        self.state.lanes = 1
+        values = [
+            self.builder.binary(combine, value, self._folded(row, combine))
+            for value, row in zip(values, partial, strict=True)
+        ]
+        if whole < extent:
+            last = self.builder.constant(extent)
+            values = self.builder.loop(self.builder.constant(whole), last, 1, values, step)
+        self.state.lanes = lanes
+        return values
+
+    def _combination(self) -> tuple[type[Operation], float]:
+        """The combining operation of the reduction and its neutral element."""
+        combine = self.kernel.anchor.yielded.owner
+        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
+            raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
+        return type(combine), _NEUTRAL[type(combine)]
+
+    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
+        """All lanes of a vector combined: halves onto halves."""
+        properties: dict[str, Attribute] = {
+            "kind": vector.CombiningKindAttr(_KINDS[combine]),
+            "fastmath": arith.FastMathFlagsAttr("none"),
+        }
+        return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import struct
@@ -13,6 +14,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _NUMBER = struct.Struct("<I")
+
+_PR_SET_PDEATHSIG = 1
+"""What the system calls it that a process gets a signal when who has made it ends."""
+
+_libc = ctypes.CDLL(None)
 
 
 class Turns:
@@ -33,13 +39,14 @@ def forked(
     work: Callable[[BinaryIO], None], others: Iterable[BinaryIO] = ()
 ) -> tuple[int, BinaryIO]:
     """The process of a copy, and where comes out what its work writes. The copy ends with code 0,
-    or 1 where the work failed.
+    or 1 where the work failed; and when this thread does.
 
     No other thread may be at work now: it does not go on in a copy, and what it holds locked
     stays locked there. others: ends of pipes that are none of the copy's business.
 
     Raises OSError where the system allows no more processes.
     """
+    copied = os.getpid()
     out, into = os.pipe()
     try:
         with warnings.catch_warnings():
@@ -59,6 +66,10 @@ def forked(
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         # Nobody but who has been copied takes answers: a copy ends when that has ended.
         os.close(out)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != copied:
+            os._exit(code)  # the system would have told it, but it had ended already
         for end in others:
             end.close()
         with open(into, "wb") as answers:

@@ -39,6 +39,25 @@ def test_a_copy_hands_out_what_its_work_writes(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_copy_ends_with_who_was_copied() -> None:
+    """However that ends."""
+
+    def outer(answers: BinaryIO) -> None:
+        inner, _ = forked.forked(lambda _: time.sleep(60), [answers])
+        answers.write(f"{inner}\n".encode())
+        answers.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    process, answers = forked.forked(outer)
+    with answers:
+        inner = Path("/proc", answers.readline().decode().strip(), "stat")
+        os.waitpid(process, 0)
+        deadline = time.monotonic() + 10
+        while inner.exists() and inner.read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+
 def test_each_turn_is_taken_once() -> None:
     """By this process or by a copy."""
     turns = forked.Turns([5, 3, 70000])

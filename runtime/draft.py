@@ -14,11 +14,12 @@ DRAFT = ".draft"
 
 @contextmanager
 def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to, which becomes `path` if all goes well, and vanishes if not.
+    """A path to write to, which becomes `path` if all goes well, and vanishes if not; what a link
+    leads to if `path` is one.
 
     Raises OSError where `path` cannot become a plain file. (A device would be replaced.)
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is there and is no plain file", str(path))
     if not path.parent.is_dir():

@@ -43,6 +43,19 @@ def test_what_is_no_plain_file_stays(tmp_path: Path) -> None:
     assert pipe.is_fifo() and [pipe] == list(tmp_path.iterdir())
 
 
+def test_what_a_link_leads_to_is_written(tmp_path: Path) -> None:
+    """The link stays, also where it leads to nothing yet."""
+    (tmp_path / "folder").mkdir()
+    path, link = tmp_path / "folder" / "file", tmp_path / "link"
+    link.symlink_to("folder/file")
+    for text in ("one", "two"):
+        with draft_of(link) as draft:
+            draft.write_text(text)
+            assert draft.parent == path.parent
+        assert link.is_symlink() and path.read_text() == text
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_missing_folder(tmp_path: Path) -> None:
     """The folder is named, not the draft in it."""
     with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'"):

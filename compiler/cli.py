@@ -24,7 +24,7 @@ from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.commands.run import run_command
 from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.commands.verify import verify_command
-from ncc.compiler.diagnostics import CompilerBug, ModelWarning, NccError, Unsupported
+from ncc.compiler.diagnostics import CacheWarning, CompilerBug, ModelWarning, NccError, Unsupported
 
 if TYPE_CHECKING:
     from ncc.compiler.kept.packer import Packer
@@ -79,8 +79,8 @@ def show_warning(
     file: object = None,
     line: str | None = None,
 ) -> None:
-    """What a file says in vain, as it stands: it names its line. Others tell where they arose."""
-    if issubclass(category, ModelWarning):
+    """What ncc warns of, as it stands: it names a file. Others tell where they arose."""
+    if issubclass(category, ModelWarning | CacheWarning):
         click.echo(message, err=True)
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)

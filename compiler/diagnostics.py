@@ -1,8 +1,8 @@
 """What can go wrong in a compilation, sorted by whose fault it is.
 
 ModelError: the file's.  Unsupported: nobody's, yet.  CompilerBug: ours.  Each tells where it
-happened and how to go on.  ModelWarning: what a file says in vain.  The root NccError, and the
-errors of running, are in ncc.runtime.errors.
+happened and how to go on.  ModelWarning: what a file says in vain.  CacheWarning: what is not kept.
+The root NccError, and the errors of running, are in ncc.runtime.errors.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ncc.runtime.errors import NccError, did_you_mean
 
 __all__ = [
+    "CacheWarning",
     "CompilerBug",
     "ModelError",
     "ModelWarning",
@@ -103,6 +104,10 @@ class ModelError(NccError):
 
 class ModelWarning(UserWarning):
     """A model file says something that ncnn ignores, and so does ncc."""
+
+
+class CacheWarning(RuntimeWarning):
+    """What was compiled is not kept for later compilations."""
 
 
 class Unsupported(NccError):

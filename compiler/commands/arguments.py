@@ -72,7 +72,22 @@ def all_of(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-PARAM = click.argument("param", type=click.Path(exists=True, dir_okay=False))
+def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> str:
+    """The path of what a command reads several times: of a copy that is there until the command
+    ends, where it comes through a pipe.
+    """
+    if os.path.isfile(path):
+        return path
+    from tempfile import TemporaryDirectory  # slow to import, and only needed here
+
+    copy = Path(context.with_resource(TemporaryDirectory(prefix="ncc-piped-")), Path(path).name)
+    copy.write_bytes(Path(path).read_bytes())
+    return str(copy)
+
+
+_PARAM_PATH = click.Path(exists=True, dir_okay=False)
+PARAM = click.argument("param", type=_PARAM_PATH)
+REREAD_PARAM = click.argument("param", type=_PARAM_PATH, callback=in_a_file)
 BIN = click.argument("bin", required=False, type=click.Path(exists=True, dir_okay=False))
 
 SHAPES = click.option(

@@ -12,7 +12,7 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
-    PARAM,
+    REREAD_PARAM,
     Given,
     Shapes,
     fed,
@@ -33,7 +33,7 @@ WIDTH = 110
 
 
 @click.command("bench", short_help="Measure time and what bounds it, layer by layer.")
-@PARAM
+@REREAD_PARAM
 @BIN
 @COMPILING
 @FEEDING

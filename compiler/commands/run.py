@@ -12,7 +12,7 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
-    PARAM,
+    REREAD_PARAM,
     Given,
     Shapes,
     fed,
@@ -36,7 +36,7 @@ def named_result(text: str) -> tuple[str, str | None]:
 
 
 @click.command("run", short_help="Run a network or a compiled file.")
-@PARAM
+@REREAD_PARAM
 @BIN
 @COMPILING
 @FEEDING

@@ -10,7 +10,7 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
-    PARAM,
+    REREAD_PARAM,
     Given,
     Shapes,
     fed,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("tune", short_help="Time the kernels' candidates, and keep the fastest.")
-@PARAM
+@REREAD_PARAM
 @BIN
 @COMPILING
 @FEEDING

@@ -10,7 +10,7 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
-    PARAM,
+    REREAD_PARAM,
     Given,
     Shapes,
     fed,
@@ -20,7 +20,7 @@ from ncc.compiler.commands.exit_codes import DIFFERS, OK
 
 
 @click.command("verify", short_help="Compare compiled code with ncnn, blob by blob.")
-@PARAM
+@REREAD_PARAM
 @BIN
 @COMPILING
 @FEEDING

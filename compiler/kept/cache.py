@@ -27,6 +27,7 @@ from math import inf
 from operator import attrgetter
 from pathlib import Path
 
+from ncc.compiler.diagnostics import CacheWarning
 from ncc.compiler.target import Target
 from ncc.runtime.draft import DRAFT, draft_of
 
@@ -189,8 +190,9 @@ class Cache:
         except OSError as error:
             self._writable = False
             warnings.warn(
-                f"compiled kernels are not kept: {error} ({SWITCH_VARIABLE}=off says so at once)",
-                RuntimeWarning,
+                f"{self.folder}: warning: what is compiled is not kept: {error.strerror or error} "
+                f"({SWITCH_VARIABLE}=off says so at once)",
+                CacheWarning,
                 stacklevel=2,
             )
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.kept import models
 from ncc.compiler.verification import verify
 from ncc.compiler.verification.verify import Report, Row
+from ncc.runtime.beside import Beside
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.param"
 
@@ -67,6 +69,46 @@ def test_what_a_file_says_in_vain_is_told_once(ncc: Run, tmp_path: Path, command
         assert (
             err == f"{tmp_path}/digits.bin: warning: 4 bytes behind the last weight are ignored\n"
         )
+
+
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_a_cache_that_cannot_be_written_is_told_in_a_line(
+    ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Not in Python's words, and once, whoever writes to it; all else goes on."""
+    for source in (DIGITS, DIGITS.with_suffix(".bin")):
+        shutil.copy(source, tmp_path)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "file"))
+    ended = ncc(command, tmp_path / "digits.param")
+    assert ended.code == exit_codes.OK
+    assert ended.err == (
+        f"{tmp_path}/file: warning: what is compiled is not kept: File exists "
+        "(NCC_CACHE=off says so at once)\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "bench"])
+def test_a_network_that_comes_through_a_pipe(ncc: Run, tmp_path: Path, command: str) -> None:
+    """It is there once, and these commands read it again."""
+    pipe = tmp_path / "net.param"
+    os.mkfifo(pipe)
+    writer = Beside(lambda: pipe.write_bytes(DIGITS.read_bytes()))
+    ended = ncc(command, pipe, DIGITS.with_suffix(".bin"))
+    writer.result()
+    assert ended.code == exit_codes.OK, ended.err
+    assert "net" in ended.out or "prob" in ended.out
+
+
+def test_a_compiled_model_that_comes_through_a_pipe(ncc: Run, tmp_path: Path) -> None:
+    """It would be mapped, if it were a file."""
+    ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Beside(lambda: pipe.write_bytes((tmp_path / "net.ncc").read_bytes()))
+    ended = ncc("run", pipe)
+    writer.result()
+    assert ended.code == exit_codes.OK and ended.out.startswith("prob")
 
 
 def test_compile_writes_one_file_that_run_can_use(ncc: Run, tmp_path: Path, image: Path) -> None:

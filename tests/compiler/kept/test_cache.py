@@ -15,6 +15,7 @@ import pytest
 
 import ncc
 from ncc.compiler import objects
+from ncc.compiler.diagnostics import CacheWarning
 from ncc.compiler.kept import cache as cache_module
 from ncc.compiler.kept.cache import Cache, cache_of, key_of
 from ncc.compiler.llvm.object_code import emit_object
@@ -227,7 +228,7 @@ def test_folder_that_cannot_be_made_warns_once(tmp_path: Path) -> None:
     """Compilation goes on without keeping anything."""
     (tmp_path / "file").write_text("in the way")
     cache = Cache(tmp_path / "file" / "kernels")
-    with pytest.warns(RuntimeWarning, match="not kept") as seen:
+    with pytest.warns(CacheWarning, match="kernels: warning: what is compiled is not kept") as seen:
         for key in keys(3):
             cache.put(key, b"code")
     assert len(seen) == 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pytest
 from llvmlite import binding
-from xdsl.dialects import func
+from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
@@ -52,20 +52,32 @@ def run_code() -> Iterator[RunCode]:
 def run_codes(run_code: RunCode) -> Callable[[Iterable[Operation], Sequence[Array]], list[Array]]:
     """run_codes(ops, arrays): the results of the last of several, which read one another.
 
-    The arrays are what they read besides, in the order in which they do.
+    The arrays are those of the block's arguments, then what constants hold, in the order in which
+    they are read.
     """
 
     def run(ops: Iterable[Operation], arrays: Sequence[Array]) -> list[Array]:
-        given = iter(arrays)
-        known: dict[SSAValue, Array] = {}
+        codes = [op for op in ops if isinstance(op, CodeOp)]
+        block = codes[0].parent
+        assert block is not None
+        known: dict[SSAValue, Array] = dict(zip(block.args, arrays, strict=False))
+        constants = iter(arrays[len(block.args) :])
         found: list[Array] = []
-        for code in (op for op in ops if isinstance(op, CodeOp)):
-            inputs = [known[v] if v in known else next(given) for v in code.inputs]
+        for code in codes:
+            read = [_reshaped(value) for value in code.inputs]
+            inputs = [known[v] if v in known else next(constants) for v in read]
             found = run_code(code, inputs)
             known.update(zip(code.results, found, strict=True))
         return found
 
     return run
+
+
+def _reshaped(value: SSAValue) -> SSAValue:
+    """What a value is, however its elements are counted."""
+    while isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+        value = value.owner.src
+    return value
 
 
 def _undefined(kind: MemRefType[Attribute]) -> Array:

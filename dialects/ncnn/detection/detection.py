@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.layer import (
 )
 
 MOST_TURNS = 16
-"""That share the classes: each has memory for all priors."""
+"""That share the classes: each has memory for all priors. The same for turns that share these."""
 
 MXNET = -233
 """num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
@@ -114,7 +114,8 @@ class DetectionOutputOp(Layer):
         lists, longest = max(1, classes - 1), min(self.nms_top_k, number)
         kinds = [((lists, longest), f32), ((lists, longest, 4), f32), ((lists,), i64)]
         turns = min(lists, MOST_TURNS)
-        code = Code([location, confidence, priors], kinds, turns=turns)
+        above = [] if mxnet else self._above(b, confidence)
+        code = Code([location, confidence, priors, *above], kinds, turns=turns)
         first, last = ((code.turn + k) * (classes - 1) // turns for k in range(2))
         candidates = _Candidates(code, number, longest)
         with code.range(last, first) as place:
@@ -122,19 +123,42 @@ class DetectionOutputOp(Layer):
         made = b.code(code.operation())[: len(kinds)]
         return b.counted_code(self._best(made, classes - 1).operation())[0]
 
+    def _above(self, b: Builder, confidence: Tensor) -> list[Tensor]:
+        """The priors above the threshold, some of them a turn, by class, and how many these are.
+
+        Scores of a prior lie side by side, those of a class do not: all classes are looked at
+        together, by whoever is likely to have made the scores.
+        """
+        number, classes = confidence.shape
+        lists, turns = max(1, classes - 1), min(number, MOST_TURNS)
+        kinds = [((turns, lists, -(-number // turns)), i64), ((turns, lists), i64)]
+        code = Code([confidence], kinds, turns=turns)
+        found, counts = (result.part(code.turn) for result in code.results)
+        (scores,) = code.inputs
+        with code.range(lists) as place:
+            counts[place] = 0
+
+        def is_above(place: Value) -> Value:
+            return scores[box, place + 1] > self.confidence_threshold
+
+        def counted(place: Value) -> Value:
+            return code.select(is_above(place), code.value(1.0, f32), 0.0)
+
+        first, last = ((code.turn + k) * number // turns for k in range(2))
+        with code.range(last, first) as box:
+            some = code.sum(classes - 1, counted) > 0.0
+            with code.if_(some), code.range(classes - 1) as place, code.if_(is_above(place)):
+                found[place, counts[place]] = box
+                counts[place] = counts[place] + 1
+        return b.code(code.operation())
+
     def _detect(self, code: Code, place: Value, candidates: _Candidates) -> None:
         """What is found of one class, by falling score."""
         rated, boxes, counts = code.results[:3]
-        count = code.variable(0)
-        with code.range(candidates.scores.shape[0]) as box:
-            score = self._score(code, place + 1, box)
-            with code.if_(score > self.confidence_threshold):
-                candidates.scores[count.value] = score
-                candidates.boxes[count.value] = box
-                count.value = count.value + 1
+        count = self._collect(code, place, candidates)
         order = candidates.sorter.order
-        candidates.sorter.sort(candidates.scores, count.value)
-        best = code.minimum(count.value, self.nms_top_k)
+        candidates.sorter.sort(candidates.scores, count)
+        best = code.minimum(count, self.nms_top_k)
 
         def box_of(rank: Value) -> list[Value]:
             return self._moved(code, candidates.boxes[order[rank]])
@@ -147,13 +171,30 @@ class DetectionOutputOp(Layer):
                 boxes[place, k, side] = corners[side, k]
         counts[place] = kept.value
 
-    def _score(self, code: Code, label: Value, box: Value) -> Value:
-        scores = code.inputs[1]
-        return scores[label, box] if self.num_class == MXNET else scores[box, label]
+    def _collect(self, code: Code, place: Value, candidates: _Candidates) -> Value:
+        """Put the priors above the threshold, and their scores, side by side; how many they are."""
+        scores, count = code.inputs[1], code.variable(0)
+
+        def add(box: Value, score: Value) -> None:
+            candidates.scores[count.value] = score
+            candidates.boxes[count.value] = box
+            count.value = count.value + 1
+
+        if self.num_class == MXNET:
+            with code.range(candidates.scores.shape[0]) as box:
+                score = scores[place + 1, box]
+                with code.if_(score > self.confidence_threshold):
+                    add(box, score)
+        else:
+            found, counts = code.inputs[3:]
+            with code.range(counts.shape[0]) as part, code.range(counts[part, place]) as k:
+                box = found[part, place, k]
+                add(box, scores[box, place + 1])
+        return count.value
 
     def _moved(self, code: Code, i: Value) -> list[Value]:
         """The corners of a prior, moved and scaled by its location."""
-        location, _, priors = code.inputs
+        location, _, priors = code.inputs[:3]
         if self.num_class == MXNET:
             prior = [priors[i, k] for k in range(4)]
             move = [location[i, k] * self.variances[k] for k in range(4)]

@@ -72,6 +72,25 @@ def test_turns_share_any_number_of_classes(
     check_layer("DetectionOutput", params, inputs, expected=[found])
 
 
+def test_turns_share_any_number_of_priors(check_layer: Check, detect: Detect) -> None:
+    """More than there are turns, all apart; those of a class keep their order, NaN is not found."""
+    number, classes = 50, 21
+    corners = np.arange(0, 4 * number, 4, dtype=np.float32)
+    boxes = np.stack([corners, corners, corners + 2, corners + 2], axis=1)
+    rng = np.random.default_rng(0)
+    scores = (rng.integers(0, 9, (number, classes)) / 8).astype(np.float32)
+    scores[7], scores[::3, 1] = np.nan, np.nan
+    inputs = [
+        np.zeros(4 * number, np.float32),
+        scores.reshape(-1),
+        np.stack([boxes.reshape(-1), np.ones(4 * number, np.float32)]),
+    ]
+    params = {**SSD, "num_class": classes, "keep_top_k": number * classes}
+    found = detect("DetectionOutput", params, inputs)
+    assert len(found) == (scores[:, 1:] > 0.25).sum()
+    check_layer("DetectionOutput", params, inputs, expected=[found])
+
+
 def test_ssd_keeps_the_best(check_layer: Check, detect: Detect) -> None:
     """nms_top_k counts in each class before suppression, keep_top_k what all classes gave."""
     inputs = ssd_inputs([[0, 0.9, 0.3], [0, 0.95, 0.4], [0, 0.5, 0.6]])

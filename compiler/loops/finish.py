@@ -2,7 +2,7 @@
 
   for point in tile:  memory = epilogue(accumulator)
 
-with a function of mathematics, which is long, as a loop over accumulators in memory:
+with a function of mathematics, which is long, as a loop over accumulators in memory, if many:
 
   waiting = accumulators
   for point along the tile:  memory = epilogue(waiting[point])
@@ -22,8 +22,8 @@ from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import Point, PointWriter
 
-IN_TURN = 4
-"""So many points are worth a loop."""
+IN_LINE = 16
+"""So many accumulators are finished where they are: they leave registers to compute in."""
 
 _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
@@ -87,16 +87,20 @@ class FinishWriter(PointWriter):
     def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
         """The loop of the tile whose points are finished in turn, where that is long to write.
 
-        A function takes longer than its value's way through memory, and to compile, so that it is
-        written for a few points only.
+        A function takes longer to compile than a few of its instructions are worth, so that for
+        many points it is written for one or two of them. Where they are few it is not: their way
+        through memory, and that of what a window read, which its constants drove out of registers,
+        took a sixth of a depthwise convolution's time.
         """
         if self.kernel.halving is not None or not self.kernel.accumulates or not self._is_long:
+            return None
+        if len(values) <= IN_LINE:
             return None
         sizes, apart = self.state.sizes, (self.schedule.lane, self.schedule.turn)
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         longest = max((d for d in loops if d not in apart), key=sizes.__getitem__, default=None)
         vectors = all(isinstance(value.type, VectorType) for value in values)
-        return longest if longest is not None and vectors and sizes[longest] >= IN_TURN else None
+        return longest if longest is not None and vectors and sizes[longest] > 1 else None
 
     @cached_property
     def _is_long(self) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.dialects import math
+from xdsl.dialects import math, memref
 
 import ncc
 from ncc.compiler.loops import finish
@@ -41,8 +41,8 @@ def test_a_loop_computes_the_same_bits(
     path = _param(tmp_path, height, kernel)
     data = np.random.default_rng(1).normal(0, 3, (24, height, 9)).astype(np.float32)
     found = []
-    for points in (finish.IN_TURN, 1000):
-        monkeypatch.setattr(finish, "IN_TURN", points)
+    for most in (0, 1000):
+        monkeypatch.setattr(finish, "IN_LINE", most)
         monkeypatch.setenv("NCC_CACHE", "off")
         model = ncc.compile(path, random_weights=1, target=target)
         found.append(model.run({"data": data})["out"])
@@ -53,13 +53,31 @@ def test_a_loop_computes_the_same_bits(
 def test_a_function_is_written_for_two_points_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not once for each of the accumulators of a tile, of which there are 4 to 24 here."""
+    """Not once for each of the accumulators of a tile, unless they are few: there are 4 to 24."""
     options = Options.of(random_weights=1, target="avx512")
     compilation = Compilation(_param(tmp_path, 14, 1), None, options)
     units = compilation.loops(*compilation.planned).units
 
-    def written(points: int) -> int:
-        monkeypatch.setattr(finish, "IN_TURN", points)
+    def written(most: int) -> int:
+        monkeypatch.setattr(finish, "IN_LINE", most)
         return sum(isinstance(op, math.ExpOp) for unit in units for op in unit.module().walk())
 
-    assert 0 < 2 * written(finish.IN_TURN) < written(1000)
+    few = finish.IN_LINE
+    assert 0 < 2 * written(0) < written(1000)
+    assert written(0) < written(few) < written(1000)
+
+
+def test_a_window_is_finished_where_it_was_summed(tmp_path: Path) -> None:
+    """Its few accumulators stay in registers: nothing waits in memory."""
+    path = tmp_path / "net.param"
+    path.write_text("""7767517
+3 3
+Input data 0 1 data 0=14 1=14 2=32
+ConvolutionDepthWise conv 1 1 data conv 0=32 1=3 4=1 5=1 6=288 7=32
+Swish swish 1 1 conv out
+""")
+    compilation = Compilation(path, None, Options.of(random_weights=1, target="avx512"))
+    units = compilation.loops(*compilation.planned).units
+    ops = [op for unit in units for op in unit.module().walk()]
+    assert any(isinstance(op, math.ExpOp) for op in ops)
+    assert not any(isinstance(op, memref.AllocaOp) for op in ops)

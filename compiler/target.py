@@ -33,8 +33,15 @@ class Core:
     @staticmethod
     def here(wide: bool) -> Core:
         """The core at hand, for targets with 512-bit vectors or narrower ones."""
-        likeness = TWO_UNITS if not wide or cpu.wide_multiply_adders() == 2 else ONE_UNIT
-        return replace(likeness, l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+        return replace(Core._likeness(wide), l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+
+    @staticmethod
+    def _likeness(wide: bool) -> Core:
+        if not wide:
+            return TWO_UNITS
+        if cpu.wide_multiply_adders() == 1:
+            return ONE_UNIT
+        return TWO_UNITS_OF_AMD if cpu.is_of_amd() else TWO_UNITS
 
 
 ONE_UNIT = Core(
@@ -47,6 +54,12 @@ TWO_UNITS = Core(
 )
 """As measured on an Emerald Rapids. What is not known is taken for one of these: a tile that
 suits two units suits one, not the other way round."""
+
+TWO_UNITS_OF_AMD = Core(
+    2, 48 << 10, 1 << 20, l2_line=2.5, l3_line=7.5, memory_line=11.0, streams=4, division=2.5
+)
+"""As measured on a Zen 5. Memory is that of two cores which both read: one alone has a line in 6
+cycles, but what is chosen for many weights by that takes more memory and loses on two threads."""
 
 
 @dataclass(frozen=True)

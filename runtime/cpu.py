@@ -88,6 +88,8 @@ _INSTRUCTIONS = 2
 
 _AUTHENTIC_AMD = int.from_bytes(b"Auth", "little")
 _ZEN_5 = 26
+_HALF_WIDE_ZEN_5 = {*range(0x20, 0x40), *range(0x60, 0x70)}
+"""Models of that family, for notebooks, whose units take 256 bits."""
 _TWO_WIDE_UNITS = {0x55, 0x6A, 0x6C}
 """Models of Intel's Skylake to Ice Lake servers; those that followed have avx512_fp16."""
 
@@ -270,19 +272,25 @@ def _cache_bytes(level: int) -> int | None:
 
 
 @functools.cache
+def is_of_amd() -> bool:
+    """Whether AMD made this processor."""
+    return is_x86_64() and _Processor().leaf(0)[_EBX] == _AUTHENTIC_AMD
+
+
+@functools.cache
 def wide_multiply_adders() -> int:
     """How many 512-bit multiply-adds one core begins in a cycle, 1 or 2.
 
     No leaf says it. Intel's servers have two such units, its clients one; AMD's have two halves of
-    one up to family 25, two from then on.
+    one up to family 25, two from then on, except for notebooks.
     """
     if "avx512f" not in features():
         return 1
     processor = _Processor()
-    vendor = processor.leaf(0)
     eax = processor.leaf(1)[_EAX]
     family = (eax >> 8 & 0xF) + (eax >> 20 & 0xFF)
     model = (eax >> 4 & 0xF) | (eax >> 12 & 0xF0)
-    if vendor[_EBX] == _AUTHENTIC_AMD:
-        return 2 if family >= _ZEN_5 else 1
+    if is_of_amd():
+        half = family < _ZEN_5 or (family == _ZEN_5 and model in _HALF_WIDE_ZEN_5)
+        return 1 if half else 2
     return 2 if model in _TWO_WIDE_UNITS or "avx512_fp16" in features() else 1

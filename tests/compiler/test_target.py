@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.diagnostics import Unsupported
-from ncc.compiler.target import AMX, AVX2, AVX512, AVX512_VNNI, TARGETS, Target
+from ncc.compiler.target import (
+    AMX,
+    AVX2,
+    AVX512,
+    AVX512_VNNI,
+    ONE_UNIT,
+    TARGETS,
+    TWO_UNITS,
+    TWO_UNITS_OF_AMD,
+    Core,
+    Target,
+)
 from ncc.runtime import cpu
 
 
@@ -23,17 +34,26 @@ def test_host_is_the_widest_supported(target: Target, monkeypatch: pytest.Monkey
     assert replace(Target.of("host"), core=target.core) == target
 
 
-@pytest.mark.parametrize("units", [1, 2])
-def test_the_core_at_hand_is_asked(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its caches and how much it multiplies are what choices for "host" are made by."""
+@pytest.mark.parametrize(
+    ("units", "of_amd", "likeness"),
+    [(1, True, ONE_UNIT), (1, False, ONE_UNIT), (2, True, TWO_UNITS_OF_AMD), (2, False, TWO_UNITS)],
+)
+def test_the_core_at_hand_is_asked(
+    units: int, of_amd: bool, likeness: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its caches, how much it multiplies and who made it are what choices for "host" are made by;
+    of one with narrow vectors nothing else is known.
+    """
+    monkeypatch.setattr(cpu, "is_of_amd", lambda: of_amd)
     monkeypatch.setattr(cpu, "features", lambda: AVX512.features)
     monkeypatch.setattr(cpu, "wide_multiply_adders", lambda: units)
     monkeypatch.setattr(cpu, "l1_bytes", lambda: 40 << 10)
     monkeypatch.setattr(cpu, "l2_bytes", lambda: 3 << 20)
-    core = Target.of("host").core
-    assert (core.multiply_adds, core.l1_bytes, core.l2_bytes) == (units, 40 << 10, 3 << 20)
+    assert likeness.multiply_adds == units
+    caches = {"l1_bytes": 40 << 10, "l2_bytes": 3 << 20}
+    assert Target.of("host").core == replace(likeness, **caches)
     monkeypatch.setattr(cpu, "features", lambda: AVX2.features)
-    assert Target.of("host").core.multiply_adds == 2
+    assert Target.of("host").core == replace(TWO_UNITS, **caches)
 
 
 @pytest.mark.parametrize(("allowed", "tiles"), [(False, True), (True, False)])

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read.network import read
-from ncc.compiler.target import AVX2, ONE_UNIT, TWO_UNITS, Core, Target
+from ncc.compiler.target import AVX2, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import difference
 from ncc.runtime import cpu
@@ -30,6 +30,7 @@ TOLERANCE = 1e-4
 CORES = {
     "one unit": ONE_UNIT,
     "two units": TWO_UNITS,
+    "two units of AMD": TWO_UNITS_OF_AMD,
     "small": replace(ONE_UNIT, l1_bytes=8 << 10, l2_bytes=100 << 10),
     "tiny": replace(TWO_UNITS, l1_bytes=4 << 10, l2_bytes=24 << 10),
 }

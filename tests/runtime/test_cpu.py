@@ -145,10 +145,26 @@ def test_caches_are_those_of_sysfs(level: str, told: Callable[[], int]) -> None:
         (b"GenuineIntel", 0xA0671, "avx512f", 1),
         (b"GenuineIntel", 0xC06F2, "avx512f avx512_fp16", 2),
         (b"AuthenticAMD", 0xA60F12, "avx512f", 1),
+        (b"AuthenticAMD", 0xB00F21, "avx512f", 2),
         (b"AuthenticAMD", 0xB40F40, "avx512f", 2),
+        (b"AuthenticAMD", 0xB20F40, "avx512f", 1),
+        (b"AuthenticAMD", 0xB60F00, "avx512f", 1),
+        (b"AuthenticAMD", 0xB70F00, "avx512f", 2),
         (b"AuthenticAMD", 0x870F10, "avx2", 1),
     ],
-    ids=["Cascade Lake", "Ice Lake", "Rocket Lake", "Emerald Rapids", "Zen 4", "Zen 5", "Zen 2"],
+    ids=[
+        "Cascade Lake",
+        "Ice Lake",
+        "Rocket Lake",
+        "Emerald Rapids",
+        "Zen 4",
+        "Zen 5 (Turin)",
+        "Zen 5 (Granite Ridge)",
+        "Zen 5 (Strix Point)",
+        "Zen 5 (Krackan Point)",
+        "Zen 5 (Strix Halo)",
+        "Zen 2",
+    ],
 )
 def test_wide_multiply_adders(
     monkeypatch: pytest.MonkeyPatch, vendor: bytes, signature: int, features: str, units: int
@@ -158,4 +174,7 @@ def test_wide_multiply_adders(
     leaves = {0: (0, name, 0, 0), 1: (signature, 0, 0, 0)}
     monkeypatch.setattr(cpu._Processor, "leaf", lambda self, leaf: leaves[leaf])
     monkeypatch.setattr(cpu, "features", lambda: frozenset(features.split()))
+    of_amd = cpu.is_of_amd.__wrapped__()
+    monkeypatch.setattr(cpu, "is_of_amd", lambda: of_amd)
+    assert of_amd == (vendor == b"AuthenticAMD")
     assert cpu.wide_multiply_adders.__wrapped__() == units

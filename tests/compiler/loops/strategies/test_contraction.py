@@ -12,7 +12,7 @@ import pytest
 from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.loops.strategies import contraction
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Core, Target
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.loops.strategies.layers import (
     KernelOf,
@@ -46,7 +46,11 @@ def test_a_vector_reads_several_rows_of_weights_at_once(
     assert schedule.tile and prod(n for _, n in schedule.tile) >= 4
 
 
-@pytest.mark.parametrize(("core", "streams"), [(ONE_UNIT, 4), (TWO_UNITS, 8)], ids=["one", "two"])
+@pytest.mark.parametrize(
+    ("core", "streams"),
+    [(ONE_UNIT, 4), (TWO_UNITS, 8), (TWO_UNITS_OF_AMD, 4)],
+    ids=["one", "two", "of AMD"],
+)
 def test_a_core_follows_the_streams_from_memory(kernel: KernelOf, core: Core, streams: int) -> None:
     """Weights of 18 MB; those of 250 KB stay in L2, where streams do not matter."""
     target = replace(AVX512, core=core)
@@ -187,7 +191,9 @@ def test_the_largest_operand_is_walked_once(
     assert (weights.coefficients[schedule.order[0]] != 0) == (outer == "w")
 
 
-@pytest.mark.parametrize("core", [ONE_UNIT, TWO_UNITS], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "core", [ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD], ids=["one", "two", "of AMD"]
+)
 def test_vectors_from_l2_do_not_hold_up_the_units(kernel: KernelOf, core: Core) -> None:
     """Where two units wait for vectors from L2, a tile has points enough to hide them."""
     found = kernel(pointwise_convolution(512), (512, 14, 14))

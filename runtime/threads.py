@@ -82,6 +82,8 @@ class Team:
         except RuntimeError as error:
             self.dissolve()
             raise NccError(f"cannot run on {threads} threads: {error}") from error
+        # A run may begin when the team has been dissolved, at the end of the interpreter.
+        self._pool = pool
         self.run = functools.partial(_LAUNCH(code.address("ncc_launch")), pool.address)
 
     @property

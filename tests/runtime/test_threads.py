@@ -104,6 +104,15 @@ def test_a_run_does_not_wait_for_a_worker_that_never_comes(
     assert [cells.after_run(team) for _ in range(2)] == [[1] * 8, [2] * 8]
 
 
+def test_a_run_that_begins_when_the_team_has_been_dissolved(code: MachineCode) -> None:
+    """As a daemon's does that goes on while the interpreter exits: the caller does all of it."""
+    cells = Cells()
+    team = Team(code, 3, cells)
+    assert cells.after_run(team) == [1] * 8
+    team.dissolve()
+    assert cells.after_run(team) == [2] * 8
+
+
 def test_a_fork_loses_workers_but_not_a_team_of_one(
     code: MachineCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

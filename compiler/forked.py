@@ -35,6 +35,14 @@ class Turns:
             yield from _NUMBER.unpack(number)
 
 
+def end_with(parent: int) -> None:
+    """Have this process end, with code 1 or by a signal, when the thread that made it does."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)  # the system would have told it, but the parent had ended already
+
+
 def forked(
     work: Callable[[BinaryIO], None], others: Iterable[BinaryIO] = ()
 ) -> tuple[int, BinaryIO]:
@@ -66,10 +74,7 @@ def forked(
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         # Nobody but who has been copied takes answers: a copy ends when that has ended.
         os.close(out)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != copied:
-            os._exit(code)  # the system would have told it, but it had ended already
+        end_with(copied)
         for end in others:
             end.close()
         with open(into, "wb") as answers:

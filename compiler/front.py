@@ -1,30 +1,35 @@
 """Where a compilation begins: by the recipe of an earlier one, or through all levels.
 
 The levels are imported only where they are needed: a recipe takes a tenth of a second, and half of
-one would go into imports.
+one would go into imports. A user's process does not import them where another one can compile.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ncc.compiler import own_process
 from ncc.compiler.definitions import put_off
-from ncc.compiler.kept.cache import Cache, cache_of
+from ncc.compiler.kept.cache import RECIPE, Cache, cache_of
 from ncc.compiler.kept.keys import key_of
-from ncc.compiler.kept.recipe import Recipe, recalled
+from ncc.compiler.kept.recipe import Kept, Recipe, is_open, recalled
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
+from ncc.compiler.own_process import Question
 from ncc.compiler.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
+from ncc.runtime.errors import NccError
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
     from ncc.compiler.late import LateModel
+    from ncc.compiler.pipeline import Compilation
 
 
 def compile(
@@ -52,6 +57,9 @@ def compile(
     "amx", "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up
     from. tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
 
+    A process of ncc's own compiles, unless the compiler is imported here already: this one is left
+    as it is.
+
     Where a shape is open, in the file or on purpose, the result is a `LateModel`: it is compiled
     when it is first called with arrays of some shapes, and kept for them.
 
@@ -69,7 +77,7 @@ def compile(
         random_weights=random_weights,
         tuned=tuned,
     )
-    return compile_with(param, bin, options)
+    return _model(_compiled(param, bin, options, Stopwatch(), apart=True))
 
 
 def compile_with(
@@ -78,13 +86,14 @@ def compile_with(
     options: Options,
     stopwatch: Stopwatch | None = None,
 ) -> Model:
-    """The same with options that are checked already. stopwatch: is told the time of each stage."""
+    """The same with options that are checked already, in this process whatever it has imported.
+
+    stopwatch: is told the time of each stage.
+    """
     stopwatch = stopwatch or Stopwatch()
     made = _compiled(param, bin, options, stopwatch)
-    if isinstance(made, Recipe):
-        with stopwatch.timing("pack weights"):
-            made = made.artifact()
-    return Model(made) if isinstance(made, Artifact) else made
+    with stopwatch.timing("pack weights"):
+        return _model(made)
 
 
 def compile_artifact(
@@ -100,17 +109,39 @@ def compile_artifact(
     return made if isinstance(made, Recipe | Artifact) else made.compiled().artifact
 
 
+def answer() -> None:
+    """Compile for another process, which packs the weights; see `own_process.py`."""
+
+    def compiled(question: Question, tell: Callable[[Kept], None]) -> tuple[bytes, ...] | None:
+        param, bin, options = question.param, question.bin, question.options
+        if key_of(param, bin, options) != question.key:
+            return None  # a file has changed, or ncc
+        with PYTHON.tuned():
+            compilation = _compilation(param, bin, options, cache_of(os.environ), copied=True)
+            return compilation.for_another(question.key, tell)
+
+    own_process.answer(compiled)
+
+
+def _model(made: Recipe | Artifact | LateModel) -> Model:
+    if isinstance(made, Recipe):
+        made = made.artifact()
+    return Model(made) if isinstance(made, Artifact) else made
+
+
 def _compiled(
     param: PathLike,
     bin: PathLike | None,
     options: Options,
     stopwatch: Stopwatch,
     copied: bool = False,
+    apart: bool = False,
 ) -> Recipe | Artifact | LateModel:
     """What a model runs, or says how that was made; where a shape is open, the model that is
     compiled when it is called.
 
     copied: whether copies of this process may work for it, which the caller's may not care for.
+    apart: whether another process compiles, if that pays.
     """
     cache = cache_of(os.environ)
     with stopwatch.timing("follow a recipe"):
@@ -118,11 +149,46 @@ def _compiled(
         recipe = recalled(cache, key) if cache is not None and key is not None else None
     if recipe is not None:
         return recipe
+    if apart and cache is not None and key is not None:
+        artifact = _made_apart(cache, Question.of(param, bin, options, key))
+        if artifact is not None:
+            return artifact
     with PYTHON.tuned():
-        with stopwatch.timing("import the levels"):
-            with _meanwhile(options, cache) if copied else nullcontext(), put_off():
-                from ncc.compiler.pipeline import Compilation
-        return Compilation(param, bin, options, cache, stopwatch, copied).compiled(key)
+        return _compilation(param, bin, options, cache, copied, stopwatch).compiled(key)
+
+
+def _made_apart(cache: Cache, question: Question) -> Artifact | None:
+    """The model by another process; None where it finds none, or this one might as well look.
+
+    Warns the caller of `compile`, and raises what the compilation does.
+    """
+    # Where no recipe is kept, each compilation would take another process.
+    if not cache.keeps(RECIPE) or is_open(cache, question.key) or not own_process.pays():
+        return None
+    answer = own_process.ask(question)
+    if answer is None:
+        return None
+    for warning in answer.warnings:
+        warnings.warn(warning, stacklevel=4)
+    if isinstance(answer.made, NccError):
+        raise answer.made
+    return answer.made
+
+
+def _compilation(
+    param: PathLike,
+    bin: PathLike | None,
+    options: Options,
+    cache: Cache | None,
+    copied: bool,
+    stopwatch: Stopwatch | None = None,
+) -> Compilation:
+    """A compilation through the levels, which are imported for it."""
+    stopwatch = stopwatch or Stopwatch()
+    with stopwatch.timing("import the levels"):
+        with _meanwhile(options, cache) if copied else nullcontext(), put_off():
+            from ncc.compiler.pipeline import Compilation
+    return Compilation(param, bin, options, cache, stopwatch, copied)
 
 
 @contextmanager

@@ -257,6 +257,11 @@ def callable_now(model: Model) -> Model:
     return model if settles else settled(model)
 
 
+def are_open(inputs: Iterable[OpenBinding]) -> bool:
+    """Whether shapes depend on what only a call tells."""
+    return any(binding.is_open or binding.settles for binding in inputs)
+
+
 def require_shapes(bindings: Iterable[Binding]) -> None:
     """Raise the InputError that names all bindings with an open shape, and two ways to say one."""
     unknown = [b for b in bindings if isinstance(b, OpenBinding) and b.is_open]

@@ -27,9 +27,9 @@ from ncc.compiler.artifact import bindings, constants
 from ncc.compiler.diagnostics import ModelWarning
 from ncc.compiler.kept.cache import Cache, cache_of
 from ncc.compiler.kept.keys import key_of
-from ncc.compiler.kept.recipe import Recipe, keep
+from ncc.compiler.kept.recipe import Kept, Recipe, keep
 from ncc.compiler.kept.tuned import tuned_schedules
-from ncc.compiler.late import LateModel, OpenBinding, require_shapes
+from ncc.compiler.late import LateModel, OpenBinding, are_open, require_shapes
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.llvm.emit import emit_llvm
@@ -160,7 +160,8 @@ class Compilation:
         """What a model runs; where a shape is open, the model. The recipe is kept under its key."""
         with noting() as pieces:
             inputs = self.inputs()
-            if any(binding.is_open or binding.settles for binding in inputs):
+            if are_open(inputs):
+                self._keep(recipe_key, Kept.of(None, pieces))
                 stay_where_named(self.source)
                 return LateModel(
                     lambda shapes, values: self.at(shapes, values).artifact(),
@@ -169,11 +170,30 @@ class Compilation:
                     target=self.options.target.name,
                     num_threads=self.options.num_threads,
                 )
-            recipe, objects = self.recipe()
+            recipe, objects = self.recipe(lambda _: self.weights)
+        self._keep(recipe_key, Kept.of(recipe, pieces))
+        return self._with_code(recipe, objects)
+
+    def for_another(
+        self, recipe_key: str, tell: Callable[[Kept], None]
+    ) -> tuple[bytes, ...] | None:
+        """The code of the model for another process, which packs the weights meanwhile. None where
+        a shape is open. The recipe is kept under its key.
+
+        tell: is told how the model is made as soon as that is known.
+        """
+        with noting() as pieces:
+            if are_open(self.inputs()):
+                self._keep(recipe_key, Kept.of(None, pieces))
+                return None
+            recipe, objects = self.recipe(lambda recipe: tell(Kept.of(recipe, pieces)))
+        self._keep(recipe_key, Kept.of(recipe, pieces))
+        return objects
+
+    def _keep(self, recipe_key: str | None, kept: Kept) -> None:
         if self.cache is not None and recipe_key is not None and self._is_said_by(recipe_key):
             with self.timing("keep the recipe"):
-                keep(self.cache, recipe_key, recipe, pieces)
-        return self._with_code(recipe, objects)
+                keep(self.cache, recipe_key, kept)
 
     def inputs(self) -> list[OpenBinding]:
         """What is known of the inputs before anything is fed."""
@@ -290,16 +310,17 @@ class Compilation:
 
     def artifact(self) -> Artifact:
         """The compiled model, ready to be run or saved."""
-        return self._with_code(*self.recipe())
+        return self._with_code(*self.recipe(lambda _: self.weights))
 
     def _with_code(self, recipe: Recipe, objects: tuple[bytes, ...]) -> Artifact:
         """The model of a recipe with its code and weights."""
         return replace(recipe.model, objects=objects, weights=self.weights)
 
-    def recipe(self) -> tuple[Recipe, tuple[bytes, ...]]:
+    def recipe(self, beside: Callable[[Recipe], object]) -> tuple[Recipe, tuple[bytes, ...]]:
         """All of the model but its weights: how it is made, and the code for that.
 
-        Weights are packed beside it, without the interpreter's lock for the most part.
+        beside: is called while kernels are made, by a thread: weights are packed without the
+        interpreter's lock for the most part.
         """
         with PYTHON.tuned():
             module, planned = self.planned
@@ -308,8 +329,8 @@ class Compilation:
             # No other thread may be at work when the process is copied.
             copies = objects.made_by_copies() if self.copied else nullcontext()
             with copies:
-                weights = Beside(lambda: self.weights)
                 recipe = self._recipe(module, planned, loops, objects.keys)
+                weights = Beside(lambda: beside(recipe))
                 code = objects.all()
                 with self.timing("wait for weights"):
                     weights.result()

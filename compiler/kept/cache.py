@@ -147,6 +147,10 @@ class Cache:
         """Bytes of entries that `trim` has not heard of."""
         self._writable = True
 
+    def keeps(self, kind: str) -> bool:
+        """Whether such entries are kept, as far as is known."""
+        return self._writable and kind in self.kinds
+
     def get(self, key: str, kind: str = KERNEL) -> bytes | None:
         """What is kept under a key, if it is there and whole."""
         path = self.path(key, kind)
@@ -181,7 +185,7 @@ class Cache:
 
     def put_file(self, key: str, kind: str, write: Callable[[Path], None]) -> None:
         """Keep what is written to a path; it appears there whole or not at all."""
-        if not self._writable or kind not in self.kinds:
+        if not self.keeps(kind):
             return
         try:
             if not self._added:

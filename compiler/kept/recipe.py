@@ -52,12 +52,24 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class Kept:
     """A recipe, what was looked at of the .bin for it, and the digest of that."""
 
-    recipe: Recipe
+    recipe: Recipe | None
+    """None where a shape is open: each shape is a compilation of its own."""
     pieces: tuple[Piece, ...]
-    digest: bytes
+    digest: bytes | None
+    """None where that cannot be read any more."""
+
+    @staticmethod
+    def of(recipe: Recipe | None, pieces: Iterable[Piece]) -> Kept:
+        read = tuple(sorted(pieces))
+        return Kept(recipe, read, _digest(read))
+
+    @property
+    def holds(self) -> bool:
+        """Whether what was looked at is what it was."""
+        return self.digest is not None and _digest(self.pieces) == self.digest
 
 
 def recalled(cache: Cache, key: str) -> Recipe | None:
@@ -65,16 +77,29 @@ def recalled(cache: Cache, key: str) -> Recipe | None:
 
     None where there is no recipe, it does not hold, or the cache has lost a kernel of it.
     """
+    kept = _kept(cache, key)
+    recipe = None if kept is None else kept.recipe
+    if recipe is None:
+        return None
+    objects = [code for key in recipe.objects if (code := cache.get(key)) is not None]
+    if len(objects) < len(recipe.objects):
+        return None
+    return replace(recipe, model=replace(recipe.model, objects=tuple(objects)))
+
+
+def is_open(cache: Cache, key: str) -> bool:
+    """Whether it is known that there can be no recipe, since a shape is open."""
+    kept = _kept(cache, key)
+    return kept is not None and kept.recipe is None
+
+
+def _kept(cache: Cache, key: str) -> Kept | None:
+    """What is kept under a key, if it holds."""
     held = cache.get(key, RECIPE)
     if held is None:
         return None
     kept = pickle.loads(held)  # ours: the key says by which version, a checksum that it is whole
-    if not isinstance(kept, _Kept) or _digest(kept.pieces) != kept.digest:
-        return None
-    objects = [code for key in kept.recipe.objects if (code := cache.get(key)) is not None]
-    if len(objects) < len(kept.recipe.objects):
-        return None
-    return replace(kept.recipe, model=replace(kept.recipe.model, objects=tuple(objects)))
+    return kept if isinstance(kept, Kept) and kept.holds else None
 
 
 def followed(cache: Cache, key: str, path: PathLike) -> Artifact | None:
@@ -89,13 +114,11 @@ def followed(cache: Cache, key: str, path: PathLike) -> Artifact | None:
     return replace(recipe.model, objects=())
 
 
-def keep(cache: Cache, key: str, recipe: Recipe, pieces: Iterable[Piece]) -> None:
-    """Keep a recipe for later compilations, unless it is as large as a network."""
-    read = tuple(sorted(pieces))
-    digest = _digest(read)
-    if digest is None:
+def keep(cache: Cache, key: str, kept: Kept) -> None:
+    """Keep a recipe without code for later compilations, unless it is as large as a network."""
+    if kept.digest is None:
         return
-    held = pickle.dumps(_Kept(recipe, read, digest), pickle.HIGHEST_PROTOCOL)
+    held = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
     if len(held) <= LARGEST:
         cache.put(key, held, RECIPE)
         cache.trim()

@@ -63,9 +63,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     whole = pipeline.Compilation.recipe
 
-    def counted(compilation: pipeline.Compilation) -> Any:
+    def counted(compilation: pipeline.Compilation, *given: Any) -> Any:
         names.append(str(compilation.param))
-        return whole(compilation)
+        return whole(compilation, *given)
 
     monkeypatch.setattr(pipeline.Compilation, "recipe", counted)
     return names
@@ -165,9 +165,9 @@ def test_files_that_change_meanwhile_leave_no_recipe(
     """Nobody could tell which content it is of."""
     whole = pipeline.Compilation.recipe
 
-    def disturbed(compilation: pipeline.Compilation) -> Any:
+    def disturbed(compilation: pipeline.Compilation, *given: Any) -> Any:
         os.utime(network.with_suffix(".bin"), (0, 0))
-        return whole(compilation)
+        return whole(compilation, *given)
 
     monkeypatch.setattr(pipeline.Compilation, "recipe", disturbed)
     ncc.compile(network)

@@ -1,0 +1,182 @@
+"""A compilation in a process of ncc's own: a user's process holds neither xDSL nor LLVM behind it.
+
+The process is a fresh interpreter that finds modules where this one does. It reads a question from
+a file in memory, and compiles with copies of itself, a core each. It tells how the model is made as
+soon as it knows: who asked packs weights while it makes the code. Where anything is in its way it
+does not answer: who asked compiles then, and finds out.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import IO, TypeAlias
+
+from ncc.compiler.forked import end_with
+from ncc.compiler.kept.recipe import Kept
+from ncc.compiler.options import Options
+from ncc.runtime.artifact import Artifact, PathLike
+from ncc.runtime.errors import NccError
+
+_LEVELS = "xdsl"
+"""The package that is loaded where a process compiles, or has layers of its own."""
+
+_START = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import ncc
+sys.path[:] = sys.argv[2:]
+from ncc.compiler.definitions import methods_put_off
+with methods_put_off():
+    from ncc.compiler.front import answer
+answer()
+"""
+
+_LIKE_HERE = {
+    "isolated": "-I",
+    "ignore_environment": "-E",
+    "no_user_site": "-s",
+    "no_site": "-S",
+    "dont_write_bytecode": "-B",
+}
+"""Python's options for what an interpreter finds, and leaves, by their names in sys.flags."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """How is this network compiled? key: what the recipe is kept under, by who asks."""
+
+    param: PathLike
+    bin: PathLike | None
+    options: Options
+    key: str
+    asker: int
+    """The process that asks."""
+
+    @staticmethod
+    def of(param: PathLike, bin: PathLike | None, options: Options, key: str) -> Question:
+        return Question(
+            _plain(param), None if bin is None else _plain(bin), options, key, os.getpid()
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The model, or why there is none, and what there was to warn of."""
+
+    made: Artifact | NccError
+    warnings: tuple[Warning | str, ...]
+
+
+@dataclass(frozen=True)
+class _End:
+    """What the process says last: the answer with code for a model."""
+
+    made: tuple[bytes, ...] | NccError
+    warnings: tuple[Warning | str, ...]
+
+
+Compile: TypeAlias = "Callable[[Question, Callable[[Kept], None]], tuple[bytes, ...] | None]"
+"""Finds the code, if it can, and tells before that how the model is made."""
+
+
+def pays() -> bool:
+    """Whether another process would spare this one anything.
+
+    Not where the levels are imported, be it by layers that only this process knows. An interpreter
+    within another program is none that can be started.
+    """
+    name = os.path.basename(sys.executable or "")
+    return _LEVELS not in sys.modules and name.startswith("python") and not hasattr(sys, "frozen")
+
+
+def ask(question: Question) -> Answer | None:
+    """The answer of another process; None where it has none, or the .bin has changed meanwhile.
+
+    An exception meanwhile, as an interruption is one, ends the process.
+    """
+    import subprocess  # only needed here
+
+    options = [option for flag, option in _LIKE_HERE.items() if getattr(sys.flags, flag)]
+    # This ncc, which need not be what the path leads to by now.
+    home = os.path.dirname(os.path.dirname(str(sys.modules["ncc"].__file__)))
+    path = [home, *(place for place in sys.path if isinstance(place, str))]
+    # BLAS has small products to make: its threads would only keep the cores from others.
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
+        with open(os.memfd_create("question"), "w+b") as asked:
+            pickle.dump(question, asked)
+            asked.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, *options, "-P", "-c", _START, *path],
+                stdin=asked,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+        with process:
+            try:
+                assert process.stdout is not None
+                return _answered(process.stdout)
+            finally:
+                process.kill()
+    return None
+
+
+def _answered(answers: IO[bytes]) -> Answer | None:
+    model, told = None, pickle.load(answers)
+    if isinstance(told, Kept):
+        if told.recipe is None or not told.holds:
+            return None
+        model, told = told.recipe.artifact(), pickle.load(answers)
+    assert isinstance(told, _End)
+    if isinstance(told.made, NccError):
+        return Answer(told.made, told.warnings)
+    assert model is not None
+    return Answer(replace(model, objects=told.made), told.warnings)
+
+
+def answer(compile: Compile) -> None:
+    """What the other process does, until it ends."""
+    gc.disable()
+    # An interruption from the terminal is the business of who asks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    question: Question = pickle.load(sys.stdin.buffer)
+    end_with(question.asker)
+    with open(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what else is printed goes where errors go
+
+        def tell(what: Kept | _End) -> None:
+            pickle.dump(what, answers)
+            answers.flush()
+
+        with warnings.catch_warnings(record=True) as caught:
+            # Who asks chooses what is shown.
+            for kind in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("default", kind)
+            made = _made(compile, question, tell)
+        if made is not None:
+            tell(_End(made, tuple(one.message for one in caught)))
+    os._exit(0)  # what was made for it need not be taken apart
+
+
+def _made(
+    compile: Compile, question: Question, tell: Callable[[Kept], None]
+) -> tuple[bytes, ...] | NccError | None:
+    try:
+        return compile(question, tell)
+    except NccError as error:
+        return error
+
+
+def _plain(path: PathLike) -> PathLike:
+    """A path that another process can read."""
+    return path if isinstance(path, PurePath) else os.fspath(path)

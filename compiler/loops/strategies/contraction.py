@@ -133,7 +133,11 @@ def _in_thirds(operands: Operands, target: Target) -> list[Candidate]:
 
 
 def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Candidate tiles that fit the registers, points outermost."""
+    """Candidate tiles that fit the registers.
+
+    Of points and vectors those of which there are fewer are innermost: they stay in registers while
+    the others pass.
+    """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane = -(-extents[operands.lane] // operands.vector)
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
@@ -145,10 +149,12 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
             continue
         if row > 1 and column < extents[points[0]]:
             continue  # rows join a tile only when it spans the whole row
-        named = [(points[1], row)] if len(points) > 1 else []
-        named += [(points[0], column)] if points else []
-        named += [(vectors[0], other)] if vectors else []
-        yield tuple((loop, n) for loop, n in [*named, (operands.lane, lane)] if n > 1)
+        still = [(points[1], row)] if len(points) > 1 else []
+        still += [(points[0], column)] if points else []
+        moving = [(vectors[0], other)] if vectors else []
+        moving += [(operands.lane, lane)]
+        named = [*moving, *still] if p < q else [*still, *moving]
+        yield tuple((loop, n) for loop, n in named if n > 1)
 
 
 def _ahead(operands: Operands, sizes: dict[int, int], order: tuple[int, ...]) -> tuple[Access, ...]:

@@ -230,3 +230,20 @@ def test_candidates_are_of_all_tiles(kernel: KernelOf) -> None:
     assert best.schedule == choose(found, AVX512)
     assert len({one.schedule for one in candidates}) == len(candidates) > 20
     assert contraction.candidates(kernel(pointwise, (64, 16, 16)), AVX512) == []
+
+
+def test_what_a_tile_has_fewer_of_is_innermost(kernel: KernelOf) -> None:
+    """It stays in registers; of 3 points and 8 vectors these would not fit beside 24 sums."""
+    found = kernel(pointwise_convolution(128), (64, 56, 56))
+    tiles = [dict(one.tile) for one in contraction.candidates(found, AVX512)]
+    weights = found.anchor.inputs[1]
+    assert weights is not None
+    shapes = set()
+    for tile in tiles:
+        moves = [weights.coefficients[loop] != 0 for loop in tile]
+        vectors = prod(n for n, moved in zip(tile.values(), moves, strict=True) if moved)
+        points = prod(tile.values()) // vectors
+        shapes.add((points, vectors))
+        if points != vectors:
+            assert moves == sorted(moves, reverse=points < vectors)
+    assert {(3, 8), (14, 2)} <= shapes

@@ -54,7 +54,7 @@ class Candidate:
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
             ahead=_ahead(operands, sizes, order) if operands.quad is None else (),
-            next=_next_points(operands, sizes, order),
+            next=_next_points(operands, sizes, order) or _next_rows(operands, sizes, order),
             quad=operands.quad,
             short=operands.short,
         )
@@ -219,6 +219,29 @@ def _next_points(
     coefficients[in_line[0]] = LINE
     further = sizes.get(loop, 1) * still.coefficients[loop]
     return (Access(still.argument, still.offset + further, tuple(coefficients)),)
+
+
+def _next_rows(
+    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
+) -> tuple[Access, ...]:
+    """What the next row of points reads of planes, as an image lies that the caller has.
+
+    Its pieces of rows are too short to be foreseen, and come from far away. The steps along a
+    window's row share the lines that a tile reads of a row of the image.
+    """
+    if len(operands.points) != 2 or operands.quad is not None:
+        return ()
+    kernel, still, (column, row) = operands.kernel, operands.still, operands.points
+    stride, pitch = still.coefficients[column], still.coefficients[row]
+    along = [d for d in kernel.reduced if still.coefficients[d] == 1 and kernel.extents[d] > 1]
+    inside = order.index(row) < order.index(column) and sizes.get(row, 1) == 1
+    if len(along) != 1 or not 0 < stride < LINE < pitch or not inside:
+        return ()
+    steps = kernel.extents[along[0]]
+    span = stride * (sizes.get(column, 1) - 1) + steps
+    coefficients = list(still.coefficients)
+    coefficients[along[0]] = min(LINE, -(-span // (steps - 1)))
+    return (Access(still.argument, still.offset + pitch, tuple(coefficients)),)
 
 
 def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:

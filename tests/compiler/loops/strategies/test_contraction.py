@@ -158,6 +158,33 @@ def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf) -> None:
     assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).next
 
 
+def convolution_of_stride_2(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(32, x.shape[0], 3, 3))
+    o, y, z, i, k, m = b.loops(f"o y:{(x.shape[1] - 1) // 2} z:{(x.shape[2] - 1) // 2} i k m")
+    return b.sum((o, y, z), over=(i, k, m), of=x[i, 2 * y + k, 2 * z + m] * w[o, i, k, m])
+
+
+@pytest.mark.parametrize("write", [convolution, convolution_of_stride_2])
+def test_the_next_row_of_planes_is_asked_for(
+    kernel: KernelOf, write: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """All lines that the same tile of the next row of points reads, and few others."""
+    found = kernel(write, (3, 114, 114))
+    schedule = choose(found, AVX512)
+    points = found.anchor.inputs[0]
+    assert points is not None and schedule.next
+    column, row = sorted(
+        (d for d in schedule.order if points.coefficients[d]), key=points.coefficients.__getitem__
+    )
+    wanted, asked = set(), set()
+    for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
+        place = dict(zip(schedule.reduced, step, strict=True))
+        asked |= {line_of(access, place) for access in schedule.next}
+        for cell in range(schedule.points(column)):
+            wanted.add(line_of(points, {**place, row: 1, column: cell}))
+    assert wanted <= asked and len(asked) <= 2 * len(wanted)
+
+
 def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
     def write(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(ones(outputs, x.shape[0]))

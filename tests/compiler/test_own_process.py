@@ -14,6 +14,7 @@ import pytest
 import ncc
 from ncc.compiler import front, own_process
 from ncc.compiler.kept.keys import key_of
+from ncc.compiler.kept.recipe import Kept
 from ncc.compiler.options import Options
 from ncc.compiler.own_process import Question
 
@@ -184,6 +185,24 @@ def test_other_files_are_no_answer(network: Path) -> None:
     asked = question(network)
     network.write_text(NETWORK + "\n")
     assert own_process.ask(asked) is None
+
+
+@pytest.mark.usefixtures("levels_are_not_here")
+def test_weights_that_change_meanwhile_are_no_answer(
+    network: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was looked at of them is looked at again before they are packed."""
+    asked = question(network)
+    assert own_process.ask(asked) is not None
+    monkeypatch.setattr(Kept, "holds", False)
+    assert own_process.ask(asked) is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(network: Path) -> None:
+    """The answer does not come through it; the user is told, once."""
+    done = user(COMPILED, network, NCC_CACHE_DIR="/proc/nowhere")
+    assert (done.returncode, done.stdout) == (0, f"False {SHAPES}\n")
+    assert done.stderr.count("<string>:7: CacheWarning: ") == 1
 
 
 def test_threads_and_processes_compile_at_once(network: Path) -> None:

@@ -3,8 +3,11 @@
 for outer reduced loops:
   partial = neutral elements              a vector for each point
   for vectors of the row: partial = ...
+  partial = ...                           the last vector of the row, in lanes that are left
   value = value combined with all lanes of partial
-  for what is left of the row: value = ...
+
+What is left of a row is computed with cells in front of it, whose lanes are not taken: a row is no
+shorter than a vector.
 """
 
 from __future__ import annotations
@@ -67,6 +70,8 @@ class RowWriter(FinishWriter):
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
+        if not whole:
+            raise CompilerBug(f"a row of {extent} cells in vectors of {lanes}")
         combine, neutral = self._combination()
         element = self._accumulated
         start = self.builder.splat(self.builder.constant(neutral, element), lanes)
@@ -85,16 +90,18 @@ class RowWriter(FinishWriter):
         self.state.lanes = lanes
         carried = [start] * len(points)
         partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
-        self.state.lanes = 1
-        values = [
+        if whole < extent:
+            last = step(self.builder.constant(extent - lanes), partial)
+            taken = whole + lanes - extent
+            chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
+            partial = [
+                self.builder.shuffle(new, old, chosen)
+                for new, old in zip(last, partial, strict=True)
+            ]
+        return [
             self.builder.binary(combine, value, self._folded(row, combine))
             for value, row in zip(values, partial, strict=True)
         ]
-        if whole < extent:
-            last = self.builder.constant(extent)
-            values = self.builder.loop(self.builder.constant(whole), last, 1, values, step)
-        self.state.lanes = lanes
-        return values
 
     def _combination(self) -> tuple[type[Operation], float]:
         """The combining operation of the reduction and its neutral element."""

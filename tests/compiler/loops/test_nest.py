@@ -184,7 +184,9 @@ def random_schedule(draw: random.Random, kernel: Kernel) -> Schedule:
     small = [d for d in reduced if kernel.extents[d] <= 4 and d != lane]
     unroll = frozenset(draw.sample(small, draw.randint(0, min(2, len(small)))))
     most = order.index(lane) if lane in order else len(order)
-    vector = 1 if lane is None else draw.choice([2, 4, 8, 16])
+    longest = kernel.extents[lane] if lane in kernel.reduced else 16
+    vectors = [vector for vector in (2, 4, 8, 16) if vector <= longest]
+    vector = 1 if lane is None else draw.choice(vectors)
     chunks = draw.randint(0, most)
     return Schedule(lane, vector, tuple(tile), tuple(order), tuple(reduced), unroll, chunks=chunks)
 
@@ -196,7 +198,8 @@ def _can_be_row(kernel: Kernel, loop: int) -> bool:
         kernel.anchor.yielded.owner, arith.AddfOp | arith.MaxnumfOp | arith.MinnumfOp
     )
     plain = not kernel.tails and not extracts(kernel.anchor)
-    return known and plain and set(moves) <= {0, 1} and 1 in moves
+    long = kernel.extents[loop] >= 2
+    return known and plain and long and set(moves) <= {0, 1} and 1 in moves
 
 
 Networks: TypeAlias = list[tuple[ModuleOp, list[Array]]]

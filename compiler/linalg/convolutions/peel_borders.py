@@ -56,7 +56,8 @@ MOST_WORK = 256
 class PeelBorders(ModulePass):
     """Compute the borders of convolutions of inputs apart; see the head of this file.
 
-    Inputs that fit the target's first-level cache are copied.
+    Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
+    however few its rows are, they come from as far away.
     """
 
     name = "peel-borders"
@@ -157,8 +158,10 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
-    cells = prod(shape_of(pad.source))
-    if not _is_input(pad.source) or 4 * cells <= copied or prod(view.extents) > MOST_WORK * cells:
+    given, cells = _input_of(pad.source), prod(shape_of(pad.source))
+    if given is None or 4 * prod(shape_of(given)) <= copied:
+        return None
+    if prod(view.extents) > MOST_WORK * cells:
         return None
     if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
         return None
@@ -179,12 +182,12 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     return Peeling([op, *following(op)], pad, (inside[0], inside[1]))
 
 
-def _is_input(value: SSAValue) -> bool:
-    """Whether a value lies where the caller has it."""
+def _input_of(value: SSAValue) -> BlockArgument | None:
+    """The network's input that a value is, or is a window of: it lies where the caller has it."""
     owner = value.owner
     if isinstance(owner, tensor.ExtractSliceOp):
-        return _is_input(owner.source)
-    return isinstance(value, BlockArgument)
+        return _input_of(owner.source)
+    return value if isinstance(value, BlockArgument) else None
 
 
 def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:

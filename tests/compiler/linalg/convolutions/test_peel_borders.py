@@ -103,6 +103,15 @@ def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -
     assert sources == [(3, 2, 64), (3, 63, 2)]
 
 
+def test_a_strip_of_an_input_is_read_where_it_lies(make_network: MakeNetwork) -> None:
+    """Its rows would fit a cache, but come from as far away as the others."""
+    write = convolution(3, 2, (1, 0, 1, 0))
+    module = make_network([(3, 128, 64)], lambda b, x: write(b, b.cut(x, 1, 40, 49)))
+    PeelBorders(AVX512).apply(Context(), module)
+    sources = sorted(shape_of(pad.source) for pad in pads(module))
+    assert sources == [(3, 2, 64), (3, 7, 2)]
+
+
 def test_what_stays_whole(make_network: MakeNetwork) -> None:
     """Inputs that fit a cache, values that are computed, few channels, border, and much work."""
 

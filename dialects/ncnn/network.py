@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -98,15 +98,14 @@ def growing_inputs(network: Network) -> set[str]:
 def settling_inputs(network: Network) -> set[str]:
     """The inputs of which the values decide shapes, to any reader of theirs, by name."""
 
-    def settles(value: SSAValue) -> bool:
-        return any(
-            any(map(settles, use.operation.results))
-            if isinstance(use.operation, SplitOp)
-            else isinstance(use.operation, Layer) and use.index in use.operation.settling()
-            for use in value.uses
-        )
+    def settles(reader: Operation | None, position: int) -> bool:
+        return isinstance(reader, Layer) and position in reader.settling()
 
-    return {name for name, value in network.inputs.items() if settles(value)}
+    return {
+        name
+        for name, value in network.inputs.items()
+        if any(settles(*read) for read in _readers(value))
+    }
 
 
 def caches(network: Network) -> set[str]:
@@ -117,12 +116,27 @@ def caches(network: Network) -> set[str]:
 def _read_as(network: Network, positions: Callable[[Layer], Collection[int]]) -> set[str]:
     """The inputs of which every reader, behind Splits, has them at one of its positions."""
 
-    def read_so(value: SSAValue) -> bool:
-        return bool(value.uses) and all(
-            all(map(read_so, use.operation.results))
-            if isinstance(use.operation, SplitOp)
-            else isinstance(use.operation, Layer) and use.index in positions(use.operation)
-            for use in value.uses
-        )
+    def read_so(reader: Operation | None, position: int) -> bool:
+        return isinstance(reader, Layer) and position in positions(reader)
 
-    return {name for name, value in network.inputs.items() if read_so(value)}
+    return {
+        name
+        for name, value in network.inputs.items()
+        if all(read_so(*read) for read in _readers(value))
+    }
+
+
+def _readers(value: SSAValue) -> Iterator[tuple[Operation | None, int]]:
+    """Who reads a value at which position, behind Splits, of which there may be thousands in a row;
+    None where nobody reads it, or a part of a Split.
+    """
+    left = [value]
+    while left:
+        value = left.pop()
+        if not value.uses:
+            yield None, 0
+        for use in value.uses:
+            if isinstance(use.operation, SplitOp):
+                left.extend(use.operation.results)
+            else:
+                yield use.operation, use.index

@@ -29,6 +29,10 @@ class Core:
     """Streams of lines from behind L2 that a core brings as fast as one."""
     division: float
     """Cycles of a vector of quotients, beside which multiply-adds go on."""
+    operand: float
+    """Cycles by which a step of a sum is longer for each operand that it reads, however soon."""
+    sums: int
+    """Sums of a tile that are begun and stored while others are multiplied."""
 
     @staticmethod
     def here(wide: bool) -> Core:
@@ -45,18 +49,45 @@ class Core:
 
 
 ONE_UNIT = Core(
-    1, 32 << 10, 1 << 20, l2_line=3.0, l3_line=5.0, memory_line=10.0, streams=4, division=6.0
+    multiply_adds=1,
+    l1_bytes=32 << 10,
+    l2_bytes=1 << 20,
+    l2_line=3.0,
+    l3_line=5.0,
+    memory_line=10.0,
+    streams=4,
+    division=6.0,
+    operand=0.1,
+    sums=32,
 )
 """As measured on a Zen 4, whose two units for 256 bits do a vector of 512 together."""
 
 TWO_UNITS = Core(
-    2, 48 << 10, 2 << 20, l2_line=2.5, l3_line=7.5, memory_line=13.0, streams=8, division=16.0
+    multiply_adds=2,
+    l1_bytes=48 << 10,
+    l2_bytes=2 << 20,
+    l2_line=2.5,
+    l3_line=7.5,
+    memory_line=13.0,
+    streams=8,
+    division=16.0,
+    operand=0.05,
+    sums=32,
 )
 """As measured on an Emerald Rapids. What is not known is taken for one of these: a tile that
 suits two units suits one, not the other way round."""
 
 TWO_UNITS_OF_AMD = Core(
-    2, 48 << 10, 1 << 20, l2_line=2.5, l3_line=7.5, memory_line=11.0, streams=4, division=2.5
+    multiply_adds=2,
+    l1_bytes=48 << 10,
+    l2_bytes=1 << 20,
+    l2_line=2.5,
+    l3_line=7.5,
+    memory_line=11.0,
+    streams=4,
+    division=2.5,
+    operand=0.0,
+    sums=20,
 )
 """As measured on a Zen 5. Memory is that of two cores which both read: one alone has a line in 6
 cycles, but what is chosen for many weights by that takes more memory and loses on two threads."""

@@ -31,14 +31,17 @@ VECTOR_IN_L1 = 1.0
 STRAY = 0.25
 """The part by which a line comes later where a core follows no such stream as its own."""
 
-OPERAND, STEP = 0.1, 0.5
-"""Cycles that a step takes besides, for each operand and at all, on a core with one unit."""
+STEP = 0.5
+"""Cycles that a step takes besides on a core with one unit."""
 
 UNLIKE = 0.17
 """Cycles of a point that is read for one whole vector and a short one, beyond their products."""
 
 STORE, TILE = 2.0, 10.0
 """Cycles of a vector of results that leaves its register, and of beginning a tile."""
+
+CROWD = 4.0
+"""Cycles of each vector of sums beyond those that a core begins and stores in the meantime."""
 
 
 class Cost:
@@ -108,10 +111,11 @@ def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
     reads = point * p + _vector_cycles(core, held) * vectors
     if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
         reads += STRAY * core.l3_line * max(0, q - core.streams)
-    others = OPERAND * (p + q) + STEP
+    others = core.operand * (p + q) + STEP / core.multiply_adds
     taken = p * vectors + (UNLIKE * p if short and q == 2 else 0)
-    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others / core.multiply_adds
-    return operands.steps * step + STORE * p * vectors + TILE
+    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others
+    crowd = CROWD * max(0, p * vectors - core.sums)
+    return operands.steps * step + STORE * p * vectors + TILE + crowd
 
 
 def _whole_vectors(operands: Operands, q: int, short: bool) -> float:

@@ -9,7 +9,7 @@ import pytest
 from ncc.compiler.loops.strategies.contraction import candidates
 from ncc.compiler.loops.strategies.cycles import Cost
 from ncc.compiler.loops.strategies.operands import Operands
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.loops.strategies.layers import KernelOf, ones
 
@@ -46,6 +46,15 @@ def test_a_second_unit_is_worth_what_is_not_read(operands: Operands) -> None:
         (((points, 1), (blocks, 8)), 0.9, 1.0),
     ):
         assert least <= two.of(tile) / one.of(tile) < most
+
+
+def test_sums_beyond_those_of_the_core_cost_more(operands: Operands) -> None:
+    """Of 28 sums a core begins and stores 20 beside others: two tiles of 14 take less."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    for sums in (20, 32):
+        cost = Cost(replace(operands, core=replace(TWO_UNITS_OF_AMD, sums=sums)))
+        large, small = (cost.of(((points, n), (blocks, 2))) for n in (14, 7))
+        assert (large < small) == (sums == 32)
 
 
 def test_short_vectors_cost_less(operands: Operands) -> None:

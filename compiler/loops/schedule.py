@@ -34,6 +34,7 @@ class Schedule:
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
     short    (loop, elements): at the last step of the loop only so many elements of the lane count;
              no vector goes on behind them, and zeros are stored there, which nobody reads
+    slab     the reduced loop for whose steps weights are transformed, to be multiplied with points
     """
 
     lane: int | None
@@ -50,6 +51,7 @@ class Schedule:
     tiles: int = 0
     flat: bool = False
     short: tuple[int, int] | None = None
+    slab: int | None = None
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)

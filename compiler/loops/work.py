@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import IndexType
 
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
+from ncc.compiler.loops.strategies.forming import is_formed
+from ncc.compiler.loops.strategies.transform import Loops
 from ncc.compiler.plan import MOST_ELEMENTS, Kind
 
 OPERATIONS = {
@@ -61,17 +63,33 @@ def flops(kernel: Kernel) -> int:
     if isinstance(kernel.initial, Stage):
         count += stored * _operations(kernel.initial)
     if kernel.matrix is not None:
-        return count + _separable(kernel)
+        return count + (_formed if is_formed(kernel) else _separable)(kernel)
     return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
 
 def _separable(kernel: Kernel) -> int:
+    """Of all points."""
+    return _transformed(kernel, prod(kernel.extents))
+
+
+def _transformed(kernel: Kernel, points: int) -> int:
     """A multiply-add a nonzero for each column of the data, then for each row of the result."""
     matrix = kernel.matrix or ()
     rows, columns = len(matrix), len(matrix[0])
-    windows = prod(kernel.extents) // (rows * columns) ** 2
+    windows = points // (rows * columns) ** 2
     nonzeros = sum(number != 0 for row in matrix for number in row)
     return windows * 2 * nonzeros * (rows + columns)
+
+
+def _formed(kernel: Kernel) -> int:
+    """The products, and the transform of the weights, once."""
+    loops = Loops.of(kernel)
+    taps = {loops.down, loops.across}
+    window = {*taps, loops.row, loops.column}
+    loops_of_weights = {d for d, _ in loops.data.moves} - window
+    products = _points(kernel, {*range(len(kernel.extents))} - taps)
+    weights = _points(kernel, loops_of_weights) * prod(kernel.extents[d] for d in window)
+    return 2 * products + _transformed(kernel, weights)
 
 
 def _operations(stage: Stage) -> int:

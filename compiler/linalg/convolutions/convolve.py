@@ -187,7 +187,7 @@ class _Rewrite:
         if self.tiles.slices:
             pair, window = weights.shape[:2], weights.shape[-2:]
             weights = replace(weights, shape=(*pair, self.tiling.depth.taps, *window))
-        return Constants.of(self.builder, self.tiling.form, weights)
+        return Constants.of(self.builder, self.tiling.form, weights, self.tiling.formed)
 
     def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:
         """Put chunks of so many rows of tiles, and what pools make of them, in place of all."""

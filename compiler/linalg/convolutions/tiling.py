@@ -8,6 +8,9 @@ does for 3x3: it has the same points. F(4) has two more, and rounds up to twice 
 a few channels only, with less than half the products. F(6) for 3x3 has the points of that, and is
 left out: a fifth fewer products than F(4)'s, by weights 1.8 times as large, are not worth sums of
 many channels that round 1.4 to 1.7 times as coarsely.
+Late in a network, where a row of places of all tiles stays in L1 beside the transformed weights of
+some channels, the run can transform these: they come from memory as they are in the file, a quarter
+of F(4)'s, and are transformed once a chunk. Memory is worth a little time.
 At stride 2, phases of the input are summed in the last step: sums over them beside those over
 channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
 Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
@@ -16,15 +19,20 @@ how many they are, so that results do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import hypot, inf
 
+from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import F4_5, FORMS, IMAGE, Depth, Form
 from ncc.compiler.target import Core, Target
 
 LINE = 64
 """Bytes."""
+
+BLOCKS = 2
+"""Blocks of outputs whose weights the run transforms at a time."""
 
 FULL = 0.85
 """The part of a core's multiply-adds that contractions reach while nothing else holds them up."""
@@ -49,6 +57,18 @@ FEW_SUMMED = 64
 """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
 the largest result."""
 
+FORMING = 2.6
+"""Multiply-adds that take as long as a weight that is transformed and stored."""
+
+MANY_WEIGHTS = 12 << 20
+"""Bytes of transformed weights that are worth it: fewer need not come from memory."""
+
+FULL_BETWEEN = 0.94
+"""The part of `FULL` that is left where sums go to memory after each block of inputs."""
+
+FEWER_BYTES = 0.9
+"""Of the cycles of transformed weights: up to here, not holding these is worth more."""
+
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
 
@@ -58,6 +78,7 @@ class Tiling:
     """The tiles of a convolution `inputs` -> `outputs` channels with a height x width result.
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
+    formed: whether the run transforms the weights.
     depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
     row of tiles, and a column.
     """
@@ -71,6 +92,7 @@ class Tiling:
     groups: int = 1
     depth: Depth = IMAGE
     dilation: int = 1
+    formed: bool = False
 
     @property
     def span(self) -> int:
@@ -97,14 +119,31 @@ class Tiling:
         core, chunks = self.target.core, -(-self.rows // rows)
         points = self.places * self.rows * self.depth.slices
         pairs = self.outputs * self.inputs * self.depth.taps
-        weights = 4 * self.form.window**2 * pairs
+        transformed = self.form.window**2 * pairs
+        work, weights = float(points * pairs), 4 * transformed
+        if self.formed:
+            work = work / FULL_BETWEEN + chunks * FORMING * transformed
+            weights = 4 * self.form.taps**2 * pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         between = self._between(self.rows)
         shared = hypot(
-            points * pairs / _multiply_adds(self.target),
+            work / _multiply_adds(self.target),
             weights / LINE * stream,
         ) + between / LINE * _held(between / chunks / threads, core)
         return shared / threads + chunks * CALLS
+
+    def can_form(self) -> bool:
+        """Whether the run can transform the weights on their way, and they are many: in whole
+        blocks of channels, where one row of places, by what is multiplied there and what comes of
+        it, stays in L1.
+        """
+        plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
+        blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
+        tiles = self.places * self.rows // self.form.window
+        row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)
+        fits = self.target.lanes == BLOCK and row <= self.target.core.l1_bytes
+        many = 4 * self.form.window**2 * self.outputs * self.inputs >= MANY_WEIGHTS
+        return plain and blocks and fits and many
 
     def chunk(self, threads: int = 1, room: float = inf) -> int:
         """The cheapest number of rows of tiles in a chunk; of those that cost as much, or nearly,
@@ -163,13 +202,25 @@ def tiling_of(
         Tiling(form, outputs, inputs, height, width, target, groups, depth, dilation)
         for form in forms
     ]
-    best = min(tilings, key=lambda tiling: tiling.cycles(tiling.chunk()))
+    best = _best(tilings)
+    formed = [replace(tiling, formed=True) for tiling in tilings if tiling.can_form()]
+    if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
+        best = least
     weights = taps**2 * outputs * inputs * depth.taps
     direct = hypot(
         weights * height * width * depth.slices / _multiply_adds(target),
         4 * weights / LINE * target.core.memory_line,
     )
-    return best if best.cycles(best.chunk()) < direct else None
+    return best if _cost(best) < direct else None
+
+
+def _best(tilings: Sequence[Tiling]) -> Tiling:
+    """The first that costs least."""
+    return min(tilings, key=_cost)
+
+
+def _cost(tiling: Tiling) -> float:
+    return tiling.cycles(tiling.chunk())
 
 
 def _multiply_adds(target: Target) -> float:

@@ -257,23 +257,30 @@ IMAGE = Depth()
 
 @dataclass(frozen=True)
 class Constants:
-    """The matrices and the transformed weights as values of the structured level."""
+    """The matrices and the weights as values of the structured level.
+
+    filter: of weights that are left for the sum over channels to transform.
+    """
 
     form: Form
     input: Tensor
     output: Tensor
     weights: Tensor
+    filter: Tensor | None = None
 
     @staticmethod
-    def of(b: Builder, form: Form, weights: Weights) -> Constants:
+    def of(b: Builder, form: Form, weights: Weights, formed: bool = False) -> Constants:
         """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or of a volume
         (outputs, inputs, depth, r, r).
+
+        formed: whether to leave them as they are, (outputs, inputs, r, r).
         """
         return Constants(
             form,
             b.table(np.array(form.input)),
             b.table(np.array(form.output)),
-            b.weight(WeightAttr(weights.transformed(form.filter))),
+            b.weight(WeightAttr(weights if formed else weights.transformed(form.filter))),
+            b.table(np.array(form.filter)) if formed else None,
         )
 
 
@@ -353,6 +360,13 @@ def tiled(
 
 def _summed(b: Builder, v: Tensor, constants: Constants) -> Tensor:
     """M, of all groups."""
+    if constants.filter is not None:
+        o, p, q, t, u, i, k, m = b.loops("o p q t u i k m")
+        first, second = constants.filter[p, k], constants.filter[q, m]
+        weight = first * (second * constants.weights[o, i, k, m])
+        product = b.sum((o, p, q, t, u), (i, k, m), weight * v[i, p, q, t, u])
+        _mark(product, constants.form.filter)
+        return product
     inputs = constants.weights.shape[-1]
     grouped = constants.weights.rank > 4
     *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")

@@ -3,6 +3,7 @@
 A strategy looks at the kernel's coefficients only. The first whose condition holds fills the
 schedule; the last always does.
 
+    forming       a contraction by weights that it transforms itself (`forming` writes it)
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
     selection     lanes of blocks, put together in registers (`selection` writes it)
     tiles         a contraction by halves of bfloat16, on matrix tiles (`tiles` writes it)
@@ -24,6 +25,7 @@ from __future__ import annotations
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
+from ncc.compiler.loops.strategies.forming import forming
 from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, turned
 from ncc.compiler.loops.strategies.reduction import apart, rows, window
 from ncc.compiler.loops.strategies.selection import selection
@@ -32,6 +34,7 @@ from ncc.compiler.loops.strategies.transform import transform
 from ncc.compiler.target import Target
 
 STRATEGIES = (
+    forming,
     transform,
     selection,
     tiles,

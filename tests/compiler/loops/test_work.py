@@ -11,11 +11,13 @@ from ncc.compiler import front
 from ncc.compiler.options import Options
 
 
-def work(folder: Path, level: int, *lines: str) -> list[tuple[str, dict[str, Any]]]:
+def work(
+    folder: Path, level: int, *lines: str, target: str = "host"
+) -> list[tuple[str, dict[str, Any]]]:
     """The steps of a network of these layers: the kind of kernel, and its work."""
     path = folder / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
-    options = Options.of(opt_level=level, random_weights=1, stamps=True)
+    options = Options.of(opt_level=level, random_weights=1, stamps=True, target=target)
     info = front.compile_with(path, None, options).artifact.info
     kinds = [kernel.rpartition("_")[0] for kernel, _ in info["steps"]]
     return list(zip(kinds, info["work"], strict=True))
@@ -62,6 +64,21 @@ def test_winograd_counts_what_it_does(tmp_path: Path) -> None:
     assert products == 2 * 36 * 36 * 32 * 32
     transforms = sum(step["flops"] for kind, step in steps if kind == "transform")
     assert 0 < transforms < products
+
+
+def test_weights_that_are_transformed_count_once(tmp_path: Path) -> None:
+    """36 products a tile and pair of channels, whose weights are made once of 9."""
+    steps = work(
+        tmp_path,
+        2,
+        "Input data 0 1 data 0=7 1=7 2=256",
+        "Convolution conv 1 1 data out 0=512 1=3 4=1 6=1179648",
+        target="avx512",
+    )
+    (formed,) = [step for kind, step in steps if kind == "contraction"]
+    pairs = 512 * 256
+    assert formed["flops"] == 2 * 36 * 4 * pairs + 2 * 14 * (6 + 3) * pairs
+    assert formed["weight_bytes"] == 4 * (9 * pairs + 18)
 
 
 def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:

@@ -24,7 +24,32 @@ def test_the_form_by_the_weights(target: Target) -> None:
     """Large weights for few points are what F(2) saves, arithmetic for many is what F(4) does."""
     assert form_of(64, 64, 56, 56, target) is F4
     assert form_of(128, 128, 28, 28, target) is F4
-    assert form_of(512, 512, 7, 7, target) is F2
+    assert form_of(500, 500, 7, 7, target) is F2
+
+
+@ON_ALL
+def test_weights_that_the_run_transforms(target: Target) -> None:
+    """Large ones, for few tiles: they come from memory as they are, so that F(4) pays for them."""
+    for outputs, inputs, size, formed in (
+        (512, 512, 7, True),
+        (512, 512, 14, True),
+        (512, 512, 28, False),  # V and M of a row of places leave L1
+        (256, 64, 14, False),  # transformed ones are few
+        (512, 500, 7, False),  # in blocks that channels do not fill
+    ):
+        tiling = tiling_of(outputs, inputs, size, size, target)
+        assert tiling is not None and tiling.formed is formed
+        assert tiling.form is F4 or not formed
+    narrow = tiling_of(512, 512, 7, 7, replace(target, lanes=8))
+    assert narrow is not None and not narrow.formed
+
+
+@ON_ALL
+def test_transformed_in_each_chunk(target: Target) -> None:
+    """What the run transforms for a chunk it transforms again for the next."""
+    formed = Tiling(F4, 512, 512, 14, 14, target, formed=True)
+    assert formed.chunk() == formed.rows
+    assert formed.cycles(1) > 1.1 * formed.cycles(formed.rows)
 
 
 @ON_ALL
@@ -73,8 +98,8 @@ def test_volumes(target: Target) -> None:
     """Weights of three taps a slice are worth what three times the channels are; more slices share
     them.
     """
-    flat = tiling_of(256, 3 * 256, 7, 7, target)
-    few, many = (tiling_of(256, 256, 7, 7, target, depth=Depth(n, 3)) for n in (1, 16))
+    flat = tiling_of(250, 3 * 256, 7, 7, target)
+    few, many = (tiling_of(250, 256, 7, 7, target, depth=Depth(n, 3)) for n in (1, 16))
     assert flat is not None and few is not None and many is not None
     assert (flat.form, few.form, many.form) == (F2, F2, F4)
     one, two = (Tiling(F4, 64, 64, 28, 28, target, depth=Depth(8, taps)) for taps in (1, 2))
@@ -83,7 +108,7 @@ def test_volumes(target: Target) -> None:
 
 def test_the_form_by_the_core() -> None:
     """Where arithmetic is cheap beside memory, weights count the more."""
-    one, *two = (form_of(256, 256, 14, 14, target) for target in TARGETS)
+    one, *two = (form_of(250, 250, 14, 14, target) for target in TARGETS)
     assert (one, two) == (F4, [F2, F2])
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
 import numpy as np
 import pytest
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from ncc.compiler.linalg.convolutions.winograd import F4, FORMS, Form
+from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.winograd import F2, F4, FORMS, Form
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.convolutions.test_convolve import block, check_numbers
 
 ALL = pytest.mark.parametrize(
     "form", FORMS, ids=lambda form: f"{form.tile} of {form.taps} by {form.stride}"
@@ -70,3 +81,19 @@ def test_transformed_weights_are_text() -> None:
     plain = Weights((4, 2, 3, 3), Random(1, 2))
     attribute = WeightAttr(plain.transformed(F4.filter).blocked((3, 2), 16))
     assert Parser(context, str(attribute)).parse_attribute() == attribute
+
+
+@pytest.mark.parametrize("form", [F2, F4], ids=["F2", "F4"])
+def test_weights_left_to_the_run(
+    make_network: Callable[..., ModuleOp], monkeypatch: pytest.MonkeyPatch, form: Form
+) -> None:
+    """The sum over channels transforms them: the same numbers, by weights as in the file."""
+
+    def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling:
+        return replace(Tiling(form, *sizes), formed=True)
+
+    monkeypatch.setattr(convolution, "tiling_of", tiling_of)
+    module = make_network([(16, 9, 10)], block)
+    check_numbers(module, [(16, 9, 10)])
+    held = [op.results[0] for op in network_of(module).body.block.ops if isinstance(op, ConstantOp)]
+    assert max(prod(shape_of(value)) for value in held) == 16 * 16 * 3 * 3

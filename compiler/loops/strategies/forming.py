@@ -1,0 +1,261 @@
+"""A contraction by weights that it transforms itself: Winograd's, where they are read from memory.
+
+    acc[o, a, b, t] += (m[a, k] * m[b, l] * w[o, i, k, l]) * v[i, a, b, t]     over i, k and l
+
+Transformed weights are a multiple of plain ones, and where tiles are few it is their way from
+memory that takes the time. So each thread transforms those of some channels, a block of i by some
+of o, one row a at a time, and multiplies all tiles with them while they are in L1:
+
+    for blocks of o:                            handed out
+      acc = 0                                   in memory
+      for blocks of i:
+        for a:
+          u[b, i', o'] = row a of the transform of w
+          for b, tiles of t:                    acc in registers, over i'
+            acc += u[b, i', o'] * v[i, a, b, t]
+
+Meanwhile it asks for the weights of the next block of i, some at each place (a, b): asked for all
+at once, they would be waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.build import memory_type
+from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.schedule import LINE, Schedule, tile_of, vector_of
+from ncc.compiler.loops.strategies.combination import combine
+from ncc.compiler.loops.strategies.transform import Loops, Transform
+from ncc.compiler.target import Target
+
+BLOCKS = 2
+"""Blocks of outputs at a time: each element of the data is multiplied with both."""
+
+
+@dataclass(frozen=True)
+class Formed:
+    """The loops of such a contraction.
+
+    loops    those of the transform of the weights
+    data     what is multiplied with the transformed weights
+    lane     outputs of a block, and `blocks` the blocks
+    slab     inputs of a block, and `steps` the blocks
+    points   what only the data moves with, innermost first
+    """
+
+    loops: Loops
+    data: Access
+    lane: int
+    blocks: int
+    slab: int
+    steps: int
+    points: tuple[int, ...]
+
+    @staticmethod
+    def of(kernel: Kernel) -> Formed | None:
+        """The loops of a contraction in whole blocks; None for any other kernel."""
+        plain = not kernel.tails and not kernel.epilogue and kernel.halving is None
+        if not is_formed(kernel) or not plain or kernel.initial != 0.0:
+            return None
+        loops, data = Loops.of(kernel), kernel.anchor.inputs[3]
+        if data is None:
+            return None
+        weights, read = loops.data.coefficients, data.coefficients
+        outputs = [d for d in kernel.parallel if weights[d] and not read[d]]
+        inputs = [d for d in kernel.reduced if weights[d] and read[d]]
+        points = [d for d in kernel.parallel if read[d] and not weights[d]]
+        points = [d for d in points if d not in (loops.row, loops.column)]
+        if len(outputs) != 2 or len(inputs) != 2 or len(points) != 2:
+            return None
+        lane, blocks = sorted(outputs, key=weights.__getitem__)
+        slab, steps = sorted(inputs, key=weights.__getitem__)
+        if weights[lane] != 1 or not can_be_lane(kernel, lane):
+            return None
+        by_distance = tuple(sorted(points, key=read.__getitem__))
+        return Formed(loops, data, lane, blocks, slab, steps, by_distance)
+
+
+def is_formed(kernel: Kernel) -> bool:
+    """Whether what is transformed is multiplied with something else, besides the matrix."""
+    return kernel.matrix is not None and len(kernel.anchor.inputs) > 3
+
+
+def forming(kernel: Kernel, target: Target) -> Schedule | None:
+    """As many points as registers hold sums of, for vectors of two blocks where they are wide."""
+    formed = Formed.of(kernel)
+    if formed is None:
+        return None
+    extents, vector = kernel.extents, vector_of(kernel.extents[formed.lane], target)
+    in_lane = extents[formed.lane] // vector
+    count = BLOCKS if in_lane == 1 and extents[formed.blocks] % BLOCKS == 0 else 1
+    most = (target.registers - 1) // (count * in_lane) - 1
+    inner, outer = formed.points
+    columns = tile_of(extents[inner], most)
+    rows = tile_of(extents[outer], most // columns) if columns == extents[inner] else 1
+    sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
+    order = (formed.blocks, formed.loops.row, formed.loops.column, outer, inner, formed.lane)
+    reduced = (formed.steps, formed.loops.down, formed.loops.across, formed.slab)
+    tile = tuple((loop, n) for loop, n in sizes if n > 1)
+    return Schedule(formed.lane, vector, tile, order, reduced, slab=formed.slab)
+
+
+class FormingNest(Transform):
+    """The writer of one kernel with a slab."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        formed = Formed.of(kernel)
+        if formed is None:
+            raise CompilerBug("weights are transformed for what is no contraction by them")
+        self.formed = formed
+        self.columns = kernel.extents[self.loops.column]
+        self.across = schedule.points(formed.blocks) * kernel.extents[formed.lane]
+        # A line more than all vectors of one place: places are stored to other sets of L1.
+        self.pitch = kernel.extents[formed.slab] * self.across + LINE
+        self.weights = self.builder.scratch(memory_type(f32, self.columns * self.pitch))
+        self.at_tile: Callable[[], None] = self._clear
+
+    def _chunk_loops(self, rest: SSAValue, loops: list[int]) -> None:
+        """The blocks of outputs of a chunk, and then all that is made of them."""
+        if loops:
+            super()._chunk_loops(rest, loops)
+            return
+        row, column, *points = self.schedule.order[1:]
+        self.at_tile = self._clear
+        self._parallel([row, column, *points])
+        self.at_tile = self._sum
+
+        def at_column() -> None:
+            self._ask_for_next()
+            self._parallel(points)
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[self.formed.steps] = i
+            for number in range(len(self.matrix)):
+                self._form(number)
+                self.state.bases[row] = number
+                self._run(column, 0, self.columns, 1, 1, at_column)
+            return []
+
+        self._rolled(self.formed.steps, [], step)
+
+    def _rolled(
+        self,
+        loop: int,
+        carried: Sequence[SSAValue],
+        step: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """A whole reduced loop."""
+        last = self.builder.constant(self.kernel.extents[loop])
+        return self.builder.loop(self.builder.constant(0), last, 1, carried, step)
+
+    def _tile(self) -> None:
+        self.cache = {}
+        self.at_tile()
+        self.cache = {}
+
+    def _clear(self) -> None:
+        """Sums begin with zeros."""
+        zero = self._vector(self.builder.constant(0.0, f32))
+        for point in self._points():
+            self._store(zero, point)
+
+    # --- weights ----------------------------------------------------------------------------
+
+    def _form(self, row: int) -> None:
+        """One row of the transform, of all weights of a slab."""
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[self.formed.slab] = i
+            for first in range(0, self.across, self.state.lanes):
+                self.cache = {}
+                self._form_vector(row, first, i)
+            return []
+
+        self._rolled(self.formed.slab, [], step)
+        self.cache = {}
+
+    def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
+        """The row of the outputs from `first`."""
+        loops = self.loops
+        block, lane = divmod(first, self.kernel.extents[self.formed.lane])
+        outputs = {self.formed.blocks: block, self.formed.lane: lane}
+
+        def down(across: int) -> SSAValue:
+            def weight(down: int) -> SSAValue:
+                point = {**outputs, loops.down: down, loops.across: across}
+                return self._read(loops.data, point, self._vector_points)
+
+            (value,) = combine(self.matrix, [row], weight, self)
+            return value
+
+        made = combine(self.matrix, range(self.columns), down, self)
+        for column, value in enumerate(made):
+            at = self.builder.linear([(i, self.across)], column * self.pitch + first)
+            self.builder.store(value, self.weights, at)
+
+    def _ask_for_next(self) -> None:
+        """Bring the share of one place (a, b) in the weights of the next slab near."""
+        weights, formed = self.loops.data, self.formed
+        row, column = (self.state.bases[d] for d in (self.loops.row, self.loops.column))
+        inside = (self.loops.down, self.loops.across, formed.slab, formed.lane)
+        length = prod(self.kernel.extents[d] for d in inside)
+        if weights.coefficients[formed.steps] != length or not isinstance(row, int):
+            return
+        lines = -(-length // (LINE * len(self.matrix) * self.columns))
+        for block in range(self.schedule.points(formed.blocks)):
+            self.state.bases |= dict.fromkeys(inside, 0)
+            terms, first = self._place(weights, {formed.blocks: block, formed.steps: 1})
+            first += row * self.columns * lines * LINE
+            if isinstance(column, int):
+                first += column * lines * LINE
+            else:
+                terms = (*terms, (column, lines * LINE))
+            for line in range(lines):
+                at = self.builder.linear(terms, first + line * LINE)
+                self.builder.prefetch(self.entry.args[weights.argument], at, next=True)
+
+    # --- products ---------------------------------------------------------------------------
+
+    def _sum(self) -> None:
+        """What a slab adds to one tile of points."""
+        points = self._points()
+        held = [self._read(self.kernel.store, point, self._vector_points) for point in points]
+
+        def step(i: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[self.formed.slab] = i
+            self.cache = {}
+            return [self._added(point, i, value) for point, value in zip(points, sums, strict=True)]
+
+        for point, value in zip(points, self._rolled(self.formed.slab, held, step), strict=True):
+            self._store(value, point)
+
+    def _added(self, point: Point, i: SSAValue, total: SSAValue) -> SSAValue:
+        """The sum of a point and one more product."""
+        value = self._vector(self._read(self.formed.data, point, False))
+        weight = self._formed_at(point, i)
+        return self.builder.add(vector.FMAOp, [value, weight, total], total.type)
+
+    def _formed_at(self, point: Point, i: SSAValue) -> SSAValue:
+        """The transformed weights that a point is multiplied with, read once a step."""
+        formed, column = self.formed, self.state.bases[self.loops.column]
+        first = point.get(formed.blocks, 0) * self.kernel.extents[formed.lane]
+        first += point.get(formed.lane, 0)
+        key = ("formed", first)
+        if key not in self.cache:
+            terms = [(i, self.across)]
+            if isinstance(column, int):
+                at = self.builder.linear(terms, first + column * self.pitch)
+            else:
+                at = self.builder.linear([*terms, (column, self.pitch)], first)
+            self.cache[key] = self.builder.load(self.weights, at, self.state.lanes)
+        return self.cache[key]

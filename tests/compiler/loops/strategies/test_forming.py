@@ -1,0 +1,76 @@
+"""Contractions that transform their weights themselves: right on every target, and in which order.
+
+The memory around every root is watched, and what nobody computed is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.convolutions.winograd import F2, F4, Form
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.strategies.choose import choose
+from ncc.compiler.loops.strategies.forming import is_formed
+from ncc.compiler.target import Target
+from tests.compiler.loops.strategies.test_transform import FLOATS, check
+
+
+@pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
+    """All convolutions are tiled by it, in one chunk, and leave their weights as they are."""
+
+    def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling:
+        return replace(Tiling(request.param, *sizes), formed=True)
+
+    monkeypatch.setattr(convolution, "tiling_of", tiling_of)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: tiling.rows)
+    found: Form = request.param
+    return found
+
+
+def formed(kernels: list[Kernel]) -> list[Kernel]:
+    return [kernel for kernel in kernels if is_formed(kernel)]
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
+@pytest.mark.parametrize("size", [(4, 4), (13, 14), (19, 31)], ids=str)
+def test_on_every_target(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    size: tuple[int, int],
+) -> None:
+    """One tile, few and many; blocks of outputs by twos and one by one."""
+    kernels = formed(check(make_network, run_networks, [(16, *size), (32, *size)], target))
+    assert len(kernels) == 4
+    for kernel in kernels:
+        schedule = choose(kernel, target)
+        assert schedule.slab is not None and schedule.vector == target.lanes
+
+
+@pytest.mark.usefixtures("form")
+def test_plain_layout(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+) -> None:
+    """Where channels are not in blocks it is a sum like any other: slow, and right."""
+    kernels = formed(check(make_network, run_networks, [(16, 13, 5)], FLOATS[0], pack=False))
+    assert kernels
+    assert all(choose(kernel, FLOATS[0]).slab is None for kernel in kernels)
+
+
+@pytest.mark.usefixtures("form")
+def test_channels_that_fill_no_block(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
+) -> None:
+    """Sums over a part of a block are no slabs."""
+    kernels = formed(check(make_network, run_networks, [(20, 13, 8)], FLOATS[0]))
+    assert kernels
+    assert all(choose(kernel, FLOATS[0]).slab is None for kernel in kernels)

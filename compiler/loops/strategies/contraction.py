@@ -53,11 +53,16 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            ahead=_ahead(operands, sizes, order) if operands.quad is None else (),
+            ahead=self._ahead(sizes, order) if operands.quad is None else (),
             next=_next_points(operands, sizes, order) or _next_rows(operands, sizes, order),
             quad=operands.quad,
             short=operands.short,
         )
+
+    def _ahead(self, sizes: dict[int, int], order: tuple[int, ...]) -> tuple[Access, ...]:
+        """What is brought near while a tile is computed, of the operand that is walked outside."""
+        operands = self.operands
+        return _vectors_ahead(operands, sizes, order) or _points_ahead(operands, sizes, order)
 
 
 def contraction(kernel: Kernel, target: Target) -> Schedule | None:
@@ -157,7 +162,9 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
         yield tuple((loop, n) for loop, n in named if n > 1)
 
 
-def _ahead(operands: Operands, sizes: dict[int, int], order: tuple[int, ...]) -> tuple[Access, ...]:
+def _vectors_ahead(
+    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
+) -> tuple[Access, ...]:
     """The vectors of the next tile, where points walk through the present ones in the meantime.
 
     Every tile of points asks for its share, a piece at each step: asked for all at once, they come
@@ -202,23 +209,48 @@ def _next_points(
     the lines of so many points, and each asks for one of the next tile. Another thread may have
     made them, and a line in its cache is far away; the pieces are too short to be foreseen.
     """
-    if not operands.points or not operands.vectors or operands.quad is not None:
+    found = _points_of_next(operands, sizes)
+    if found is None or order.index(found[0]) < order.index(operands.vectors[0]):
         return ()
+    return (found[1],)
+
+
+def _points_ahead(
+    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
+) -> tuple[Access, ...]:
+    """The points of the next tile, where they stay while vectors are walked.
+
+    They come from behind L2, a piece of each block: too short to be foreseen. Every tile of vectors
+    asks for all of them again, which finds them there.
+    """
+    found = _points_of_next(operands, sizes)
+    if found is None or order.index(found[0]) > order.index(operands.vectors[0]):
+        return ()
+    held = 4 * _cells(operands.still, operands.kernel, ())
+    return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
+
+
+def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Access] | None:
+    """The loop that goes on to the points of the next tile, and a line of these for each step.
+
+    None where they do not lie side by side in blocks of channels.
+    """
+    if not operands.points or not operands.vectors or operands.quad is not None:
+        return None
     kernel, still = operands.kernel, operands.still
     column, *rows = operands.points
     in_line = [d for d in kernel.reduced if still.coefficients[d] == 1]
     blocks = len(in_line) == 1 and kernel.extents[in_line[0]] == LINE
     if not blocks or len(kernel.reduced) != 2 or still.coefficients[column] != LINE:
-        return ()
+        return None
     whole = sizes.get(column, 1) >= kernel.extents[column]
     loop = rows[0] if whole and rows else column
-    is_last = sizes.get(loop, 1) >= kernel.extents[loop]
-    if is_last or order.index(loop) < order.index(operands.vectors[0]):
-        return ()
+    if sizes.get(loop, 1) >= kernel.extents[loop]:
+        return None
     coefficients = list(still.coefficients)
     coefficients[in_line[0]] = LINE
     further = sizes.get(loop, 1) * still.coefficients[loop]
-    return (Access(still.argument, still.offset + further, tuple(coefficients)),)
+    return loop, Access(still.argument, still.offset + further, tuple(coefficients))
 
 
 def _next_rows(

@@ -218,6 +218,35 @@ def test_the_largest_operand_is_walked_once(
     assert (weights.coefficients[schedule.order[0]] != 0) == (outer == "w")
 
 
+def behind_another(inputs: int, outputs: int) -> Callable[[Builder, Tensor], Tensor]:
+    """What reads blocks of channels that a run has made."""
+    first, second = pointwise_convolution(inputs), pointwise_convolution(outputs)
+    return lambda b, x: second(b, first(b, x))
+
+
+def test_points_from_behind_l2_are_asked_for_while_vectors_are_walked(kernel: KernelOf) -> None:
+    """All lines of the next tile of points in every tile of vectors; none of what stays in L2."""
+    found = kernel(behind_another(1024, 128), (16, 26, 26))
+    schedule = choose(found, replace(AVX512, core=ONE_UNIT))
+    points, weights = found.anchor.inputs
+    assert points is not None and weights is not None and not schedule.next
+    tiled = next(d for d in schedule.order if points.coefficients[d])
+    assert weights.coefficients[schedule.order[1]] and schedule.order[0] == tiled
+    (ahead,) = schedule.ahead
+    extents = [found.extents[d] for d in schedule.reduced]
+    asked, wanted = set(), set()
+    for step in product(*(range(extent) for extent in extents)):
+        place = dict(zip(schedule.reduced, step, strict=True))
+        asked.add(line_of(ahead, place))
+        for point in range(schedule.points(tiled)):
+            wanted.add(line_of(points, {**place, tiled: schedule.points(tiled) + point}))
+    assert wanted <= asked and len(asked) <= prod(extents)
+    small = kernel(behind_another(256, 32), (16, 14, 14))
+    (near,) = (access for access in small.anchor.inputs[:1] if access is not None)
+    hints = choose(small, replace(AVX512, core=ONE_UNIT)).ahead
+    assert all(hint.argument != near.argument for hint in hints)
+
+
 @pytest.mark.parametrize(
     "core", [ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD], ids=["one", "two", "of AMD"]
 )

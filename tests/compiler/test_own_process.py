@@ -231,6 +231,7 @@ def test_an_interruption_ends_the_process(network: Path) -> None:
         time.sleep(0.05)
         print(*children(), flush=True)
         os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     threading.Thread(target=interrupt, daemon=True).start()
     try: ncc.compile(path)
     except KeyboardInterrupt: print(children())

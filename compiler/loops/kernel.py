@@ -117,7 +117,7 @@ class Kernel:
     `initial` is a number, a computation at the stored point, or None: the accumulation goes on
     with what the memory at `store` holds. `store` is that of `halving` where it is alone.
     `matrix` makes the anchor a separable transform: it sums matrix[a][k] * matrix[b][l] * data over
-    k and l, and its first two inputs read the matrix.
+    k and l, and its first two inputs read the matrix. What else it reads, it multiplies with that.
     `lanes` makes it a selection of lanes among all those of the blocks that it captures.
     `tails` are those of a `View`: of reduced loops, and of results that nobody reads.
     """
@@ -142,6 +142,11 @@ class Kernel:
         first = (self.initial,) if isinstance(self.initial, Stage) else ()
         last = () if self.halving is None else (self.halving.stage,)
         return (*first, self.anchor, *self.epilogue, *last)
+
+    @property
+    def forms_weights(self) -> bool:
+        """Whether it multiplies something with what it transforms, which is weights then."""
+        return self.matrix is not None and len(self.anchor.inputs) > 3
 
     @property
     def parallel(self) -> list[int]:

@@ -43,7 +43,6 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.sharing import Sharing, handed_out_along
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies.choose import choose, named
-from ncc.compiler.loops.strategies.forming import is_formed
 from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
@@ -344,7 +343,7 @@ class _NetworkWriter:
 def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
     if kernel.matrix is not None:
-        return "contraction" if is_formed(kernel) else "transform"
+        return "contraction" if kernel.forms_weights else "transform"
     if kernel.accumulates and kernel.reduced:
         owner = kernel.anchor.yielded.owner
         if isinstance(owner, Block):

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import IndexType
 
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
-from ncc.compiler.loops.strategies.forming import is_formed
 from ncc.compiler.loops.strategies.transform import Loops
 from ncc.compiler.plan import MOST_ELEMENTS, Kind
 
@@ -63,7 +62,7 @@ def flops(kernel: Kernel) -> int:
     if isinstance(kernel.initial, Stage):
         count += stored * _operations(kernel.initial)
     if kernel.matrix is not None:
-        return count + (_formed if is_formed(kernel) else _separable)(kernel)
+        return count + (_formed if kernel.forms_weights else _separable)(kernel)
     return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
 

@@ -64,7 +64,7 @@ class Formed:
     def of(kernel: Kernel) -> Formed | None:
         """The loops of a contraction in whole blocks; None for any other kernel."""
         plain = not kernel.tails and not kernel.epilogue and kernel.halving is None
-        if not is_formed(kernel) or not plain or kernel.initial != 0.0:
+        if not kernel.forms_weights or not plain or kernel.initial != 0.0:
             return None
         loops, data = Loops.of(kernel), kernel.anchor.inputs[3]
         if data is None:
@@ -82,11 +82,6 @@ class Formed:
             return None
         by_distance = tuple(sorted(points, key=read.__getitem__))
         return Formed(loops, data, lane, blocks, slab, steps, by_distance)
-
-
-def is_formed(kernel: Kernel) -> bool:
-    """Whether what is transformed is multiplied with something else, besides the matrix."""
-    return kernel.matrix is not None and len(kernel.anchor.inputs) > 3
 
 
 def forming(kernel: Kernel, target: Target) -> Schedule | None:

@@ -64,7 +64,7 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
 
     So many rows that their columns of data stay in registers, but two, which share most work.
     """
-    if kernel.matrix is None or len(kernel.anchor.inputs) > 3:
+    if kernel.matrix is None or kernel.forms_weights:
         return None
     loops = Loops.of(kernel)
     rows = max(2, (target.registers - 4) // kernel.extents[loops.across])

@@ -8,7 +8,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.dot import DotNest
-from ncc.compiler.loops.strategies.forming import FormingNest, is_formed
+from ncc.compiler.loops.strategies.forming import FormingNest
 from ncc.compiler.loops.strategies.selection import SelectionNest
 from ncc.compiler.loops.strategies.tile_nest import TileNest
 from ncc.compiler.loops.strategies.transform import Transform
@@ -33,4 +33,4 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return SelectionNest
     if schedule.slab is not None:
         return FormingNest
-    return Nest if kernel.matrix is None or is_formed(kernel) else Transform
+    return Nest if kernel.matrix is None or kernel.forms_weights else Transform

@@ -17,7 +17,6 @@ from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import F2, F4, Form
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.loops.strategies.forming import is_formed
 from ncc.compiler.target import Target
 from tests.compiler.loops.strategies.test_transform import FLOATS, check
 
@@ -36,7 +35,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> For
 
 
 def formed(kernels: list[Kernel]) -> list[Kernel]:
-    return [kernel for kernel in kernels if is_formed(kernel)]
+    return [kernel for kernel in kernels if kernel.forms_weights]
 
 
 @pytest.mark.usefixtures("form")

@@ -22,6 +22,7 @@ from ncc.compiler.commands.exit_codes import BUG, INTERRUPTED, OK, UNSUPPORTED, 
 from ncc.compiler.commands.explain import explain_command
 from ncc.compiler.commands.optimize import optimize_command
 from ncc.compiler.commands.run import run_command
+from ncc.compiler.commands.show import show_command
 from ncc.compiler.commands.tune import tune_command
 from ncc.compiler.commands.verify import verify_command
 from ncc.compiler.diagnostics import CacheWarning, CompilerBug, ModelWarning, NccError, Unsupported
@@ -45,6 +46,7 @@ def ncc() -> None:
     \b
     ncc compile net.param                        net.bin beside it -> net.ncc
     ncc run net.ncc --input data=@image.npy      what comes out
+    ncc show net.param                           its inputs, outputs and layers
     ncc COMMAND -h                               what a command can do
 
     Exit codes: 0 done, 1 the model or an input is wrong, 2 the command line is wrong, 3 not
@@ -55,6 +57,7 @@ def ncc() -> None:
 for _command in (
     compile_command,
     run_command,
+    show_command,
     verify_command,
     bench_command,
     tune_command,

@@ -16,6 +16,7 @@ from ncc.runtime.draft import draft_of
 
 if TYPE_CHECKING:
     from ncc.compiler.feeds import Array
+    from ncc.runtime.artifact import Binding
 
 Decorator: TypeAlias = Callable[[Any], Any]
 Given: TypeAlias = tuple[tuple[str, str], ...]
@@ -196,6 +197,20 @@ def files(param: str, bin: str | None) -> tuple[str, str]:
     from ncc.compiler.read.default_path import default_bin_path
 
     return param, bin or default_bin_path(param)
+
+
+def is_compiled(path: str) -> bool:
+    """Whether a file is a .ncc file: a zip archive."""
+    from ncc.runtime.zip_headers import MAGIC
+
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def signature(binding: Binding) -> str:
+    """One input or output in a line."""
+    rows = " (rows: at most)" if binding.dynamic else ""
+    return f"{binding.name}  {binding.dtype} {binding.extents}{rows}"
 
 
 def write(path: Path, data: bytes) -> None:

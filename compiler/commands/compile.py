@@ -17,13 +17,13 @@ from ncc.compiler.commands.arguments import (
     files,
     progress,
     refuse_to_replace,
+    signature,
     write,
 )
 from ncc.compiler.diagnostics import Unsupported
 
 if TYPE_CHECKING:
     from ncc.compiler.kept.packer import Packer
-    from ncc.runtime.artifact import Binding
 
 # What each level is called in a file.
 SUFFIXES = {
@@ -137,12 +137,6 @@ def timing_lines(seconds: Mapping[str, float]) -> Iterable[str]:
     """The stages of a compilation, a line each."""
     for stage, time in seconds.items():
         yield f"  {time * 1e3:9.1f} ms  {stage}"
-
-
-def signature(binding: Binding) -> str:
-    """One input or output in a line."""
-    rows = " (rows: at most)" if binding.dynamic else ""
-    return f"{binding.name}  {binding.dtype} {binding.extents}{rows}"
 
 
 def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:

@@ -17,6 +17,7 @@ from ncc.compiler.commands.arguments import (
     Shapes,
     fed,
     files,
+    is_compiled,
     named_file,
     progress,
     refuse_to_replace,
@@ -83,14 +84,6 @@ def run_command(
     for name, path in wanted:
         if path is not None:
             write(Path(path), npy(values[name]))
-
-
-def is_compiled(path: str) -> bool:
-    """Whether a file is a .ncc file: a zip archive."""
-    from ncc.runtime.zip_headers import MAGIC
-
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str, Any]) -> Model:

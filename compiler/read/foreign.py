@@ -31,7 +31,7 @@ def foreign(path: str, data: bytes) -> ModelError | None:
 def _kind(name: str, data: bytes) -> tuple[str, str] | None:
     """What the file is, and what to do with it."""
     if data.startswith(ZIP) and MANIFEST in data[:_HEAD]:
-        return "a compiled model", "`ncc run` and ncc.load read it"
+        return "a compiled model", "`ncc run`, `ncc show` and ncc.load read it"
     if data.startswith(ZIP):
         return (
             "a zip archive, as PyTorch writes them",

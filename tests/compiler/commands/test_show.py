@@ -1,0 +1,55 @@
+"""`ncc show`: what is printed of a network, and of a compiled file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncc.compiler import cli
+from ncc.compiler.commands import exit_codes
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
+
+
+def test_a_network(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its inputs and outputs, then a line a layer and the sums; the .param is enough."""
+    (tmp_path / "net.param").write_bytes(DIGITS.read_bytes())
+    assert cli.run(["show", str(tmp_path / "net.param")]) == exit_codes.OK
+    out, err = capfd.readouterr()
+    lines = out.splitlines()
+    assert lines[:2] == ["input   data  float32 1x8x8", "output  prob  float32 10"]
+    assert lines[4].split() == ["Convolution", "conv1", "conv1", "16x8x8", "160", "9,216"]
+    assert lines[-1].split() == ["11", "layers", "5,130", "83,264"]
+    assert not err
+
+
+def test_a_shape_that_is_not_known(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Is a warning that says how to tell it."""
+    (tmp_path / "net.param").write_text("7767517\n2 2\nInput x 0 1 x\nReLU y 1 1 x y\n")
+    assert cli.run(["show", str(tmp_path / "net.param")]) == exit_codes.OK
+    out, err = capfd.readouterr()
+    assert out.startswith("input   x  float32 ?\n")
+    assert err.startswith("warning: shapes are not all known") and "--shape x=" in err
+    assert cli.run(["show", str(tmp_path / "net.param"), "--shape", "x=5"]) == exit_codes.OK
+    assert capfd.readouterr().out.startswith("input   x  float32 5\noutput  y  float32 5\n")
+
+
+def test_a_compiled_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """For another CPU, too: what it was made of, what it takes, and the kernels with their layers.
+    Its shapes are settled.
+    """
+    path = str(tmp_path / "net.ncc")
+    command = ["compile", str(DIGITS), "-o", path, "--target", "avx2", "--threads", "2"]
+    assert cli.run(command) == exit_codes.OK
+    capfd.readouterr()
+    assert cli.run(["show", path]) == exit_codes.OK
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "digits.param at -O2 for avx2, at most 2 threads",
+        "input   data  float32 1x8x8",
+        "output  prob  float32 10",
+    ]
+    assert lines[3].startswith("code ") and " weights " in lines[3]
+    assert any(line.startswith("contraction_") and line.endswith("  conv1") for line in lines)
+    assert cli.run(["show", path, "--shape", "data=1x8x8"]) == exit_codes.USAGE

@@ -1,0 +1,53 @@
+"""What a network consists of, as its .param tells it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ncc.compiler.diagnostics import ModelError
+from ncc.compiler.summary import summary_of
+
+LINES = """
+Input data 0 1 data {shape}
+Convolution conv 1 1 data conv 0=4 1=3 5=1 6=108
+Split twice 1 2 conv a b
+Slice halves 1 2 a c d -23300=2,2,-233
+BinaryOp sum 2 1 c d sum
+Surprise odd 1 1 b odd
+"""
+
+
+def written(folder: Path, shape: str) -> Path:
+    lines = LINES.format(shape=shape).strip().splitlines()
+    path = folder / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} 9", *lines, ""]))
+    return path
+
+
+def test_every_blob_is_a_line(tmp_path: Path) -> None:
+    """With its shape; the layer's weights and products on the first, the sums last. No .bin is
+    there; a type that nobody knows is a line as well, without shapes behind it.
+    """
+    summary = summary_of(written(tmp_path, "0=8 1=6 2=3"))
+    assert summary.unknown is None
+    assert list(summary.inputs) == ["data  float32 3x6x8"]
+    assert list(summary.outputs) == ["sum  float32 2x4x6", "odd  float32 ?"]
+    products = f"{4 * 3 * 9 * 4 * 6:,}"
+    assert [line.split() for line in summary.layers][1:] == [
+        ["Input", "data", "data", "3x6x8", "-", "-"],
+        ["Convolution", "conv", "conv", "4x4x6", "112", products],
+        ["Slice", "halves", "c", "2x4x6", "-", "-"],
+        ["d", "2x4x6"],
+        ["BinaryOp", "sum", "sum", "2x4x6", "-", "-"],
+        ["Surprise", "odd", "odd", "?", "-", "?"],
+        ["5", "layers", "112", products],
+    ]
+
+
+def test_shapes_that_nobody_says(tmp_path: Path) -> None:
+    """All else is told, and why they are not known; who says them knows them."""
+    param = written(tmp_path, "")
+    summary = summary_of(param)
+    assert isinstance(summary.unknown, ModelError) and "--shape data=" in str(summary.unknown)
+    assert [line.split() for line in summary.layers][-1] == ["5", "layers", "112", "?"]
+    assert summary_of(param, {"data": (3, 6, 8)}).unknown is None

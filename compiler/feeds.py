@@ -19,6 +19,15 @@ Array: TypeAlias = NDArray[Any]
 NPY = b"\x93NUMPY"
 """What a .npy file begins with."""
 
+PICTURE = "a picture: normalize it in Python, and numpy.save it as (channels, height, width)"
+FOREIGN = {
+    b"PK": "an archive, as numpy.savez makes them: numpy.save one array of it",
+    b"\x89PNG": PICTURE,
+    b"\xff\xd8\xff": PICTURE,
+    b"BM": PICTURE,
+}
+"""What other files begin with, what they are, and what to do."""
+
 
 def random_feeds(inputs: Iterable[Binding], seed: int) -> dict[str, Array]:
     """An array for every input: the same for the same seed on every machine.
@@ -52,11 +61,20 @@ def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]
         try:
             with open(path, "rb") as file:
                 # Of other files numpy says how they could be loaded unsafely.
-                if file.read(len(NPY)) != NPY:
-                    raise ValueError("it is no .npy file")
+                _require_npy(file.read(len(NPY)))
                 file.seek(0)
                 arrays[name] = np.load(file, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"{os.fspath(path)} cannot be read: {reason}", name) from None
     return arrays
+
+
+def _require_npy(head: bytes) -> None:
+    """Raise ValueError for what is no .npy file by its first bytes."""
+    if head == NPY:
+        return
+    known = next((what for magic, what in FOREIGN.items() if head.startswith(magic)), None)
+    raise ValueError(
+        "it is no .npy file, as numpy.save writes them" if known is None else f"it is {known}"
+    )

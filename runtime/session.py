@@ -357,9 +357,11 @@ def as_array(value: object, binding: Binding) -> Array:
     try:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
-        expected = f"{binding.dtype} {binding.extents}"
+        expected, found = f"{binding.dtype} {binding.extents}", _kind(value)
+        if isinstance(value, list | tuple):
+            found += f": feed numpy.asarray(x, {binding.dtype!r})"
         raise InputError(
-            f"input {binding.name!r} does not fit", binding.name, expected, _kind(value)
+            f"input {binding.name!r} does not fit", binding.name, expected, found
         ) from None
 
 

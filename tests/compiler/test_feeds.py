@@ -52,3 +52,20 @@ def test_what_is_no_array_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"{name} cannot be read: ") as info:
             read_arrays({"data": tmp_path / name})
         assert "unsafe" not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "begin, how",
+    [
+        (b"\x89PNG\r\n\x1a\n", "a picture: .* numpy.save it as \\(channels, height, width"),
+        (b"\xff\xd8\xff\xe0", "a picture: "),
+        (b"BM", "a picture: "),
+        (b"PK\x03\x04", "numpy.save one array"),
+        (b"0 1 2", "no .npy file, as numpy.save writes"),
+    ],
+)
+def test_other_files_are_told_by_what_they_are(tmp_path: Path, begin: bytes, how: str) -> None:
+    """And what to do with a picture, or with an archive of arrays."""
+    (tmp_path / "x").write_bytes(begin + bytes(8))
+    with pytest.raises(InputError, match=how):
+        read_arrays({"data": tmp_path / "x"})

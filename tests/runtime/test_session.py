@@ -116,7 +116,7 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (X[:2], "float32 2x4"),
         (X[None], "float32 1x3x4: there is no batch axis, feed x[0]"),
         (np.stack([X, X]), "float32 2x3x4: there is no batch axis, feed one after the other"),
-        (X.tolist(), "a list"),
+        (X.tolist(), "a list: feed numpy.asarray(x, 'float32')"),
         (None, "a NoneType"),
         (3.0, "a float"),
         ("data", "a str"),

@@ -44,7 +44,8 @@ from ncc.compiler.linalg.convolutions.strips import ROWS
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.sums.halves import FEWEST_ROWS, STEP
+from ncc.compiler.linalg.sums.halved_values import STEP
+from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target

@@ -10,8 +10,8 @@ where v is w in the same two halves, packed at compile time, pairs (k, o', q) in
 of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
 left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
-Values in pairs of blocks are halved where they are made, in front of the pads, joints and slices of
-their images, so that `Fuse` lets the kernel that makes them store the halves.
+Values in pairs of blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
+the kernel that makes them store the halves.
 
 What is not finite has no second half: an infinity in x or w, or a number that rounds to one, makes
 sums that depend on it infinite or NaN. A NaN stays one.
@@ -21,54 +21,34 @@ Needs: blocked channels, before groups; constant weights.  Breaks: rounding of p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from itertools import pairwise
 from math import prod
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, bf16, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import (
-    doc_of,
-    erase_dead,
-    move_before,
-    move_behind,
-    put_for,
-    tensor_of,
-)
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import Linear, View, expression, shape_of
+from ncc.compiler.linalg.view import Linear, View, expression
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
+from ncc.dialects.scalar import Scalar, convert
 from ncc.dialects.sources import Blocked, Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
-
-STEP = 32
-"""Numbers of a row of a tile: what one instruction sums over."""
 
 FEWEST_ROWS = 8
 """Points that are worth it: a tile of fewer rows takes no less time."""
 
 WORTH = 2
 """How many times the traffic of sums in parts the traffic of whole sums is."""
-
-_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
-
-LARGEST = 3.3895313892515355e38
-"""The largest bfloat16."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +67,6 @@ class SplitHalves(ModulePass):
             if isinstance(found, Halved):
                 rewrite.run(generic, found)
         erase_dead(block)
-
-
-class Channels(Enum):
-    """How the channels lie that are summed."""
-
-    BLOCKS = auto()  # (blocks, points .., 16)
-    ROWS = auto()  # (points .., channels)
-    PLANES = auto()  # (channels, points ..)
 
 
 @dataclass(frozen=True)
@@ -189,7 +161,7 @@ class _Rewrite:
     def __init__(self, block: Block, l2_bytes: int) -> None:
         self.block = block
         self.l2_bytes = l2_bytes
-        self.halves: dict[tuple[SSAValue, Channels, int], Tensor] = {}
+        self.halves = HalvedValues()
         self.weights: dict[tuple[SSAValue, int], Tensor] = {}
 
     def run(self, op: GenericOp, found: Halved) -> None:
@@ -197,7 +169,7 @@ class _Rewrite:
         data, weights = view.reads[found.data], view.reads[found.weights]
         scratch = Block()
         b = Builder(scratch, doc_of(op))
-        x = self._data(data.value, found.channels, found.plain.shape[found.inputs])
+        x = self.halves.of(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
         parts = self._parts(x, w, result, blocks=w.shape[found.outputs])
@@ -269,144 +241,3 @@ class _Rewrite:
             self.block.insert_op_before(held, owner)
             self.weights[key] = tensor_of(held.result)
         return self.weights[key]
-
-    def _data(self, value: SSAValue, channels: Channels, count: int) -> Tensor:
-        """The halves of a value, (steps, points .., 2, 32)."""
-        key = (value, channels, count)
-        if key not in self.halves:
-            scratch = Block()
-            b = Builder(scratch, "halves")
-            x = tensor_of(value)
-            if channels is Channels.BLOCKS:
-                sources = self._sources(value) if count == x.shape[0] * BLOCK else None
-                made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
-            else:
-                made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
-            if isinstance(value.owner, Block):
-                first = value.owner.first_op
-                assert first is not None
-                move_before(scratch, first)
-            else:
-                move_behind(scratch, value.owner)
-            self.halves[key] = made
-        return self.halves[key]
-
-    def _sources(self, value: SSAValue) -> list[Tensor] | None:
-        """The halves of what a view shows, where those who compute it can make them.
-
-        None for what is no view, or one that has only a part of a pair of blocks.
-        """
-        view = value.owner
-        if not isinstance(view, _VIEWS):
-            return None
-        if not all(map(_is_computed, _shown(value))):
-            return None
-        return [
-            self._data(source, Channels.BLOCKS, shape_of(source)[0] * BLOCK)
-            for source in _behind(view)
-        ]
-
-
-def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
-    """The halves of (blocks, points .., 16); beyond the channels are zeros."""
-    points = len(x.shape) - 2
-    x = b.pad(x, [0] * x.rank, [x.shape[0] % 2, *[0] * (x.rank - 1)])
-    steps = x.shape[0] // 2
-    inside: Tensor | None = None
-    if channels % BLOCK:
-        inside = b.table((np.arange(steps * STEP) < channels).astype(np.float32))
-        inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
-    extents = (steps, *x.shape[1:-1], 2, 2, BLOCK)
-    step, *image, which, side, c = b.loops_of(extents)
-    value: Scalar = x[[step * 2 + side, *image, c]]
-    if inside is not None:
-        value = select(inside[[step, side, c]] > 0.0, value, 0.0)
-    of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
-    if inside is None and isinstance(of.value.owner, GenericOp):
-        of.value.owner.attributes["halves"] = UnitAttr()
-    groups = [[k] for k in range(points + 2)]
-    return b.collapse(of, [*groups, [points + 2, points + 3]])
-
-
-def _is_computed(value: SSAValue) -> bool:
-    """Whether a computation of its own makes the value, in whole pairs of blocks."""
-    return isinstance(value.owner, GenericOp) and shape_of(value)[0] % 2 == 0
-
-
-def _shown(value: SSAValue) -> Iterator[SSAValue]:
-    """What is behind views."""
-    view = value.owner
-    if isinstance(view, _VIEWS) and _keeps_pairs(view):
-        for source in _behind(view):
-            yield from _shown(source)
-    else:
-        yield value
-
-
-def _behind(view: Operation) -> Sequence[SSAValue]:
-    """What a view shows."""
-    return view.operands if isinstance(view, tensor.ConcatOp) else view.operands[:1]
-
-
-def _keeps_pairs(view: Operation) -> bool:
-    """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
-    if isinstance(view, tensor.ExtractSliceOp):
-        begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
-        return (begin[0], size[0]) == (0, shape_of(view.source)[0])
-    if isinstance(view, tensor.PadOp):
-        return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
-    return True
-
-
-def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
-    """The halves that a view of values shows, of which there are halves; the image stays in place.
-
-    (blocks, points .., 16) -> (steps, points .., 2, 32)
-    """
-    view = value.owner
-    if isinstance(view, tensor.ConcatOp):
-        return b.concat(sources, view.dim.value.data)
-    [source] = sources
-    if isinstance(view, tensor.PadOp):
-        low, high = map(_image, pad_sides(view))
-        return b.pad(source, low, high)
-    if not isinstance(view, tensor.ExtractSliceOp):
-        raise CompilerBug("halves of what is no view")
-    points = list(shape_of(value)[1:-1])
-    return b.slice(
-        source, _image(view.static_offsets.get_values()), [source.shape[0], *points, 2, STEP]
-    )
-
-
-def _image(axes: Sequence[int | float]) -> list[int]:
-    """What is said of the axes of the image, and zeros for the others of halves."""
-    return [0, *map(int, axes[1:-1]), 0, 0]
-
-
-def _of_rows(b: Builder, x: Tensor) -> Tensor:
-    """The halves of (points .., channels)."""
-    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
-    steps, rank = x.shape[-1] // STEP, x.rank
-    groups = [[k] for k in range(rank - 1)]
-    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], steps, STEP))
-    step, *image, which, c = b.loops_of((steps, *x.shape[:-2], 2, STEP))
-    value = x[[*image, step, c]]
-    return b.map([step, *image, which, c], _half(value, b.index(which)))
-
-
-def _of_planes(b: Builder, x: Tensor) -> Tensor:
-    """The halves of (channels, points ..)."""
-    x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
-    groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
-    x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
-    step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
-    value = x[[step, c, *image]]
-    return b.map([step, *image, which, c], _half(value, b.index(which)))
-
-
-def _half(x: Scalar, which: Scalar) -> Scalar:
-    """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x."""
-    high = convert(x, bf16)
-    nearest = convert(high, f32)
-    rest = select(absolute(nearest) <= LARGEST, x - nearest, 0.0)
-    return select(equal(which, 0), high, convert(rest, bf16))

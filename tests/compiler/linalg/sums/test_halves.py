@@ -13,7 +13,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.sums.halves import STEP, SplitHalves
+from ncc.compiler.linalg.sums.halved_values import STEP
+from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16
 from ncc.dialects.comprehension import Builder, Tensor

@@ -12,24 +12,14 @@ from itertools import product
 from math import prod
 
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
-from ncc.compiler.loops.schedule import (
-    LINE,
-    Schedule,
-    chunks_of,
-    in_store_order,
-    short_of,
-    vector_of,
-)
+from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
+from ncc.compiler.loops.strategies.ahead import asked_ahead, asked_next
 from ncc.compiler.loops.strategies.cycles import L2_SHARE, Cost
-from ncc.compiler.loops.strategies.operands import Operands, product_of
+from ncc.compiler.loops.strategies.operands import Operands, cells, product_of
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
 """So many that one more for a thread is no loss worth mentioning; a tile is work enough for one."""
-
-ASKED = LINE // 2
-"""Elements that a step asks for of one stream of lines: a core follows several streams at once, and
-brings lines of each before they are asked for, but only so many of one."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +43,11 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            ahead=self._ahead(sizes, order) if operands.quad is None else (),
-            next=_next_points(operands, sizes, order) or _next_rows(operands, sizes, order),
+            ahead=asked_ahead(operands, sizes, order) if operands.quad is None else (),
+            next=asked_next(operands, sizes, order),
             quad=operands.quad,
             short=operands.short,
         )
-
-    def _ahead(self, sizes: dict[int, int], order: tuple[int, ...]) -> tuple[Access, ...]:
-        """What is brought near while a tile is computed, of the operand that is walked outside."""
-        operands = self.operands
-        return _vectors_ahead(operands, sizes, order) or _points_ahead(operands, sizes, order)
 
 
 def contraction(kernel: Kernel, target: Target) -> Schedule | None:
@@ -162,120 +147,6 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
         yield tuple((loop, n) for loop, n in named if n > 1)
 
 
-def _vectors_ahead(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
-    """The vectors of the next tile, where points walk through the present ones in the meantime.
-
-    Every tile of points asks for its share, a piece at each step: asked for all at once, they come
-    slower than a tile multiplies them. Vectors that are not packed in panels, all steps of one side
-    by side, have no next ones that a stream of lines would bring. Panels that lie apart are asked
-    for one by one: those of halves of sums do.
-    """
-    if not operands.points or not operands.vectors:
-        return ()
-    kernel, stream, loop = operands.kernel, operands.stream, operands.vectors[0]
-    inside = [d for d in order[order.index(loop) + 1 :] if d in operands.points]
-    step = min((c for d in kernel.reduced if (c := stream.coefficients[d])), default=0)
-    count, panel = sizes.get(loop, 1), stream.coefficients[loop]
-    if operands.points[0] not in inside or step <= 0 or panel < step * operands.steps:
-        return ()
-    trips = {d: -(-kernel.extents[d] // sizes.get(d, 1)) for d in inside}
-    length = operands.steps * step
-    runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
-    piece = -(-together * step // prod(trips.values()))
-    streams = -(-piece // (ASKED if len(runs) == 1 else LINE))
-    piece = -(-piece // streams)
-    coefficients = list(stream.coefficients)
-    for d in kernel.reduced:
-        coefficients[d] = coefficients[d] // step * piece
-    share = length // step * piece * streams
-    for d in reversed(inside):
-        coefficients[d] = share // sizes.get(d, 1)
-        share *= trips[d]
-    return tuple(
-        Access(stream.argument, stream.offset + run * panel + first, tuple(coefficients))
-        for run in runs
-        for first in range(0, length // step * piece * streams, length // step * piece)
-    )
-
-
-def _next_points(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
-    """The points of the next tile, where vectors stay while points are walked.
-
-    Blocks of channels at points that lie side by side: so many steps as a line has elements read
-    the lines of so many points, and each asks for one of the next tile. Another thread may have
-    made them, and a line in its cache is far away; the pieces are too short to be foreseen.
-    """
-    found = _points_of_next(operands, sizes)
-    if found is None or order.index(found[0]) < order.index(operands.vectors[0]):
-        return ()
-    return (found[1],)
-
-
-def _points_ahead(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
-    """The points of the next tile, where they stay while vectors are walked.
-
-    They come from behind L2, a piece of each block: too short to be foreseen. Every tile of vectors
-    asks for all of them again, which finds them there.
-    """
-    found = _points_of_next(operands, sizes)
-    if found is None or order.index(found[0]) > order.index(operands.vectors[0]):
-        return ()
-    held = 4 * _cells(operands.still, operands.kernel, ())
-    return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
-
-
-def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Access] | None:
-    """The loop that goes on to the points of the next tile, and a line of these for each step.
-
-    None where they do not lie side by side in blocks of channels.
-    """
-    if not operands.points or not operands.vectors or operands.quad is not None:
-        return None
-    kernel, still = operands.kernel, operands.still
-    column, *rows = operands.points
-    in_line = [d for d in kernel.reduced if still.coefficients[d] == 1]
-    blocks = len(in_line) == 1 and kernel.extents[in_line[0]] == LINE
-    if not blocks or len(kernel.reduced) != 2 or still.coefficients[column] != LINE:
-        return None
-    whole = sizes.get(column, 1) >= kernel.extents[column]
-    loop = rows[0] if whole and rows else column
-    if sizes.get(loop, 1) >= kernel.extents[loop]:
-        return None
-    coefficients = list(still.coefficients)
-    coefficients[in_line[0]] = LINE
-    further = sizes.get(loop, 1) * still.coefficients[loop]
-    return loop, Access(still.argument, still.offset + further, tuple(coefficients))
-
-
-def _next_rows(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
-    """What the next row of points reads of planes, as an image lies that the caller has.
-
-    Its pieces of rows are too short to be foreseen, and come from far away. The steps along a
-    window's row share the lines that a tile reads of a row of the image.
-    """
-    if len(operands.points) != 2 or operands.quad is not None:
-        return ()
-    kernel, still, (column, row) = operands.kernel, operands.still, operands.points
-    stride, pitch = still.coefficients[column], still.coefficients[row]
-    along = [d for d in kernel.reduced if still.coefficients[d] == 1 and kernel.extents[d] > 1]
-    inside = order.index(row) < order.index(column) and sizes.get(row, 1) == 1
-    if len(along) != 1 or not 0 < stride < LINE < pitch or not inside:
-        return ()
-    steps = kernel.extents[along[0]]
-    span = stride * (sizes.get(column, 1) - 1) + steps
-    coefficients = list(still.coefficients)
-    coefficients[along[0]] = min(LINE, -(-span // (steps - 1)))
-    return (Access(still.argument, still.offset + pitch, tuple(coefficients)),)
-
-
 def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
     """The order in which the fewest bytes come from behind L2.
 
@@ -295,7 +166,7 @@ def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
     stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
-    still = 4 * _cells(operands.still, kernel, batch)
+    still = 4 * cells(operands.still, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
         """What is read beyond the first time where these loops stand outside."""
@@ -304,25 +175,9 @@ def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
 
     *rows, last = points
     waits = stream * operands.core.memory_line / operands.core.l2_line
-    along = max(waits, 2 * _cells(kernel.store, kernel, batch)) > still
+    along = max(waits, 2 * cells(kernel.store, kernel, batch)) > still
     by_vectors = (again(still, vectors), not along, (*vectors, *points))
     by_rows = (again(stream, rows), along, (*rows, *vectors, last))
     by_points = (again(stream, points), along, (*points, *vectors))
     ways = [by_vectors, by_rows, by_points] if rows else [by_vectors, by_points]
     return (*batch, *min(ways, key=lambda way: way[:2])[2], lane)
-
-
-def _cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
-    """What an access brings near for one step of the batch.
-
-    Cells that windows share count once; those that lie apart come with their neighbours, since
-    lines are fetched in pairs.
-    """
-    own = [
-        (abs(c), kernel.extents[d])
-        for d, c in enumerate(access.coefficients)
-        if c and d not in batch
-    ]
-    taken = prod(kernel.extents[d] for d in access.told_by if d not in batch)
-    between = 1 + sum(c * (n - 1) for c, n in own) + access.told
-    return min(2 * prod(n for _, n in own) * taken, between)

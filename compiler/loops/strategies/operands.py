@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -63,3 +64,19 @@ class Operands:
         Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
         """
         return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3
+
+
+def cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
+    """What an access brings near for one step of the batch.
+
+    Cells that windows share count once; those that lie apart come with their neighbours, since
+    lines are fetched in pairs.
+    """
+    own = [
+        (abs(c), kernel.extents[d])
+        for d, c in enumerate(access.coefficients)
+        if c and d not in batch
+    ]
+    taken = prod(kernel.extents[d] for d in access.told_by if d not in batch)
+    between = 1 + sum(c * (n - 1) for c, n in own) + access.told
+    return min(2 * prod(n for _, n in own) * taken, between)

@@ -67,3 +67,12 @@ def pointwise(b: Builder, x: Tensor) -> Tensor:
 def line_of(access: Access, place: dict[int, int]) -> int:
     """The line of memory that an access reads at a place."""
     return (access.offset + sum(access.coefficients[d] * n for d, n in place.items())) // LINE
+
+
+def pointwise_convolution(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(ones(outputs, x.shape[0]))
+        o, y, z, i = b.loops("o y z i")
+        return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+    return write

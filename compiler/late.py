@@ -26,7 +26,8 @@ from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
 from ncc.runtime.errors import InputError, NccError
-from ncc.runtime.session import Array, ArrayLike, Model, as_array, misfit
+from ncc.runtime.results import Array
+from ncc.runtime.session import ArrayLike, Model, as_array, misfit
 
 Shapes: TypeAlias = Mapping[str, Shape]
 Arrays: TypeAlias = Mapping[str, Array]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
-from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -29,9 +27,8 @@ from ncc.runtime.artifact import (
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
+from ncc.runtime.results import Array, Results, address_of
 from ncc.runtime.threads import Team, state_bytes
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class SupportsArray(Protocol):
@@ -44,15 +41,25 @@ ArrayLike: TypeAlias = "Array | SupportsArray | memoryview"
 
 
 class _Context:
-    """What one run at a time needs of its own: arena, table of buffers, and threads."""
+    """What one run at a time needs of its own: arena, table of buffers, results, and threads."""
 
     def __init__(
-        self, code: MachineCode, threads: int, arena_bytes: int, weights: int, arrays: int
+        self,
+        code: MachineCode,
+        threads: int,
+        arena_bytes: int,
+        weights: int,
+        inputs: int,
+        outputs: Sequence[Binding],
     ) -> None:
-        """weights: their address; arrays: how many inputs and outputs there are."""
+        """weights: their address; inputs: how many there are, what counts rows among them."""
         state = Memory(state_bytes(threads))
         self._arena = Memory(arena_bytes)
-        self.table = (ctypes.c_void_p * (FIRST_BUFFER + arrays))()
+        self.results = [
+            (slot, binding.name, Results(binding))
+            for slot, binding in enumerate(outputs, FIRST_BUFFER + inputs)
+        ]
+        self.table = (ctypes.c_void_p * (FIRST_BUFFER + inputs + len(outputs)))()
         self.table[STATE_BUFFER] = state.address
         self.table[ARENA_BUFFER] = self._arena.address
         self.table[WEIGHTS_BUFFER] = weights
@@ -68,10 +75,11 @@ class Model:
     """A compiled model that can be called.
 
     Arrays are in numpy order and have no batch axis.  Any strides are accepted; the caller's
-    memory is never written, and every call returns fresh arrays.  Several Python threads may call
-    one model at once: each call in flight has an arena and threads of its own, which are kept for
-    later calls.  The interpreter's lock is not held during a run.  A model made before a fork can
-    be used in parent and child; pickled, it takes code and weights along.
+    memory is never written, and every call returns arrays that nobody else has.  Several Python
+    threads may call one model at once: each call in flight has an arena and threads of its own,
+    which are kept for later calls, and so is memory of results that nobody has any more.  The
+    interpreter's lock is not held during a run.  A model made before a fork can be used in parent
+    and child; pickled, it takes code and weights along.
 
     inputs, outputs: in the order of the file, each with its name, shape (numpy order) and dtype.
     num_threads: at most, and by default, what the artifact was compiled for; the default is also
@@ -95,11 +103,6 @@ class Model:
             for slot, binding in enumerate(self.inputs, FIRST_BUFFER)
         ]
         self._counters = counters(self.inputs)
-        first = FIRST_BUFFER + len(self.inputs) + bool(self._counters)
-        self._results = [
-            (slot, binding, np.dtype(binding.dtype))
-            for slot, binding in enumerate(self.outputs, first)
-        ]
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         # Contexts that no call is using.  pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
@@ -167,13 +170,13 @@ class Model:
         context = self._take()
         table = context.table
         for slot, array in arrays:
-            table[slot] = _address(array)
+            table[slot] = address_of(array)
         if self._counters:
             told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
             table[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
         results = {}
-        for slot, binding, dtype in self._results:
-            results[binding.name], table[slot] = _output_buffer(binding, dtype, counted)
+        for slot, name, memory in context.results:
+            results[name], table[slot] = memory.make(counted)
         context.run()
         self._give_back(context)
         for binding in self._dynamic:
@@ -197,7 +200,8 @@ class Model:
             self.num_threads,
             self.artifact.arena_bytes,
             self._weights.ctypes.data,
-            len(self.inputs) + bool(self._counters) + len(self.outputs),
+            len(self.inputs) + bool(self._counters),
+            self.outputs,
         )
 
     def _give_back(self, context: _Context) -> None:
@@ -251,33 +255,9 @@ def _aligned_weights(artifact: Artifact) -> Array:
     if flat.ctypes.data % ALIGNMENT == 0:
         return flat
     binding = Binding("weights", flat.shape, "uint8")
-    copy, _ = _output_buffer(binding, flat.dtype)
+    copy, _ = Results(binding).make()
     copy[:] = flat
     return copy
-
-
-def _output_buffer(
-    binding: Binding, dtype: np.dtype[Any], counted: Mapping[int, int] = MappingProxyType({})
-) -> tuple[Array, int]:
-    """A fresh array for a binding, aligned to ALIGNMENT, and the address of its buffer.
-
-    The buffer of a dynamic output begins DYNAMIC_HEADER bytes before the array.
-    """
-    if binding.axis >= 0:
-        binding = replace(binding, shape=binding.grown(counted), axis=-1)
-    raw = np.empty(binding.nbytes + ALIGNMENT, np.uint8)
-    address = _address(raw)
-    start = -address % ALIGNMENT
-    array: Array = np.ndarray(binding.shape, dtype, raw, start + DYNAMIC_HEADER * binding.dynamic)
-    return array, address + start
-
-
-def _address(array: Array) -> int:
-    """Where a contiguous array begins; by a view, which is made sooner, if it may be written."""
-    if array.flags.writeable and array.size:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _checked(

@@ -1,0 +1,81 @@
+"""Memory of results: whose it is, and when it is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ncc.runtime.artifact import Binding
+from ncc.runtime.results import MOST_KEPT, Array, Results, address_of
+
+PLAIN = Binding("y", (3, 4))
+GROWING = Binding("cache", (2, 1, 64), axis=1, counter=0)
+
+
+@pytest.mark.parametrize(
+    ("binding", "header"), [(PLAIN, 0), (Binding("rows", (3, 4), dynamic=True), 64)]
+)
+def test_a_buffer_is_aligned(binding: Binding, header: int) -> None:
+    """The array begins behind the header, if there is one."""
+    array, address = Results(binding).make()
+    assert address % 64 == 0 and address_of(array) == address + header
+    assert array.shape == (3, 4) and array.dtype == np.float32 and array.flags.writeable
+
+
+def test_what_nobody_has_is_used_again() -> None:
+    """As for who holds each result until there is the next."""
+    results = Results(PLAIN)
+    first = results.make()[1]
+    assert results.make()[1] == first
+    held = results.make()
+    addresses = []
+    for _ in range(6):
+        held = results.make()
+        addresses.append(held[1])
+    assert addresses[:2] * 3 == addresses and len(set(addresses)) == MOST_KEPT
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [memoryview, np.from_dlpack, iter, lambda array: array[1:, ::2].T, lambda array: array.ctypes],
+    ids=["memoryview", "dlpack", "iterator", "view", "ctypes"],
+)
+def test_what_somebody_has_is_left_alone(holder: Callable[[Array], object]) -> None:
+    """Whatever it is that still shows the result's memory."""
+    results = Results(PLAIN)
+    held, addresses = [], []
+    for _ in range(5):
+        array, address = results.make()
+        held.append(holder(array))
+        addresses.append(address)
+        del array
+    assert len(set(addresses)) == len(held)
+    held.clear()
+    assert results.make()[1] in addresses
+
+
+def test_many_results_can_be_kept() -> None:
+    """All are as they were made, however many there are."""
+    results = Results(PLAIN)
+    held = []
+    for value in range(10):
+        array, _ = results.make()
+        array[...] = value
+        held.append(array)
+    assert [float(array.min()) for array in held] == list(range(10))
+    assert [float(array.max()) for array in held] == list(range(10))
+
+
+def test_a_cache_that_grows_has_room_to() -> None:
+    """Most of its lengths need no other memory; but a short one does not take a long one's."""
+    results = Results(GROWING)
+    held = results.make({0: 800})
+    addresses = set()
+    for rows in range(801, 880):
+        held = results.make({0: rows})
+        assert held[0].shape == (2, rows + 1, 64)
+        addresses.add(held[1])
+    assert len(addresses) == MOST_KEPT
+    assert results.make({0: 3})[1] not in addresses

@@ -90,11 +90,16 @@ class Copies(Generic[Result]):
             raise CopyEnded(left[0], ends[0])
 
     def _read(self, end: BinaryIO) -> None:
-        """Take all that a copy answers: pieces, and of each one result or none."""
-        with end, suppress(EOFError, pickle.UnpicklingError):
-            while True:
-                self._answers.put(pickle.load(end))
-        self._answers.put(None)
+        """Take all that a copy answers: pieces, and of each one result or none.
+
+        However that ends, who waits for answers is told.
+        """
+        try:
+            with end, suppress(EOFError, pickle.UnpicklingError):
+                while True:
+                    self._answers.put(pickle.load(end))
+        finally:
+            self._answers.put(None)
 
     def _codes(self) -> list[int]:
         """The codes with which the copies end."""

@@ -58,6 +58,9 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "DisposeString": (None, c_char_p),
 }
 
+_MAPS = Path("/proc/self/maps")
+"""What lies where in the memory of this process."""
+
 
 class Refused(Exception):
     """What LLVM says of a text that it does not take."""
@@ -183,8 +186,8 @@ def _text(message: c_char_p) -> str:
 
 
 def _code_of(library: str) -> Iterator[tuple[int, int]]:
-    """Where the code of a library begins that is loaded, and its size."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    """Where the code of a library begins that is loaded, and its size; nothing without /proc."""
+    for line in _MAPS.read_text().splitlines() if _MAPS.exists() else ():
         place, rights, _ = line.split(maxsplit=2)
         if "x" in rights and line.endswith(library):
             begin, end = (int(bound, 16) for bound in place.split("-"))

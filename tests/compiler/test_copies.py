@@ -76,6 +76,23 @@ def test_pieces_of_copies_that_are_killed_are_missing() -> None:
         assert dict(copies.results()) == {0: 0, 1: 1}
 
 
+class Unreadable:
+    """An answer that fails where it is read, as a large one does that memory has no room for."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return raise_memory_error, ("no room",)
+
+
+def raise_memory_error(why: str) -> None:
+    raise MemoryError(why)
+
+
+def test_an_answer_that_cannot_be_read_is_not_waited_for() -> None:
+    """Why it cannot is told when the copies have ended."""
+    with pytest.raises(MemoryError, match="no room"), Copies(lambda n: Unreadable(), [1]) as copies:
+        list(copies.results())
+
+
 def test_copies_end_with_the_block() -> None:
     """At work or not; nothing is left behind."""
     before = children()

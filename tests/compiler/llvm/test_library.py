@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ncc.compiler.llvm import library
 from ncc.compiler.llvm.library import Library, Refused
 from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
@@ -39,6 +40,12 @@ def test_text_becomes_code(llvm: Library) -> None:
             llvm.inline(module, machine)
             assert b"twice:" in llvm.code(module, machine, as_object=False)
             assert llvm.code(module, machine).startswith(b"\x7fELF")
+
+
+def test_a_system_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its code stays in memory."""
+    monkeypatch.setattr(library, "_MAPS", tmp_path / "maps")
+    Library().unmap_code()
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,15 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ncc.compiler import own_process
-from ncc.compiler.definitions import put_off
 from ncc.compiler.kept.cache import RECIPE, Cache, cache_of
 from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import Kept, Recipe, is_open, recalled
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
-from ncc.compiler.own_process import Question
-from ncc.compiler.python_settings import PYTHON
+from ncc.compiler.process import own_process
+from ncc.compiler.process.definitions import put_off
+from ncc.compiler.process.own_process import Question
+from ncc.compiler.process.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
 from ncc.runtime.errors import NccError

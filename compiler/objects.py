@@ -9,7 +9,6 @@ from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.copies import Copies, CopyEnded
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.head import head_key
 from ncc.compiler.kept.cache import Cache, key_of
@@ -19,6 +18,7 @@ from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
+from ncc.compiler.process.copies import Copies, CopyEnded
 from ncc.compiler.target import Target
 
 

@@ -51,7 +51,7 @@ from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
 from ncc.compiler.passes import structured_passes
 from ncc.compiler.plan import Plan
-from ncc.compiler.python_settings import PYTHON
+from ncc.compiler.process.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.compiler.read.network import read
 from ncc.compiler.read.weights import stay_where_named

@@ -86,7 +86,7 @@ def compile_command(
     `ncc.load` need nothing else. With --emit the levels of the compilation are written instead, to
     stdout unless -o names a file, or a folder for several; with --dump what every pass made of it.
     """
-    from ncc.compiler.definitions import methods_put_off
+    from ncc.compiler.process.definitions import methods_put_off
 
     with methods_put_off():
         from ncc.compiler.kept import models

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
-from ncc.compiler.definitions import methods_put_off
 from ncc.compiler.kept.cache import MODEL, RECIPE, Cache, cache_of
 from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.packer import LARGE, Packer
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
+from ncc.compiler.process.definitions import methods_put_off
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside

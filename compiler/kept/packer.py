@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from ncc.compiler.forked import forked
+from ncc.compiler.process.forked import forked
 from ncc.compiler.read.default_path import default_bin_path
 from ncc.runtime import cpu
 
@@ -83,7 +83,7 @@ def _answer(questions: BinaryIO, answers: BinaryIO) -> None:
     """The copy's end: it is asked once, or never."""
     import pickle
 
-    from ncc.compiler.definitions import methods_put_off
+    from ncc.compiler.process.definitions import methods_put_off
 
     with methods_put_off():
         from ncc.compiler.kept.cache import cache_of

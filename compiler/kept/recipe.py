@@ -20,9 +20,9 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
-from ncc.compiler import forked
 from ncc.compiler.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
+from ncc.compiler.process import forked
 from ncc.dialects.sources import Piece
 from ncc.runtime.archive import Share
 from ncc.runtime.artifact import Artifact, PathLike

@@ -15,7 +15,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
-from ncc.compiler.forked import Turns, forked
+from ncc.compiler.process.forked import Turns, forked
 from ncc.runtime import cpu
 from ncc.runtime.beside import Beside
 

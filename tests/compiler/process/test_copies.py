@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ncc.compiler.copies import Copies, CopyEnded
+from ncc.compiler.process.copies import Copies, CopyEnded
 from ncc.runtime import cpu
 
 
@@ -106,7 +106,7 @@ def test_copies_end_with_the_block() -> None:
 
 ORPHANS = """
 import os, time
-from ncc.compiler.copies import Copies
+from ncc.compiler.process.copies import Copies
 with Copies(lambda n: bytes(1 << 20), range(1000)) as copies:
     print(*copies._ends, flush=True)
     time.sleep(600)

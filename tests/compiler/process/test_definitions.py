@@ -28,8 +28,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
-from ncc.compiler.definitions import put_off
 from ncc.compiler.pipeline import stages
+from ncc.compiler.process.definitions import put_off
 
 PARAM = """7767517
 3 3
@@ -177,7 +177,7 @@ def test_levels_imported_so_write_the_same(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text(PARAM)
     script = (
-        "import sys; from ncc.compiler.definitions import put_off\n"
+        "import sys; from ncc.compiler.process.definitions import put_off\n"
         "with put_off():\n"
         "    from ncc.compiler.pipeline import stages\n"
         "for name, stage in stages(sys.argv[1], target='avx2'):\n"

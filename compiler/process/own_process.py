@@ -1,9 +1,14 @@
 """A compilation in a process of ncc's own: a user's process holds neither xDSL nor LLVM behind it.
 
-The process is a fresh interpreter that finds modules where this one does. It reads a question from
-a file in memory, and compiles with copies of itself, a core each. It tells how the model is made as
-soon as it knows: who asked packs weights while it makes the code. Where anything is in its way it
-does not answer: who asked compiles then, and finds out.
+    who asks                                    the process
+      the question      -------------------->     imports xDSL and the levels
+                                                  walks down to the loops
+      packs weights     <-- how it is made --     makes the code, with copies of itself
+      the model         <---- the code ------     ends
+
+The process is a fresh interpreter that finds modules where this one does, and reads the question
+from a file in memory. Where anything is in its way it does not answer: who asked compiles then, and
+finds out.
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, TypeAlias
 
-from ncc.compiler.forked import end_with
 from ncc.compiler.kept.recipe import Kept
 from ncc.compiler.options import Options
+from ncc.compiler.process.forked import end_with
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.errors import NccError
 
@@ -34,7 +39,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import ncc
 sys.path[:] = sys.argv[2:]
-from ncc.compiler.definitions import methods_put_off
+from ncc.compiler.process.definitions import methods_put_off
 with methods_put_off():
     from ncc.compiler.front import answer
 answer()

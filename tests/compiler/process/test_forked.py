@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 
-from ncc.compiler import forked
+from ncc.compiler.process import forked
 
 
 def children() -> set[str]:

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import front, own_process
+from ncc.compiler import front
 from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import Kept
 from ncc.compiler.options import Options
-from ncc.compiler.own_process import Question
+from ncc.compiler.process import own_process
+from ncc.compiler.process.own_process import Question
 
 NETWORK = """7767517
 3 3
@@ -171,7 +172,7 @@ def test_open_shapes_are_compiled_here(network: Path) -> None:
     """What another process finds out once is known from then on."""
     network.write_text(NETWORK.replace("0=6 1=5 2=4", ""))
     program = """
-    from ncc.compiler import own_process
+    from ncc.compiler.process import own_process
     asked, ask = [], own_process.ask
     own_process.ask = lambda question: asked.append(question) or ask(question)
     print(ncc.compile(path)(np.ones((4, 5, 6), 'f')).shape, len(asked))

@@ -24,7 +24,7 @@ MOST_BESIDE = 1 / 8
 
 def added_in_place(call: Call) -> Iterator[Place]:
     """The operands that are read where the one result is stored, which can lie where they do."""
-    if len(call.places) != len(call.operands) + 1 or len(call.results) != 1:
+    if len(call.results) != 1:
         return
     (result,), block = call.results, call.function.body.block
     if result.root.kind is not Kind.ARENA:
@@ -41,8 +41,7 @@ def _lies_as(one: Place, other: Place) -> bool:
     """Whether roots of the arena, of one size, can lie so that these windows of them are one."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
-        one.root is not other.root
-        and one.root.kind is Kind.ARENA
+        one.root.kind is Kind.ARENA
         and (one.root.elements, one.root.element_bytes)
         == (other.root.elements, other.root.element_bytes)
         and one.strides == other.strides

@@ -29,9 +29,8 @@ Shared: TypeAlias = Mapping[Root, tuple[Root, int]]
 
 
 def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
-    """The steps without frames that are there already, and whose memory such roots go on in.
-
-    What is left of their frames is written behind the step that moves.
+    """The steps, and whose memory such roots go on in: their frames are written behind the step
+    that moves, unless they stand there already (`standing_frames`).
     """
     before = _moves([step for step in steps if isinstance(step, Call)])
     frames = frames_of(steps)
@@ -45,8 +44,7 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
                 old, further = before[new]
                 first, begin = memory.get(old, (old, 0))
                 memory[new] = first, begin + further
-                there = [] if further else [frame.border for frame in frames.get(old, [])]
-                left += [frame for frame in frames.get(new, []) if frame.border not in there]
+                left += frames.get(new, [])
         elif step.place.root not in before:
             left.append(step)
     return left, memory
@@ -77,7 +75,7 @@ def _may_share(call: Call) -> bool:
         return False
     old, new = call.places
     one, other = old.root, new.root
-    if one is other or one.kind is not Kind.ARENA or other.kind is not Kind.ARENA:
+    if one.kind is not Kind.ARENA or other.kind is not Kind.ARENA:
         return False
     if (one.elements, old.strides) != (other.elements, new.strides):
         return False

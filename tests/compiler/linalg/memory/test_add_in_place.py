@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.plan import Call, Frame, Place, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
@@ -106,6 +107,36 @@ def test_which(
     (result,) = call.results
     places = [place.root.byte_offset for place in call.operands if place.root is not result.root]
     assert (result.root.byte_offset in places) == in_place
+
+
+def of_the_input(b: Builder, x: Tensor) -> Tensor:
+    return turned(b, add(b, mix(b, turned(b, x)), x))
+
+
+def returned(b: Builder, x: Tensor) -> Tensor:
+    x = turned(b, x)
+    return add(b, mix(b, turned(b, x)), x)
+
+
+def in_other_joints(b: Builder, x: Tensor) -> Tensor:
+    """Memory of one size, in which rows lie otherwise."""
+    x = turned(b, x)
+    beside = b.concat([x, turned(b, x)], 2)
+    y = add(b, mix(b, turned(b, b.slice(mix(b, beside), [0, 0, 0], [4, 8, 8]))), x)
+    return mix(b, b.concat([y, turned(b, y)], 1))
+
+
+@pytest.mark.parametrize(
+    ("write", "here"),
+    [(residual, 1), (of_the_input, 0), (returned, 0), (in_other_joints, 0)],
+)
+def test_whose_memory_it_is(
+    make_network: MakeNetwork, make_plan: MakePlan, write: Write, here: int
+) -> None:
+    """That of the arena, where cells lie alike; not the caller's."""
+    plan = make_plan(make_network([(4, 8, 8)], write))
+    calls = [step for step in plan.steps if isinstance(step, Call)]
+    assert sum(len(list(added_in_place(call))) for call in calls) == here
 
 
 @pytest.mark.parametrize(("sides", "frames"), [((1, 1), 1), ((0, 2), 2)])

@@ -33,6 +33,8 @@ class Core:
     """Cycles by which a step of a sum is longer for each operand that it reads, however soon."""
     sums: int
     """Sums of a tile that are begun and stored while others are multiplied."""
+    joins: bool
+    """Whether halves of two vectors are put together while others are multiplied."""
 
     @staticmethod
     def here(wide: bool) -> Core:
@@ -59,6 +61,7 @@ ONE_UNIT = Core(
     division=6.0,
     operand=0.1,
     sums=32,
+    joins=False,
 )
 """As measured on a Zen 4, whose two units for 256 bits do a vector of 512 together."""
 
@@ -73,6 +76,7 @@ TWO_UNITS = Core(
     division=16.0,
     operand=0.05,
     sums=32,
+    joins=False,
 )
 """As measured on an Emerald Rapids. What is not known is taken for one of these: a tile that
 suits two units suits one, not the other way round."""
@@ -88,6 +92,7 @@ TWO_UNITS_OF_AMD = Core(
     division=2.5,
     operand=0.0,
     sums=20,
+    joins=True,
 )
 """As measured on a Zen 5. Memory is that of two cores which both read: one alone has a line in 6
 cycles, but what is chosen for many weights by that takes more memory and loses on two threads."""
@@ -126,6 +131,11 @@ class Target:
         What multiplies one vector of 512 bits in a cycle are two units for 256 bits, on all CPUs.
         """
         return self.lanes // 2 if self.lanes == 16 and self.core.multiply_adds == 1 else self.lanes
+
+    @property
+    def shortest_factor(self) -> int:
+        """The same of vectors that points are multiplied with: two points may share a whole one."""
+        return self.lanes // 2 if self.lanes == 16 and self.core.joins else self.shortest
 
     @staticmethod
     def of(name: str, tiles: bool = True) -> Target:

@@ -16,6 +16,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
+from ncc.compiler.loops.strategies.operands import product_of
 from ncc.compiler.loops.unread import unread
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
@@ -111,10 +112,16 @@ class _Reader:
         if isinstance(started, GenericOp):
             axes, initial = [form.bare for form in view.write.index], View(started)
             found |= set(unread(initial, places, self._renamed(initial, axes)))
+        factors = product_of(kernel) or ()
+
+        def shortest(lane: int) -> int:
+            spread = any(a.coefficients[lane] == 0 for a in factors)
+            return target.shortest_factor if spread else target.shortest
+
         return sorted(
             (outer, inner, true)
             for outer, inner, true in found
-            if -true % kernel.extents[inner] >= target.lanes - target.shortest > 0
+            if -true % kernel.extents[inner] >= target.lanes - shortest(inner) > 0
             and kernel.extents[outer] <= MOST_BLOCKS
         )
 

@@ -34,6 +34,7 @@ class Schedule:
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
     short    (loop, elements): at the last step of the loop only so many elements of the lane count;
              no vector goes on behind them, and zeros are stored there, which nobody reads
+    joined   whether short vectors of two points are summed in one
     slab     the reduced loop for whose steps weights are transformed, to be multiplied with points
     """
 
@@ -51,6 +52,7 @@ class Schedule:
     tiles: int = 0
     flat: bool = False
     short: tuple[int, int] | None = None
+    joined: bool = False
     slab: int | None = None
 
     def points(self, loop: int) -> int:
@@ -72,15 +74,18 @@ def vector_of(extent: int, target: Target) -> int:
     return max(vector, 1)
 
 
-def short_of(kernel: Kernel, lane: int, target: Target) -> tuple[int, int] | None:
-    """The loop over blocks of the lane whose last one a short vector holds as far as it counts."""
+def short_of(kernel: Kernel, lane: int, target: Target, shortest: int) -> tuple[int, int] | None:
+    """The loop over blocks of the lane whose last one a short vector holds as far as it counts.
+
+    shortest: elements of the shortest vectors that are worth it.
+    """
     if kernel.extents[lane] != target.lanes:
         return None
-    left_out = target.lanes - target.shortest
+    left_out = target.lanes - shortest
     for outer, inner, true in kernel.tails:
         whole = kernel.extents[outer] * kernel.extents[inner]
         if inner == lane and 0 < left_out <= whole - true:
-            return outer, target.shortest
+            return outer, shortest
     return None
 
 

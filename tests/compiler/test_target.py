@@ -50,10 +50,9 @@ def test_the_core_at_hand_is_asked(
     monkeypatch.setattr(cpu, "l1_bytes", lambda: 40 << 10)
     monkeypatch.setattr(cpu, "l2_bytes", lambda: 3 << 20)
     assert likeness.multiply_adds == units
-    caches = {"l1_bytes": 40 << 10, "l2_bytes": 3 << 20}
-    assert Target.of("host").core == replace(likeness, **caches)
+    assert Target.of("host").core == replace(likeness, l1_bytes=40 << 10, l2_bytes=3 << 20)
     monkeypatch.setattr(cpu, "features", lambda: AVX2.features)
-    assert Target.of("host").core == replace(TWO_UNITS, **caches)
+    assert Target.of("host").core == replace(TWO_UNITS, l1_bytes=40 << 10, l2_bytes=3 << 20)
 
 
 @pytest.mark.parametrize(("allowed", "tiles"), [(False, True), (True, False)])

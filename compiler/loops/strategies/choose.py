@@ -10,6 +10,7 @@ schedule; the last always does.
     halving       a value in halves of bfloat16, both out of one read
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
+                  (`joined` writes it where short vectors share a whole one)
     window        the lane is a batch loop (depthwise, pooling); a tile along the image, of two rows
                   where their windows overlap
     rows          the lane is a reduced loop: a vector of partial results, folded at the end

@@ -47,6 +47,7 @@ class Candidate:
             next=asked_next(operands, sizes, order),
             quad=operands.quad,
             short=operands.short,
+            joined=operands.joined,
         )
 
 
@@ -97,7 +98,7 @@ def _operands(
     vectors = tuple(d for d in alone(stream, still) if d != lane)
     vector = vector_of(kernel.extents[lane], target)
     points = alone(still, stream)
-    short = None if quad is not None else short_of(kernel, lane, target)
+    short = None if quad is not None else short_of(kernel, lane, target, target.shortest_factor)
     return Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad, short)
 
 
@@ -109,7 +110,7 @@ def _candidates(operands: Operands, target: Target) -> list[Candidate]:
 def _in_thirds(operands: Operands, target: Target) -> list[Candidate]:
     """One block and a half as three short vectors: what a point is read for suffices for more."""
     kernel, short, vectors = operands.kernel, operands.short, operands.vectors
-    if short is None or not operands.points or vectors[:1] != short[:1]:
+    if short is None or operands.joined or not operands.points or vectors[:1] != short[:1]:
         return []
     if kernel.extents[short[0]] != 2 or 2 * short[1] != operands.vector:
         return []

@@ -8,7 +8,7 @@ a tile live between two uses: in L1, in L2 or behind it.
 from __future__ import annotations
 
 from functools import cache, partial
-from math import gcd, prod
+from math import ceil, gcd, prod
 
 from ncc.compiler.loops.strategies.operands import Operands
 from ncc.compiler.target import Core
@@ -112,7 +112,9 @@ def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
     if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
         reads += STRAY * core.l3_line * max(0, q - core.streams)
     others = core.operand * (p + q) + STEP / core.multiply_adds
-    taken = p * vectors + (UNLIKE * p if short and q == 2 else 0)
+    taken = ceil(p * vectors) if operands.joined else p * vectors
+    if short and q == 2 and not operands.joined:
+        taken += UNLIKE * p
     step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others
     crowd = CROWD * max(0, p * vectors - core.sums)
     return operands.steps * step + STORE * p * vectors + TILE + crowd

@@ -54,6 +54,11 @@ class Operands:
         return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
 
     @property
+    def joined(self) -> bool:
+        """Whether short vectors of two points are summed in one."""
+        return self.short is not None and self.core.joins
+
+    @property
     def all_vectors(self) -> int:
         """Elements that one step of the reduction meets in all tiles of vectors."""
         return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
@@ -62,8 +67,13 @@ class Operands:
         """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
 
         Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
+        Two points whose short vectors are joined are held beside what is put together of them.
         """
-        return p * q + min(p, q) + 1 if self.quad is None else p * q + 3 * q + 3
+        if self.quad is not None:
+            return p * q + 3 * q + 3
+        if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
+            return p * q - p // 2 + min(p, q) + 3
+        return p * q + min(p, q) + 1
 
 
 def cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:

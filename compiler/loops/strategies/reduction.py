@@ -52,7 +52,7 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
         tuple(sorted(kernel.reduced)),
         unroll,
         chunks=chunks_of(kernel, others, dict(tile)),
-        short=short_of(kernel, lane, target),
+        short=short_of(kernel, lane, target, target.shortest),
     )
 
 

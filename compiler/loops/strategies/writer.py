@@ -9,6 +9,7 @@ from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.dot import DotNest
 from ncc.compiler.loops.strategies.forming import FormingNest
+from ncc.compiler.loops.strategies.joined import JoinedNest
 from ncc.compiler.loops.strategies.selection import SelectionNest
 from ncc.compiler.loops.strategies.tile_nest import TileNest
 from ncc.compiler.loops.strategies.transform import Transform
@@ -29,6 +30,8 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return TileNest
     if schedule.quad is not None:
         return DotNest
+    if schedule.joined:
+        return JoinedNest
     if kernel.lanes is not None:
         return SelectionNest
     if schedule.slab is not None:

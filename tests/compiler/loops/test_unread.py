@@ -1,4 +1,4 @@
-"""Of a block that channels fill by half, a core that gains by it computes half."""
+"""Of a block that channels fill by half, a core that gains by it computes half, or two in one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Target
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weight import WeightAttr
@@ -22,7 +22,9 @@ from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
 BLOCK, INPUTS, POINTS = 16, 5, 29
-HALVES, WHOLE = replace(AVX512, core=ONE_UNIT), replace(AVX512, core=TWO_UNITS)
+HALVES, JOINED, WHOLE = (
+    replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS_OF_AMD, TWO_UNITS)
+)
 
 
 def weights(b: Builder, *shape: int) -> Tensor:
@@ -57,14 +59,23 @@ def window(channels: int) -> Callable[..., Tensor]:
 
 
 @pytest.mark.parametrize("channels", [3, 8, 24, 20, 40, 56, 104])
-@pytest.mark.parametrize("kind", ["contraction", "long", "window"])
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        *((kind, HALVES) for kind in ("contraction", "long", "window")),
+        *((kind, JOINED) for kind in ("contraction", "long")),
+    ],
+)
 def test_short_vectors(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     channels: int,
     kind: str,
+    target: Target,
 ) -> None:
-    """The last block is computed in a short vector, and zeros stand behind it."""
+    """The last block is computed in a short vector, alone or beside another point's, and zeros
+    stand behind it.
+    """
     if AVX512 not in RUNNABLE:
         pytest.skip("this CPU has no AVX-512")
     blocks = -(-channels // BLOCK)
@@ -73,9 +84,10 @@ def test_short_vectors(
     module = make_network([shape], write)
     x = np.random.default_rng(1).normal(0, 1, shape).astype(np.float32)
     (want,) = evaluate(network_of(module), [x], dtype=np.float64)
-    [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, HALVES), HALVES)
+    [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, target), target)
     schedules: list[Schedule] = program.schedules
     assert all(schedule.short is not None for schedule in schedules)
+    assert all(schedule.joined == target.core.joins for schedule in schedules)
     half = channels % BLOCK or BLOCK
     assert np.allclose(got[:-1], want[:-1], atol=1e-5)
     assert np.allclose(got[-1, ..., :half], want[-1, ..., :half], atol=1e-5)
@@ -83,7 +95,8 @@ def test_short_vectors(
 
 
 @pytest.mark.parametrize(
-    ("channels", "target"), [(25, HALVES), (32, HALVES), (264, HALVES), (24, WHOLE)]
+    ("channels", "target"),
+    [(25, HALVES), (32, HALVES), (264, HALVES), (25, JOINED), (264, JOINED), (24, WHOLE)],
 )
 def test_whole_vectors(
     make_network: Callable[..., ModuleOp],
@@ -95,6 +108,15 @@ def test_whole_vectors(
     module = make_network([(INPUTS, POINTS)], contraction(channels, False))
     for kernel in kernels_of(module, target):
         assert not kernel.tails and choose(kernel, target).short is None
+
+
+def test_windows_are_not_joined(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[..., list[Kernel]]
+) -> None:
+    """No vector of a window is read into all lanes: half of one takes as long as a whole one."""
+    module = make_network([(2, POINTS, BLOCK)], window(24))
+    for kernel in kernels_of(module, JOINED):
+        assert not kernel.tails and choose(kernel, JOINED).short is None
 
 
 @pytest.mark.parametrize(("channels", "vector"), [(24, 8), (20, 8), (40, 16)])

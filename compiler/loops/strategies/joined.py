@@ -1,0 +1,106 @@
+"""Contractions whose last block is half full: halves of two points are summed in one vector.
+
+    whole blocks      acc[p] += x[p], in all lanes * w
+    half of one       acc[p, p'] += (x[p], in half of the lanes; x[p'], in the others) * (w; w)
+
+The second vector of x is put together from two of the first. Sums part before what follows
+on them: each is that of its own lanes, as if it had been alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import vector
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.kernel import Kernel
+from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies.operands import product_of
+
+Cell = tuple[Point] | tuple[Point, Point]
+"""What an accumulator is of: a point, or two whose vectors are short."""
+
+
+class JoinedNest(Nest):
+    """The writer of one kernel with a schedule that joins short vectors."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        pair, lane = product_of(kernel), schedule.lane
+        if pair is None or lane is None:
+            raise CompilerBug("vectors are joined of what is no product of points with vectors")
+        self.still, self.stream = sorted(pair, key=lambda a: a.coefficients[lane])
+        self.cells: list[Cell] = []
+
+    def _accumulate(self, points: list[Point]) -> list[SSAValue]:
+        self.cells = self._two_by_two(points)
+        initial = [self._begun(cell) for cell in self.cells]
+        self.cache = {}
+        values = self._reduce(list(self.schedule.reduced), points, initial)
+        parts = [
+            part
+            for cell, value in zip(self.cells, values, strict=True)
+            for part in zip(cell, self._parted(cell, value), strict=True)
+        ]
+        order = {id(point): n for n, point in enumerate(points)}
+        return [value for _, value in sorted(parts, key=lambda part: order[id(part[0])])]
+
+    def _two_by_two(self, points: list[Point]) -> list[Cell]:
+        """The points of a tile, where the second of two short vectors stands."""
+        cells: list[Cell] = []
+        waiting: list[Point] = []
+        for point in points:
+            if not self._is_short(point):
+                cells.append((point,))
+            elif waiting:
+                cells.append((waiting.pop(), point))
+            else:
+                waiting.append(point)
+        return [*cells, *((point,) for point in waiting)]
+
+    def _begun(self, cell: Cell) -> SSAValue:
+        """What the accumulator of a cell starts from."""
+        values = [self._started_at(point) for point in cell]
+        return values[0] if len(values) == 1 else self._side_by_side(*values)
+
+    def _side_by_side(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Two short vectors as a whole one."""
+        return self.builder.shuffle(a, b, range(self.state.lanes))
+
+    def _parted(self, cell: Cell, value: SSAValue) -> Sequence[SSAValue]:
+        """The sums of each point of a cell."""
+        if len(cell) == 1:
+            return [value]
+        half, whole = self._lanes_at(cell[0]), self.state.lanes
+        sides = range(half), range(half, whole)
+        return [self.builder.shuffle(value, value, side) for side in sides]
+
+    def _reduce(
+        self, loops: list[int], points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        if loops:
+            return super()._reduce(loops, points, values)
+        self._ask_ahead()
+        return [self._added(cell, value) for cell, value in zip(self.cells, values, strict=True)]
+
+    def _added(self, cell: Cell, value: SSAValue) -> SSAValue:
+        """The accumulator of a cell after one more step."""
+        if len(cell) == 1:
+            return self._step_at(cell[0], value)
+        half, whole = self._lanes_at(cell[0]), self.state.lanes
+        x, other = (self._splat(self._read(self.still, point, False)) for point in cell)
+        both = self.builder.shuffle(x, other, [*range(half), *range(whole + half, 2 * whole)])
+        return self.builder.add(vector.FMAOp, [both, self._twice(cell[0]), value], value.type)
+
+    def _twice(self, point: Point) -> SSAValue:
+        """The short vector at a point in both halves of a whole one, read once a step."""
+        with self._as_long_as(point):
+            short = self._read(self.stream, point, True)
+        key = ("twice", short)
+        if key not in self.cache:
+            self.cache[key] = self._side_by_side(short, short)
+        return self.cache[key]

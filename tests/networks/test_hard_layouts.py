@@ -1,7 +1,8 @@
-"""Small random networks, compiled in every way, compute what the references of the layers compute.
+"""Small random networks that are hard to lay out compute what the references of the layers compute.
 
-The networks are made of what is hard for placement and layout: channels that fill no block, views
-of views, values that are padded, joined and returned at once, and layers that need other layouts.
+They are made of what placement and layout stumble over, compiled in every way: channels that fill
+no block, views of views, values that are padded, joined and returned at once, and layers that need
+other layouts.
 """
 
 from __future__ import annotations
@@ -333,7 +334,7 @@ def check_seed(seed: int, folder: Path, ways: Sequence[tuple[int, str, int]]) ->
 
 
 @pytest.mark.parametrize("first", [0, 10])
-def test_random_networks(first: int, tmp_path: Path) -> None:
+def test_ways_in_turn(first: int, tmp_path: Path) -> None:
     """Ten networks, each compiled in one of the ways."""
     for seed in range(first, first + 10):
         check_seed(seed, tmp_path, [WAYS[seed % len(WAYS)]])
@@ -349,7 +350,7 @@ BATCHES = range(1000, 1600, 20)
         for first in BATCHES
     ],
 )
-def test_many_random_networks(first: int, tmp_path: Path) -> None:
+def test_all_ways(first: int, tmp_path: Path) -> None:
     """Twenty networks, each compiled in all ways."""
     for seed in range(first, first + 20):
         check_seed(seed, tmp_path, WAYS)

@@ -1,4 +1,18 @@
-"""The loops of a kernel by its schedule: each way of writing has a class of its own."""
+"""The loops of a kernel by its schedule: each way of writing has a class of its own.
+
+    PointWriter      loops/point.py    one point: its reads, its bodies, the addresses of both
+    FinishWriter     loops/finish.py   what follows a sum: the epilogue of each point, its store
+    RowWriter        loops/rows.py     sums of which the lane is reduced
+    Nest             loops/nest.py     chunks, tiles, and the reduced loops inside of them
+      DotNest          dot.py          four int8 products a lane
+      JoinedNest       joined.py       halves of two points in one vector
+      SelectionNest    selection.py    lanes of blocks, put together
+      TileNest         tile_nest.py    matrix tiles
+      Transform        transform.py    both sides of a small constant matrix
+        FormingNest    forming.py      a sum over weights that it transforms
+
+Each is what stands above it, and one thing more.
+"""
 
 from __future__ import annotations
 

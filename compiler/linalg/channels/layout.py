@@ -43,6 +43,9 @@ STEPS_APART = 20
 
 NEVER = 1e15
 
+LEAST = 1e-9
+"""Flow that is none but for rounding."""
+
 PACKED, PLAIN = 0, 1
 """The nodes of the cut that stand for the labels."""
 
@@ -269,36 +272,60 @@ class _Cut:
         self._edge(self._node(reader), self._node(source), to_packed)
 
     def solve(self) -> set[Operation]:
-        """Push flow along shortest paths until none is left; the nodes still reached are packed."""
-        for node in self.nodes.values():
-            self._push([PLAIN, node, PACKED])
-        while True:
-            before = self._search()
-            if PLAIN not in before:
-                return {op for op, node in self.nodes.items() if node in before}
-            path = [PLAIN]
-            while path[-1] != PACKED:
-                path.append(before[path[-1]])
-            self._push(path)
+        """Push flow along shortest paths until none is left; the nodes still reached are packed.
 
-    def _push(self, path: list[int]) -> None:
-        """Let flow what can flow along a path, which is told from its end."""
-        steps = [(b, a) for a, b in pairwise(path)]
-        flow = min(self.capacity[a][b] for a, b in steps)
-        for a, b in steps:
+        Paths of one length are found together (Dinic): a search for each of them would take a time
+        that grows with the square of the network.
+        """
+        for node in self.nodes.values():
+            self._push([PACKED, node, PLAIN])
+        while True:
+            steps = self._search()
+            if PLAIN not in steps:
+                return {op for op, node in self.nodes.items() if node in steps}
+            self._push_along(steps)
+
+    def _push(self, path: Sequence[int]) -> None:
+        """Let flow what can flow along a path."""
+        flow = min(self.capacity[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
             self.capacity[a][b] -= flow
             self.capacity[b][a] += flow
 
     def _search(self) -> dict[int, int]:
-        """Nodes reachable from the source, each with the node before it."""
-        before = {PACKED: PACKED}
+        """Nodes reachable from the source, each with the number of steps to it; the sink last."""
+        steps = {PACKED: 0}
         queue = deque([PACKED])
         while queue:
             node = queue.popleft()
             for following, left in self.capacity[node].items():
-                if left > 1e-9 and following not in before:
-                    before[following] = node
+                if left > LEAST and following not in steps:
+                    steps[following] = steps[node] + 1
                     if following == PLAIN:
-                        return before
+                        return steps
                     queue.append(following)
-        return before
+        return steps
+
+    def _push_along(self, steps: Mapping[int, int]) -> None:
+        """Let flow what can along all paths to the sink of which every step leads one step on.
+
+        An edge that is full, or leads nowhere, stays so: each is left behind once.
+        """
+        edges = {node: list(self.capacity[node]) for node in steps}
+        path = [PACKED]
+        while path:
+            node = path[-1]
+            if node == PLAIN:
+                self._push(path)
+                path = [PACKED]
+            elif not edges[node]:
+                path.pop()
+                if path:
+                    edges[path[-1]].pop()
+            else:
+                following = edges[node][-1]
+                on = steps.get(following) == steps[node] + 1
+                if on and self.capacity[node][following] > LEAST:
+                    path.append(following)
+                else:
+                    edges[node].pop()

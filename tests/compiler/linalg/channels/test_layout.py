@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,6 +82,27 @@ def test_no_labelling_is_cheaper() -> None:
         chosen = tuple(op in found for op in costs.ops)
         best = min(map(costs.total, product([False, True], repeat=len(costs.ops))))
         assert costs.total(chosen) == best, f"seed {seed}"
+
+
+def test_paths_of_one_length_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a chain of layers is, it is searched as often as its paths have lengths."""
+    draw = random.Random(0)
+    cut, searches = _Cut(), 0
+    ops = [test.TestOp([], [f32]) for _ in range(2000)]
+    for op in ops:
+        cut.prefer(op, *draw.choice([(30, 0), (0, 30)]))
+    for source, reader in pairwise(ops):
+        cut.connect(source, reader, draw.randint(1, 40), draw.randint(1, 40))
+    search = cut._search
+
+    def counted() -> dict[int, int]:
+        nonlocal searches
+        searches += 1
+        return search()
+
+    monkeypatch.setattr(cut, "_search", counted)
+    cut.solve()
+    assert searches < 20
 
 
 # --- what is packed -------------------------------------------------------------------------

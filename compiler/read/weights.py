@@ -256,7 +256,8 @@ class NoWeights:
                 f"{record} has the weight {weight.name!r}, but there is no file {self.missing}",
                 record.position,
                 expected="a .bin file beside the .param file, its path, or random weights "
-                "(--random-weights 0; in Python, random_weights=0)",
+                "(--random-weights 0, for `ncc optimize` and `ncc explain` null as the .bin; in "
+                "Python, random_weights=0)",
             )
         return {}
 

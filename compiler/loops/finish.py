@@ -89,8 +89,8 @@ class FinishWriter(PointWriter):
 
         A function takes longer to compile than a few of its instructions are worth, so that for
         many points it is written for one or two of them. Where they are few it is not: their way
-        through memory, and that of what a window read, which its constants drove out of registers,
-        took a sixth of a depthwise convolution's time.
+        through memory, and that of what a window reads, which its constants drive out of registers,
+        are a sixth of a depthwise convolution's time.
         """
         if self.kernel.halving is not None or not self.kernel.accumulates or not self._is_long:
             return None

@@ -1,12 +1,8 @@
 """Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
 
-P tiles of points by Q of vectors are summed at once, at most four: for each step of 32 numbers
-
-    low x * high w,  high x * high w,  high x * low w
-
-in this order, so that every half is loaded once. Sums are read back from memory, row by row, for
-what follows at each point: a few rows in every step of the next sums, which are as good as free
-between products.
+P tiles of points by Q of vectors are summed at once, at most four (`tile_step`). Sums are read back
+from memory, row by row, for what follows at each point: a few rows in every step of the next sums,
+which are as good as free between products.
 
 Flat tiles go on behind the end of a row of points, over what lies between it and the next row: in a
 padded plane its border, whose sums are not stored.
@@ -31,6 +27,7 @@ from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.strategies.tile_step import products_of
 from ncc.compiler.loops.strategies.tiles import HALF_BYTES, STEP, VECTOR, halves_of, pitch_of
 from ncc.dialects import tile
 
@@ -257,61 +254,17 @@ class TileNest(Nest):
     # --- one step -----------------------------------------------------------------------------
 
     def _products(self, tiles: Sequence[_Tile], q: int) -> Iterator[Operation]:
-        """Loads and products of 32 numbers, loads between products that do not wait for them."""
-        if q == 1:
-            yield from self._tall(tiles)
-        elif len(tiles) == 1:
-            yield from self._pair(tiles[0])
-        else:
-            yield from self._square(tiles)
-
-    def _tall(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
-        yield self._load_vectors(6, self.halves.weights, 0)
-        yield self._load_vectors(7, self.halves.rest, 0)
-        for k, held in enumerate(tiles):
-            yield self._load_points(4, self.halves.low, held)
-            yield tile.MultiplyOp(k, 4, 6)
-            yield self._load_points(5, self.halves.high, held)
-            yield tile.MultiplyOp(k, 5, 6)
-            yield tile.MultiplyOp(k, 5, 7)
-
-    def _pair(self, held: _Tile) -> Iterator[Operation]:
+        """Loads and products of 32 numbers."""
         halves = self.halves
-        yield self._load_vectors(6, halves.weights, 0)
-        yield self._load_points(4, halves.low, held)
-        yield tile.MultiplyOp(0, 4, 6)
-        yield self._load_vectors(7, halves.weights, 1)
-        yield tile.MultiplyOp(1, 4, 7)
-        yield self._load_points(5, halves.high, held)
-        yield tile.MultiplyOp(0, 5, 6)
-        yield self._load_vectors(6, halves.rest, 0)
-        yield tile.MultiplyOp(1, 5, 7)
-        yield self._load_vectors(7, halves.rest, 1)
-        yield tile.MultiplyOp(0, 5, 6)
-        yield tile.MultiplyOp(1, 5, 7)
 
-    def _square(self, tiles: Sequence[_Tile]) -> Iterator[Operation]:
-        halves, (top, bottom) = self.halves, tiles
-        yield self._load_vectors(6, halves.weights, 0)
-        yield self._load_points(4, halves.low, top)
-        yield tile.MultiplyOp(0, 4, 6)
-        yield self._load_vectors(7, halves.weights, 1)
-        yield tile.MultiplyOp(1, 4, 7)
-        yield self._load_points(5, halves.low, bottom)
-        yield tile.MultiplyOp(2, 5, 6)
-        yield self._load_points(4, halves.high, top)
-        yield tile.MultiplyOp(3, 5, 7)
-        yield tile.MultiplyOp(0, 4, 6)
-        yield self._load_points(5, halves.high, bottom)
-        yield tile.MultiplyOp(1, 4, 7)
-        yield tile.MultiplyOp(2, 5, 6)
-        yield self._load_vectors(6, halves.rest, 0)
-        yield tile.MultiplyOp(3, 5, 7)
-        yield self._load_vectors(7, halves.rest, 1)
-        yield tile.MultiplyOp(0, 4, 6)
-        yield tile.MultiplyOp(2, 5, 6)
-        yield tile.MultiplyOp(1, 4, 7)
-        yield tile.MultiplyOp(3, 5, 7)
+        def points(number: int, which: int, position: int) -> Operation:
+            access = (halves.high, halves.low)[which]
+            return self._load_points(number, access, tiles[position])
+
+        def vectors(number: int, which: int, block: int) -> Operation:
+            return self._load_vectors(number, (halves.weights, halves.rest)[which], block)
+
+        return products_of(len(tiles), q, points, vectors)
 
     def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
         """A tile whose rows are points."""

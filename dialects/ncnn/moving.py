@@ -36,12 +36,14 @@ def wanted_by_readers(value: SSAValue) -> Attribute | None:
     A layer that only moves elements wants what the readers of its results want. Where readers want
     different types, the type of the first.
     """
-    for use in value.uses:
+    waiting, passed = [*value.uses][::-1], set[Layer]()
+    while waiting:
+        use = waiting.pop()
         layer = use.operation
         if isinstance(layer, MovingLayer) and use.index not in layer.settling():
-            found = next(filter(None, map(wanted_by_readers, layer.results)), None)
-            if found is not None:
-                return found
+            if layer not in passed:
+                passed.add(layer)
+                waiting += [use for result in layer.results for use in result.uses][::-1]
         elif isinstance(layer, Layer):
             return layer.takes(use.index)[0]
     return None

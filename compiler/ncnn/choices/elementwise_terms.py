@@ -7,7 +7,7 @@ tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TypeAlias
@@ -48,24 +48,30 @@ def same_terms(found: Terms, wanted: Terms) -> bool:
 
 @dataclass
 class Reading:
-    """One reading of a tree; `layers` are those it went through, in the order they run."""
+    """One reading of a tree, of layers `within` it, each of which is read once.
+
+    layers: those it went through, in the order they run.
+    """
 
     x: SSAValue
     functions: tuple[type[Layer], ...]
+    within: Collection[Layer]
     layers: list[Layer] = field(default_factory=list)
     function: Layer | None = None
+    _read: dict[Layer, Terms | None] = field(default_factory=dict)
 
     def terms(self, value: SSAValue) -> Terms | None:
         """The polynomial of a value, or None where there is more to it."""
         if value is self.x:
             return {(1, 0): 1.0}
         op = value.owner
-        if not isinstance(op, Layer):
+        if not isinstance(op, Layer) or op not in self.within:
             return None
-        found = self._of(op)
-        if found is not None and op not in self.layers:
-            self.layers.append(op)
-        return found
+        if op not in self._read:
+            found = self._read[op] = self._of(op)
+            if found is not None:
+                self.layers.append(op)
+        return self._read[op]
 
     def _of(self, op: Layer) -> Terms | None:
         if isinstance(op, self.functions) or is_tanh(op, self.functions):
@@ -79,7 +85,7 @@ class Reading:
             case BinaryOpOp():
                 return self._of_two(op)
             case EltwiseOp() if op.op_type == PRODUCT and len(op.operands) == 2:
-                return _product(self.terms(op.operands[0]), self.terms(op.operands[1]))
+                return _product(*self._both(op))
             case EltwiseOp() if op.op_type == SUM:
                 return self._of_sum(op)
             case UnaryOpOp() if op.op_type in (NEGATE, SQUARE):
@@ -102,16 +108,23 @@ class Reading:
     def _of_two(self, op: BinaryOpOp) -> Terms | None:
         if op.op_type not in (*SIGNS, MUL):
             return None
-        a, b = (self.terms(operand) for operand in op.operands)
+        a, b = self._both(op)
         if op.op_type == MUL:
             return _product(a, b)
         first, second = SIGNS[op.op_type]
         return _sum(_scaled(a, first), _scaled(b, second))
 
+    def _both(self, op: Layer) -> tuple[Terms | None, Terms | None]:
+        """The terms of two operands; of none where those of the first are unknown."""
+        a = self.terms(op.operands[0])
+        return a, None if a is None else self.terms(op.operands[1])
+
     def _of_sum(self, op: EltwiseOp) -> Terms | None:
         total: Terms | None = {}
         for operand, factor in zip(op.operands, op.coeffs or repeat(1.0), strict=False):
             total = _sum(total, _scaled(self.terms(operand), factor))
+            if total is None:
+                return None
         return total
 
 

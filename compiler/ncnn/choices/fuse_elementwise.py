@@ -15,7 +15,6 @@ Needs: nothing.  Breaks: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi, sqrt
 
@@ -62,14 +61,16 @@ class Written:
     layers: Match
 
 
-def _inside(op: Layer, depth: int = DEPTH) -> Iterator[Layer]:
-    """The layers of the tree below a layer."""
-    for operand in op.operands:
-        maker = operand.owner
-        if isinstance(maker, Layer):
-            yield maker
-            if depth and isinstance(maker, ARITHMETIC):
-                yield from _inside(maker, depth - 1)
+def _inside(op: Layer) -> list[Layer]:
+    """The layers of the tree below a layer, each once, the nearest first."""
+    found: dict[Layer, None] = {}
+    level: list[Layer] = [op]
+    for _ in range(DEPTH + 1):
+        makers = [operand.owner for layer in level for operand in layer.operands]
+        new = dict.fromkeys(m for m in makers if isinstance(m, Layer) and m not in found)
+        found |= new
+        level = [layer for layer in new if isinstance(layer, ARITHMETIC)]
+    return list(found)
 
 
 class FuseWritten(LayerPattern):
@@ -106,23 +107,23 @@ class FuseWritten(LayerPattern):
 
     def _written(self, op: Layer) -> Written | None:
         """The first reading of a tree that is an activation of one of its values."""
-        inside = list(dict.fromkeys(_inside(op)))
+        inside = _inside(op)
         for function in inside:
             if not isinstance(function, self.functions) and not is_tanh(function, self.functions):
                 continue
             below = [function, *_inside(function)]
             for x in dict.fromkeys(operand for layer in below for operand in layer.operands):
-                written = self._read(op, x)
+                written = self._read(op, x, inside)
                 if written is not None and self.activation(written) is not None:
                     return written
         return None
 
-    def _read(self, op: Layer, x: SSAValue) -> Written | None:
-        outer = Reading(x, self.functions)
+    def _read(self, op: Layer, x: SSAValue, inside: list[Layer]) -> Written | None:
+        outer = Reading(x, self.functions, {op, *inside})
         terms = outer.terms(op.results[0])
         if terms is None or outer.function is None:
             return None
-        inner = Reading(x, ())
+        inner = Reading(x, (), set(_inside(outer.function)))
         argument = inner.terms(outer.function.operands[0])
         if argument is None:
             return None

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ncc.compiler.ncnn.choices.elementwise_terms import Reading, Terms
+from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
 
 INPUT = "Input x 0 1 x 0=6 1=5\n"
@@ -168,3 +170,29 @@ def test_limits_and_lines_of_a_hard_swish(
     """A line that rises, with an offset or without, cut at 0 and at what it is divided by."""
     text = CLIPPED.format(argument=argument, low=low, high=high)
     assert ("fuse_hardswish" in optimized(net(INPUT + text))) == fires
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "BinaryOp a{i} 2 1 a{j} a{j} a{i} 0=0",
+        "Sigmoid s{i} 1 1 a{j} s{i}\nBinaryOp a{i} 2 1 s{i} a{j} a{i} 0=0",
+    ],
+    ids=["doubled", "residual"],
+)
+def test_layers_that_many_read_are_read_once(
+    net: Any, optimized: Any, monkeypatch: pytest.MonkeyPatch, turn: str
+) -> None:
+    """A chain of sums is a tree of 2^n leaves, and none of them is what the function is given."""
+    read: list[Layer] = []
+    of = Reading._of
+
+    def counted(self: Reading, op: Layer) -> Terms | None:
+        read.append(op)
+        return of(self, op)
+
+    monkeypatch.setattr(Reading, "_of", counted)
+    turns = "\n".join(turn.format(i=i, j=i - 1) for i in range(1, 41))
+    gate = "Sigmoid s 1 1 a40 s\nBinaryOp y 2 1 a39 s y 0=2"
+    assert "fuse_swish" not in optimized(net(f"Input x 0 1 a0 0=6 1=5\n{turns}\n{gate}\n"))
+    assert len(read) < 100_000

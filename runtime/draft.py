@@ -12,18 +12,29 @@ DRAFT = ".draft"
 """How the name of a file ends that is not whole yet, or that a killed process has left."""
 
 
-@contextmanager
-def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to, which becomes `path` if all goes well, and vanishes if not; what a link
-    leads to if `path` is one.
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Where a file would be written: `path`, or what a link leads to if `path` is one.
 
-    Raises OSError where `path` cannot become a plain file. (A device would be replaced.)
+    Raises OSError where it cannot become a plain file. (A device would be replaced.)
     """
     path = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is there and is no plain file", str(path))
+        what = "a folder" if path.is_dir() else "there"
+        raise OSError(errno.EINVAL, f"it is {what} and no plain file", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return path
+
+
+@contextmanager
+def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to, which becomes that of `place_of` if all goes well, and vanishes if not.
+
+    Raises OSError where it does, and where it cannot be written.
+    """
+    path = place_of(path)
     draft = path.with_name(f".{os.urandom(8).hex()}{DRAFT}")
     try:
         yield draft

@@ -21,6 +21,7 @@ from ncc.compiler.commands.arguments import (
     write,
 )
 from ncc.compiler.diagnostics import Unsupported
+from ncc.runtime.draft import place_of
 
 if TYPE_CHECKING:
     from ncc.compiler.kept.packer import Packer
@@ -114,6 +115,7 @@ def compile_command(
         raise click.UsageError("a compiled model is a file, whose name -o tells")
     stopwatch = Stopwatch()
     path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
+    place_of(path)  # for its errors, which would come late
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
         artifact = models.compile_file(param, bin, chosen, path, stopwatch, packer)

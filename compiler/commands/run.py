@@ -23,6 +23,7 @@ from ncc.compiler.commands.arguments import (
     refuse_to_replace,
     write,
 )
+from ncc.runtime.draft import place_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +66,9 @@ def run_command(
     from ncc.compiler.feeds import random_feeds
 
     refuse_to_replace(files(param, bin), [path for _, path in wanted])
+    for _, path in wanted:
+        if path is not None:
+            place_of(path)  # for its errors, which would come late
     names = [name for name, _ in wanted] or None
     feeds, known = fed(given, shapes)
     if is_compiled(param):

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from ncc.compiler import cli
+from ncc.compiler import cli, front
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.commands.compile import SUFFIXES
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
@@ -177,6 +177,21 @@ def test_a_network_is_not_written_over(ncc: Run, tmp_path: Path, read: str) -> N
     output = f"prob=@{tmp_path / read}"
     assert ncc("run", tmp_path / "net.param", "--output", output).code == exit_codes.USAGE
     assert (tmp_path / read).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command", [("compile", DIGITS, "-o"), ("run", DIGITS, "--output")], ids=["compile", "run"]
+)
+def test_a_result_that_cannot_be_written_is_told_first(
+    ncc: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[object, ...]
+) -> None:
+    """Not when a large network has been compiled."""
+    monkeypatch.setattr(models, "compile_file", None)
+    monkeypatch.setattr(front, "compile", None)
+    name = "prob=@" * (command[0] == "run")
+    tried = ncc(*command, f"{name}{tmp_path}/nowhere/result")
+    assert tried.code == exit_codes.WRONG
+    assert tried.err == f"ncc: {tmp_path}/nowhere: there is no such folder\n"
 
 
 def test_numbers_below_zero_are_refused(ncc: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ncc.runtime.draft import draft_of
+from ncc.runtime.draft import draft_of, place_of
 
 
 def test_a_draft_becomes_the_file(tmp_path: Path) -> None:
@@ -61,6 +61,13 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such folder.*nowhere'"):
         with draft_of(tmp_path / "nowhere" / "file"):
             pass
+
+
+def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is told before anything is written, by the name of the file."""
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(PermissionError, match=f"'{tmp_path / 'file'}'"):
+        place_of(tmp_path / "file")
 
 
 def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path: Path) -> None:

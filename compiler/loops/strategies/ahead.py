@@ -80,14 +80,15 @@ def _vectors_ahead(
 def _next_points(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """The points of the next tile, where vectors stay while points are walked.
+    """The points of the next tile, where vectors stay while points are walked, or are but one.
 
     Blocks of channels at points that lie side by side: so many steps as a line has elements read
     the lines of so many points, and each asks for one of the next tile. Another thread may have
     made them, and a line in its cache is far away; the pieces are too short to be foreseen.
     """
     found = _points_of_next(operands, sizes)
-    if found is None or order.index(found[0]) < order.index(operands.vectors[0]):
+    outside = operands.vectors[:1]
+    if found is None or any(order.index(found[0]) < order.index(loop) for loop in outside):
         return ()
     return (found[1],)
 
@@ -101,7 +102,8 @@ def _points_ahead(
     asks for all of them again, which finds them there.
     """
     found = _points_of_next(operands, sizes)
-    if found is None or order.index(found[0]) > order.index(operands.vectors[0]):
+    inside = operands.vectors[:1]
+    if found is None or not any(order.index(found[0]) < order.index(loop) for loop in inside):
         return ()
     held = 4 * cells(operands.still, operands.kernel, ())
     return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
@@ -112,7 +114,7 @@ def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Acc
 
     None where they do not lie side by side in blocks of channels.
     """
-    if not operands.points or not operands.vectors or operands.quad is not None:
+    if not operands.points or operands.quad is not None:
         return None
     kernel, still = operands.kernel, operands.still
     column, *rows = operands.points

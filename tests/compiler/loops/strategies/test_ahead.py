@@ -94,13 +94,19 @@ def test_weights_that_lie_apart_are_asked_for_one_by_one(kernel: KernelOf) -> No
     assert {offset // apart for offset in asked} == set(range(count, 2 * count))
 
 
-def deep_convolutions(b: Builder, x: Tensor) -> Tensor:
-    return deep_convolution(b, deep_convolution(b, x))
+def behind_a_deep_one(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return pointwise_convolution(outputs)(b, deep_convolution(b, x))
+
+    return write
 
 
-def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf) -> None:
-    """All its lines, where weights stay while points are walked; not where windows overlap."""
-    found = kernel(deep_convolutions, (512, 14, 14))
+@pytest.mark.parametrize("outputs", [512, 16])
+def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf, outputs: int) -> None:
+    """All its lines, where weights stay while points are walked, or are of one vector; not where
+    windows overlap.
+    """
+    found = kernel(behind_a_deep_one(outputs), (512, 14, 14))
     schedule = choose(found, AVX512)
     (points,) = found.anchor.inputs[:1]
     assert points is not None

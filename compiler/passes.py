@@ -23,6 +23,7 @@ from ncc.compiler.linalg.channels.part_groups import PartGroups
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
@@ -63,6 +64,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ExpandLayers(),
         # Other axes, other groups.
         LiftSequences(),  # sequences are images of one row
+        JoinPhases(),  # of transposed convolutions of few channels
         RepeatGroups(),  # groups of one channel that make several
         SeparateGroups(target),  # a few large groups are convolutions of their own
         DivideSums(),  # sums of quotients, while both are still side by side

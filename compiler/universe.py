@@ -23,6 +23,7 @@ PASSES = {
     "optimize-ncnn": ("ncc.compiler.ncnn.optimize", "OptimizeNcnn"),
     "expand-layers": ("ncc.compiler.ncnn.expand", "ExpandLayers"),
     "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
+    "join-phases": ("ncc.compiler.linalg.convolutions.join_phases", "JoinPhases"),
     "repeat-groups": ("ncc.compiler.linalg.convolutions.repeat_groups", "RepeatGroups"),
     "separate-groups": ("ncc.compiler.linalg.convolutions.separate_groups", "SeparateGroups"),
     "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),

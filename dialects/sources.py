@@ -317,8 +317,38 @@ class Taken:
         return self.of.array().take(self.places, self.axis).ravel()[:count]
 
 
+@dataclass(frozen=True)
+class Phases:
+    """Another weight, of a transposed convolution, as that of a convolution for all its phases.
+
+    places: of each of its last axes, the taps of each phase in the order of its window, -1 where it
+    has none. With two phases of two taps along both, (64, 32, 3, 3) becomes (256, 32, 2, 2).
+    """
+
+    of: Weights
+    places: tuple[tuple[tuple[int, ...], ...], ...]
+
+    def read(self, count: int) -> Array:
+        space = len(self.places)
+        taps = np.pad(self.of.array(), [(0, 0), (0, 0), *[(0, 1)] * space])
+        for axis, places in enumerate(self.places):
+            taps = taps.take(np.array(places), 2 + 2 * axis)
+        phases, windows = range(2, 2 + 2 * space, 2), range(3, 3 + 2 * space, 2)
+        return taps.transpose(0, *phases, 1, *windows).ravel()[:count]
+
+
 Source: TypeAlias = (
-    Stored | Inline | Random | Blocked | Transformed | Dequantized | Paired | Bits | Halves | Taken
+    Stored
+    | Inline
+    | Random
+    | Blocked
+    | Transformed
+    | Dequantized
+    | Paired
+    | Bits
+    | Halves
+    | Taken
+    | Phases
 )
 
 
@@ -414,6 +444,12 @@ class Weights:
         """These values at some places of an axis; see `Taken`."""
         shape = *self.shape[:axis], len(places), *self.shape[axis + 1 :]
         return Weights(shape, Taken(self, places, axis))
+
+    def phases(self, places: tuple[tuple[tuple[int, ...], ...], ...]) -> Weights:
+        """These values with the phases of their last axes as channels; see `Phases`."""
+        channels = self.shape[0] * prod(len(phases) for phases in places)
+        windows = [len(phases[0]) for phases in places]
+        return Weights((channels, self.shape[1], *windows), Phases(self, places))
 
     def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""

@@ -33,6 +33,7 @@ from ncc.dialects.sources import (
     Halves,
     Inline,
     Paired,
+    Phases,
     Random,
     Stored,
     Taken,
@@ -56,6 +57,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
+    #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
@@ -99,6 +101,12 @@ class WeightAttr(Data[Weights]):
                 axis, places = parser.parse_integer(), _parse_integers(parser)
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).taken(places, axis)
+            if parser.parse_optional_keyword("phases"):
+                spaces = [_parse_places(parser)]
+                while parser.parse_optional_punctuation(","):
+                    spaces.append(_parse_places(parser))
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).phases(tuple(spaces))
             if parser.parse_optional_keyword("transformed"):
                 rows = _parse_rows(parser)
                 parser.parse_keyword("of")
@@ -131,6 +139,9 @@ class WeightAttr(Data[Weights]):
                 case Taken(of, places, axis):
                     printer.print_string(f"taken {axis} [{', '.join(map(str, places))}] of ")
                     WeightAttr(of).print_parameter(printer)
+                case Phases(of, spaces):
+                    printer.print_string(f"phases {', '.join(map(_rows_text, spaces))} of ")
+                    WeightAttr(of).print_parameter(printer)
                 case Transformed(of, rows):
                     shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
                     printer.print_string(f"transformed [{shown}] of ")
@@ -161,6 +172,22 @@ def _parse_integers(parser: AttrParser) -> tuple[int, ...]:
             parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
         )
     )
+
+
+def _parse_places(parser: AttrParser) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE,
+            lambda: tuple(
+                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            ),
+        )
+    )
+
+
+def _rows_text(rows: tuple[tuple[int, ...], ...]) -> str:
+    shown = (", ".join(map(str, row)) for row in rows)
+    return f"[{', '.join(f'[{row}]' for row in shown)}]"
 
 
 def _parse_rows(parser: AttrParser) -> tuple[tuple[float, ...], ...]:

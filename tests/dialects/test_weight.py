@@ -41,6 +41,7 @@ def test_paired(columns: int) -> None:
         WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
         WeightAttr.of(np.arange(16).reshape(2, 2, 2, 2)).data.halves(),
         WeightAttr.of(np.arange(6).reshape(3, 2)).data.taken((2, 0, 2, 1)),
+        WeightAttr.of(np.arange(6).reshape(1, 2, 3)).data.phases((((2, 0), (1, -1)),)),
     ],
 )
 def test_text(weights: Weights) -> None:
@@ -70,6 +71,17 @@ def test_taken() -> None:
     blocks = taken.blocked((0,), 3).array()
     np.testing.assert_array_equal(blocks[0, ..., 0], values[2])
     np.testing.assert_array_equal(blocks[1, ..., 1], 0)
+
+
+def test_phases() -> None:
+    """Taps of phases are windows of channels; a place without one holds a zero."""
+    values = np.arange(1, 25, dtype=np.float32).reshape(2, 2, 3, 2)
+    phases = WeightAttr.of(values).data.phases((((2, 0), (1, -1)), ((1, 0),)))
+    assert phases.shape == (4, 2, 2, 2)
+    made = phases.array().reshape(2, 2, 2, 2, 2)
+    np.testing.assert_array_equal(made[:, 0], values[:, :, ::-2, ::-1])
+    np.testing.assert_array_equal(made[:, 1, :, 0], values[:, :, 1, ::-1])
+    np.testing.assert_array_equal(made[:, 1, :, 1], 0)
 
 
 def test_halves() -> None:

@@ -1,0 +1,85 @@
+"""Phases of transposed convolutions as channels: the same numbers, whatever crops leave of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ncc
+
+IMAGE = """7767517
+4 4
+Input data 0 1 data 0=9 1=7 2=6
+Convolution first 1 1 data a 0=20 1=1 5=1 6=120 9=1
+{kind} transposed 1 1 a b 0={outputs} {params}
+PReLU slopes 1 1 b y 0={outputs}
+"""
+
+SEQUENCE = """7767517
+3 3
+Input data 0 1 data 0=21 1=6
+Convolution1D first 1 1 data a 0=20 1=1 5=1 6=120 9=1
+Deconvolution1D transposed 1 1 a y 0={outputs} {params}
+"""
+
+PARAMS = [
+    (1, 81, "1=9 3=2 4=4 18=1 5=1"),
+    (3, 16, "1=4 3=2 4=1 5=1 9=1"),
+    (32, 16, "1=4 3=2 4=1 5=1 9=2 -23310=1,0.1"),
+    (3, 4, "1=2 3=2"),
+    (5, 9, "1=3 3=2 4=1 18=1"),
+    (4, 25, "1=5 3=3 4=2 5=1"),
+    (2, 4, "1=2 3=3"),
+    (6, 9, "1=3 3=2 2=2 4=1"),
+    (8, 15, "1=5 11=3 3=2 13=1 4=2 14=1 5=1"),
+    (16, 9, "1=3 4=1 5=1"),
+    (7, 16, "1=4 4=0"),
+    (1, 64, "1=8 3=4 4=-233 20=33 21=27"),
+]
+
+
+def compare(tmp_path: Path, text: str, shape: tuple[int, ...], target: str) -> None:
+    """Numbers are those of -O1; the same bits for any number of threads."""
+    param = tmp_path / "net.param"
+    param.write_text(text)
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    plain = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
+    one, two = (
+        ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
+        for threads in (1, 2)
+    )
+    np.testing.assert_allclose(one, plain, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(("outputs", "taps", "params"), PARAMS)
+def test_images(tmp_path: Path, outputs: int, taps: int, params: str) -> None:
+    """Windows of all kinds, of few channels and of many."""
+    text = IMAGE.format(
+        kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
+    )
+    compare(tmp_path, text, (6, 7, 9), "avx512")
+
+
+@pytest.mark.parametrize("target", ["avx2", "baseline"])
+def test_targets(tmp_path: Path, target: str) -> None:
+    """Other vectors."""
+    text = IMAGE.format(kind="Deconvolution", outputs=3, params="1=4 3=2 4=1 5=1 9=1 6=960")
+    compare(tmp_path, text, (6, 7, 9), target)
+
+
+def test_groups(tmp_path: Path) -> None:
+    """Those stay as they are."""
+    text = IMAGE.format(
+        kind="DeconvolutionDepthWise", outputs=20, params="1=4 3=2 4=1 5=1 6=320 7=20"
+    )
+    compare(tmp_path, text, (6, 7, 9), "avx512")
+
+
+@pytest.mark.parametrize(("outputs", "taps", "params"), [(1, 9, "1=9 3=2 4=4"), (8, 4, "1=4 3=2")])
+def test_sequences(tmp_path: Path, outputs: int, taps: int, params: str) -> None:
+    """Sequences are images of one row."""
+    text = SEQUENCE.format(outputs=outputs, params=f"{params} 6={20 * taps * outputs}")
+    compare(tmp_path, text, (6, 21), "avx512")

@@ -26,6 +26,7 @@ from ncc.compiler.linalg.channels.packing import (
     packed_axis,
     packing_of,
     takes_all,
+    unchanged,
     view_can_pack,
 )
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
@@ -55,17 +56,18 @@ def choose(block: Block) -> dict[Operation, Packing | None]:
     problem = _Cut()
     packings: dict[Operation, Packing | None] = {}
     views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
-    for op in block.ops:
-        if isinstance(op, GenericOp):
-            packing = packing_of(views[op])
-            if packing is not None:
-                packings[op] = packing
-                problem.prefer(op, *_costs(views[op], packing))
-        elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
-            packings[op] = None
-            problem.prefer(op, 0.0, 0.0)
-    for op in block.ops:
-        _add_edges(problem, op, packings, views)
+    with unchanged():
+        for op in block.ops:
+            if isinstance(op, GenericOp):
+                packing = packing_of(views[op])
+                if packing is not None:
+                    packings[op] = packing
+                    problem.prefer(op, *_costs(views[op], packing))
+            elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
+                packings[op] = None
+                problem.prefer(op, 0.0, 0.0)
+        for op in block.ops:
+            _add_edges(problem, op, packings, views)
     packed = problem.solve()
     return {op: packing for op, packing in packings.items() if op in packed}
 

@@ -8,6 +8,9 @@ operation would be split and how each operand would be read; `layout` decides, `
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -49,8 +52,30 @@ class Packing:
     reads: dict[SSAValue, Read]
 
 
+_axes: ContextVar[dict[SSAValue, int | None] | None] = ContextVar("axes", default=None)
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """While a block rewrites nothing: the axis of a value is found once, whoever asks for it."""
+    token = _axes.set({})
+    try:
+        yield
+    finally:
+        _axes.reset(token)
+
+
 def packed_axis(value: SSAValue) -> int | None:
     """The axis along which a value can be packed; None where blocks make no sense."""
+    known = _axes.get()
+    if known is None:
+        return _packed_axis(value)
+    if value not in known:
+        known[value] = _packed_axis(value)
+    return known[value]
+
+
+def _packed_axis(value: SSAValue) -> int | None:
     kind = value.type
     if not isinstance(kind, TensorType) or kind.element_type not in BLOB_ELEMENTS.values():
         return None
@@ -233,9 +258,12 @@ def has_gaps(op: Operation) -> bool:
     """
     match op:
         case tensor.ConcatOp() if not op.dim.value.data:
+            if joins_ragged(op):
+                return True
             sources = (value.owner for value in op.inputs)
-            within = any(isinstance(source, Operation) and has_gaps(source) for source in sources)
-            return joins_ragged(op) or within and is_selected(op.result)
+            return is_selected(op.result) and any(
+                isinstance(source, Operation) and has_gaps(source) for source in sources
+            )
         case tensor.CollapseShapeOp():
             group = groups_of(op)[0]
             return len(group) > 1 and shape_of(op.src)[group[-1]] % BLOCK != 0
@@ -249,16 +277,18 @@ def joins_ragged(op: tensor.ConcatOp) -> bool:
 
 def is_selected(value: SSAValue) -> bool:
     """Whether only selections of channels read a value, or a joint of which that is so."""
-    for use in value.uses:
-        reader = use.operation
-        if isinstance(reader, tensor.ConcatOp):
-            if not joins_channels(reader) or not is_selected(reader.result):
-                return False
-            continue
-        op = reader.parent_op()
-        if not isinstance(op, GenericOp) or View(op).channels is None:
-            return False
-    return True
+    readers = [use.operation for use in value.uses]
+    joints = [op for op in readers if isinstance(op, tensor.ConcatOp)]
+    # Joints are asked last: behind one there may be another, and so on through the network.
+    return all(_selects(op) for op in readers if not isinstance(op, tensor.ConcatOp)) and all(
+        joins_channels(joint) and is_selected(joint.result) for joint in joints
+    )
+
+
+def _selects(reader: Operation) -> bool:
+    """Whether an operation in the body of a computation belongs to a selection of channels."""
+    op = reader.parent_op()
+    return isinstance(op, GenericOp) and View(op).channels is not None
 
 
 def joins_channels(op: tensor.ConcatOp) -> bool:

@@ -1,0 +1,71 @@
+"""What is known of a value's blocks is found with as little asking as there is to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.channels import packing
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
+
+MakeNetwork: TypeAlias = Callable[..., ModuleOp]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
+    """asked(name): what a function of packing is asked from now on."""
+
+    def note(name: str) -> list[Any]:
+        questions: list[Any] = []
+        answer = getattr(packing, name)
+
+        def noted(what: Any) -> Any:
+            questions.append(what)
+            return answer(what)
+
+        monkeypatch.setattr(packing, name, noted)
+        return questions
+
+    return note
+
+
+def test_an_axis_is_found_once_while_nothing_changes(
+    make_network: MakeNetwork, asked: Callable[[str], list[Any]]
+) -> None:
+    """Behind that it is found anew: who rewrites changes what the axis follows from."""
+    block = network_of(make_network([(32, 4, 4)], relu)).body.block
+    value = block.args[0]
+    found = asked("_packed_axis")
+    with packing.unchanged():
+        assert packing.packed_axis(value) == packing.packed_axis(value) == 0
+    assert found == [value]
+    packing.packed_axis(value)
+    packing.packed_axis(value)
+    assert found == [value] * 3
+
+
+def test_a_joint_that_is_summed_is_not_followed(
+    make_network: MakeNetwork, asked: Callable[[str], list[Any]]
+) -> None:
+    """Joints of joints, each read by a sum: what stands behind each of them is not looked at."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(8):
+            w = b.weight(WeightAttr.of(np.ones((16, x.shape[0]), np.float32)))
+            o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
+            x = b.concat([x, b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])], 0)
+        return relu(b, x)
+
+    block = network_of(make_network([(32, 4, 4)], write)).body.block
+    joints = [op for op in block.ops if isinstance(op, tensor.ConcatOp)]
+    questions, followed = asked("has_gaps"), asked("is_selected")
+    assert not any([packing.has_gaps(joint) for joint in joints])
+    assert len(questions) == len(followed) == len(joints) == 8

@@ -82,10 +82,9 @@ def moves_with_image(access: Access, view: View) -> bool:
         return False
     if access.index[0].loops() & set(loops):
         return False
+    # Without a constant no factor is negative: all cells that are read are there.
     return all(
-        form.loops() & set(loops) == {loop}
-        and not form.constant
-        and all(factor > 0 for _, factor in form.terms)
+        form.loops() & set(loops) == {loop} and not form.constant
         for form, loop in zip(access.index[1:], loops, strict=True)
     )
 

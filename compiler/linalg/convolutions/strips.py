@@ -183,7 +183,7 @@ def moves_by_rows(access: Access, view: View) -> bool:
     if any(form.coefficient(loop) for k, form in enumerate(access.index) if k != ROWS):
         return False
     form = access.index[ROWS]
-    if form.constant < 0 or any(factor <= 0 for _, factor in form.terms):
+    if any(factor <= 0 for _, factor in form.terms):
         return False
     return no_window_is_border(access, view, ROWS)
 

@@ -117,16 +117,16 @@ class _Axis:
         """Those of an image's axis; None where windows do not lie so."""
         loop, form = view.write.index[axis].bare, data.index[axis]
         taps = [d for d in form.loops() if d in view.reduced]
-        if loop is None or form.constant or form.loops() != {loop, *taps} or len(taps) > 1:
+        if loop is None or form.loops() != {loop, *taps} or len(taps) > 1:
             return None
         found = [k for k, index in enumerate(weights.index) if index.bare in taps]
-        reads = sum(access.uses(tap) for tap in taps for access in view.reads)
-        if len(found) != len(taps) or reads != 2 * len(taps):
+        reads = [
+            tap for access in view.reads for at in access.index for tap in taps if tap in at.loops()
+        ]
+        if len(found) != len(taps) or len(reads) != 2 * len(taps):
             return None
         step = form.coefficient(loop)
         dilation = form.coefficient(taps[0]) if taps else 1
-        if min(step, dilation) < 1:
-            return None
         count = view.extents[taps[0]] if taps else 1
         low, extent = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
         runs: list[_Run] = []

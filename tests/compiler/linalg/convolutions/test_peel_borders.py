@@ -24,6 +24,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -95,6 +96,25 @@ def test_numbers(
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("how", ELSEWHERE)
+def test_what_is_read_elsewhere(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """What follows a convolution is computed with its parts where all that it reads has such."""
+    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
+    write = convolution(3, 1, (1, 1, 1, 1))
+    shapes = [(3, 24, 24), ELSEWHERE[how]]
+    module = make_network(shapes, lambda b, x, y: add_from_elsewhere(b, write(b, x), y, how))
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    PeelBorders(SMALL).apply(Context(), module)
+    module.verify()
+    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+
+
 def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -> None:
     """One row above and one column on the left: at stride 2 nothing reads the other sides."""
     module = make_network([(3, 64, 64)], convolution(3, 2, (1, 1, 1, 1)))
@@ -112,7 +132,7 @@ def test_a_strip_of_an_input_is_read_where_it_lies(make_network: MakeNetwork) ->
     assert sources == [(3, 2, 64), (3, 7, 2)]
 
 
-def test_what_stays_whole(make_network: MakeNetwork) -> None:
+def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inputs that fit a cache, values that are computed, few channels, border, and much work."""
 
     def computed(b: Builder, x: Tensor) -> Tensor:
@@ -123,19 +143,24 @@ def test_what_stays_whole(make_network: MakeNetwork) -> None:
         padded = b.pad(x, [0, 1, 1], [0, 1, 1])
         return b.concat([convolve(b, padded, 3, 1), convolve(b, padded, 3, 1)], 0)
 
+    def framed(b: Builder, x: Tensor) -> Tensor:
+        return convolve(b, b.pad(x, [1, 1, 1], [0, 1, 1]), 3, 1)
+
     def whole(write: Callable[[Builder, Tensor], Tensor], shape: Sequence[int]) -> None:
         module = make_network([shape], write)
         text = str(module)
         PeelBorders(AVX512).apply(Context(), module)
         assert str(module) == text
 
+    whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
+    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     assert 4 * prod((3, 64, 64)) == AVX512.core.l1_bytes
     whole(convolution(3, 1, (1, 1, 1, 1)), (3, 64, 64))
-    for write in (computed, twice):
+    for write in (computed, twice, framed):
         whole(write, (3, 96, 96))
     whole(convolution(3, 1, (1, 1, 1, 1), outputs=8), (3, 96, 96))
     whole(convolution(9, 1, (80, 80, 0, 0), outputs=16), (3, 96, 96))
-    whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
+    whole(convolution(65, 1, (64, 0, 0, 0), outputs=16), (3, 96, 96))
     whole(convolution(1, 1, (2, 0, 0, 0)), (3, 96, 96))
     whole(convolution(3, 3, (0, 0, 0, 5)), (3, 96, 96))
 

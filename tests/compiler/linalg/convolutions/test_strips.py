@@ -23,7 +23,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
-from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.computations import ELSEWHERE, add, add_from_elsewhere, relu
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -83,18 +83,19 @@ def chains_of(module: ModuleOp) -> list[Chain]:
     )
 
 
-def check(module: ModuleOp, shape: Sequence[int]) -> None:
+def check(module: ModuleOp, *shapes: Sequence[int]) -> None:
     """The same numbers before and after, plain and in blocks."""
-    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-    (before,) = evaluate(network_of(module), [x], dtype=np.float64)
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
     many = len(generics(module))
     ComputeInStrips().apply(Context(), module)
     module.verify()
     assert len(generics(module)) > 1.5 * many
-    (after,) = evaluate(network_of(module), [x], dtype=np.float64)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12 * np.abs(before).max())
     Pack().apply(Context(), module)
-    (packed,) = evaluate(network_of(module), [x], dtype=np.float64)
+    (packed,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12 * np.abs(before).max())
 
 
@@ -136,6 +137,19 @@ def test_numbers_of_a_long_chain(make_network: MakeNetwork) -> None:
     (chain,) = chains_of(module)
     assert len(chain.computations) == 9
     check(module, (16, 24, 24))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("how", ELSEWHERE)
+def test_what_is_read_elsewhere(make_network: MakeNetwork, how: str) -> None:
+    """Strips read their rows of a value, if these move with them; else the value is whole."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        x = depthwise(b, relu(b, mix(b, x, 32)))
+        return mix(b, depthwise(b, add_from_elsewhere(b, x, relu(b, y), how)), 16)
+
+    shapes = [(16, 24, 24), ELSEWHERE[how]]
+    check(make_network(shapes, write), *shapes)
 
 
 @pytest.mark.usefixtures("small")

@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir.affine import AffineExpr
 
 import ncc
 from ncc.compiler.linalg.channels.pack import Pack
@@ -24,6 +25,7 @@ from ncc.dialects.ncnn.layer import Array
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -103,6 +105,60 @@ def test_numbers(
     Pack().apply(Context(), module)
     (packed,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
+
+
+WINDOWS: dict[str, Callable[..., tuple[tuple[int, ...], tuple[AffineExpr, ...]]]] = {
+    "taps of rows and columns together": lambda o, p, q, i, k, m: (
+        (4, 4, 3, 3),
+        (i, p + 6 * k + 6 * m, q),
+    ),
+    "a diagonal": lambda o, p, q, i, k, m: ((4, 4, 3), (i, p + 12 * k, q + 12 * k)),
+    "further down in each channel": lambda o, p, q, i, k, m: (
+        (4, 4, 3, 3),
+        (i, p + 12 * k + o, q + 12 * m),
+    ),
+    "of channels with a border": lambda o, p, q, i, k, m: (
+        (4, 6, 3, 3),
+        (i, p + 12 * k, q + 12 * m),
+    ),
+}
+"""Windows of other kinds: the shapes of their weights, and what they see."""
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
+    """Where taps of an axis are no axis of the weights by themselves, or channels have a border."""
+    framed, beside = "border" in window, 0 if "together" in window else 12
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        loops = b.loops("o:4 p:17 q:17 i:6 k:3 m:3" if framed else "o:4 p:17 q:17 i:4 k:3 m:3")
+        shape, seen = WINDOWS[window](*loops)
+        w = b.weight(WeightAttr(Weights(shape, Random(7, 0, 0.2))))
+        x = b.pad(x, [framed, 12, beside], [framed, 16, beside])
+        o, p, q, *taps = loops
+        taps = taps[: len(shape) - 1]
+        return b.sum((o, p, q), taps, x[seen] * w[(o, *taps)])
+
+    module = make_network([(4, 17, 17)], write)
+    before = str(module)
+    TrimWindows().apply(Context(), module)
+    assert str(module) == before
+
+
+@pytest.mark.parametrize("how", ELSEWHERE)
+def test_what_is_read_elsewhere(make_network: MakeNetwork, how: str) -> None:
+    """What follows a convolution is computed with its parts where all that it reads has such."""
+    write = convolution((3, 3), 16, 1, (16, 16, 16, 16))
+    shapes = [(3, 24, 24), ELSEWHERE[how]]
+    module = make_network(shapes, lambda b, x, y: add_from_elsewhere(b, write(b, x), y, how))
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    assert len(sums(module)) == 9
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,9 @@ def test_one_launch_in_place_is_enough() -> None:
 
 def test_neighbours_are_separate() -> None:
     """The byte behind a window is not the window's, and another buffer is other memory."""
-    script = (Launch("k", 1, (memory(1, 0), memory(1, 32), memory(2, 16))),)
-    assert separate_arguments(script) == {"k": (True, True, True)}
+    windows = memory(1, 0), memory(1, 32), memory(2, 16)
+    for given in (windows, windows[::-1]):
+        assert separate_arguments((Launch("k", 1, given),)) == {"k": (True, True, True)}
 
 
 def test_indices_have_eight_bytes() -> None:

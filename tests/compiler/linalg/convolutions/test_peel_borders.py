@@ -24,7 +24,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
-from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
+from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, every_other
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -107,6 +107,22 @@ def test_what_is_read_elsewhere(
     module = make_network(shapes, lambda b, x, y: add_from_elsewhere(b, write(b, x), y, how))
     rng = np.random.default_rng(1)
     x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    PeelBorders(SMALL).apply(Context(), module)
+    module.verify()
+    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+
+
+def test_what_takes_every_other_cell(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the joint: cells of a part are not as many as it makes of them."""
+    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
+    write = convolution(3, 1, (1, 1, 1, 1))
+    module = make_network([(3, 24, 24)], lambda b, x: every_other(b, write(b, x)))
+    x = [np.random.default_rng(1).standard_normal((3, 24, 24)).astype(np.float32)]
     (before,) = evaluate(network_of(module), x, dtype=np.float64)
     PeelBorders(SMALL).apply(Context(), module)
     module.verify()

@@ -181,6 +181,7 @@ def test_borders_on_other_sides(
     [value] = [place for place in call.operands if _stride(place) > size]
     further = result.root.byte_offset - value.root.byte_offset
     assert (further == 4 * (_stride(value) + 1) == ALIGNMENT) == shared
+    assert result.root.byte_offset + result.root.bytes <= plan.arena_bytes
     frames = [n for n, s in enumerate(plan.steps) if isinstance(s, Frame) and s.place == result]
     assert (frames[0] > position) == shared
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 
 from ncc.compiler.linalg.memory import plan_memory
+from ncc.compiler.linalg.memory.plan_memory import LARGEST_ON_STACK
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weight import WeightAttr
@@ -275,6 +277,34 @@ def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) 
 
 
 # --- orders -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "turns", "in_arena"),
+    [
+        (LARGEST_ON_STACK, None, False),
+        (LARGEST_ON_STACK + 4, None, True),
+        (LARGEST_ON_STACK + 4, 2, False),
+    ],
+)
+def test_large_scratch_memory_lies_in_the_arena(
+    make_network: MakeNetwork, make_plan: MakePlan, size: int, turns: int | None, in_arena: bool
+) -> None:
+    """But for turns, which may run at the same time: each has its own."""
+
+    def write(b: Builder, x: Tensor) -> Sequence[Tensor]:
+        code = Code([x], [(x.shape, f32)], turns=turns)
+        held = code.scratch((size // 4,))
+        held[0] = code.inputs[0][0]
+        code.results[0][0] = held[0]
+        return b.code(code.operation())
+
+    plan = make_plan(make_network([(4,)], write))
+    (call,) = plan.steps
+    assert isinstance(call, Call)
+    (place,) = call.scratch
+    assert (place is not None) == in_arena
+    assert (plan.arena_bytes >= size) == in_arena
 
 
 def crossing(seed: int) -> Callable[[Builder, Tensor], Tensor]:

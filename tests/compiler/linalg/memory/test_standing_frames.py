@@ -58,6 +58,7 @@ def test_a_frame_elsewhere_or_of_another_value_is_written() -> None:
 
 
 def test_only_the_arena_keeps_frames() -> None:
-    """The memory of an output is another one in each run."""
+    """The memory of an output is another one in each run, and none of the arena's."""
     first = root(0, Kind.OUTPUT)
     assert again(frame(first), frame(first))
+    assert not again(frame(root(0)), write(first), frame(root(0)))

@@ -187,7 +187,8 @@ class _Rewrite:
         weights = weights_of(self.convolution.weights)
         if self.tiles.slices:
             pair, window = weights.shape[:2], weights.shape[-2:]
-            weights = replace(weights, shape=(*pair, self.tiling.depth.taps, *window))
+            taps = () if self.tiling.formed else (self.tiling.depth.taps,)
+            weights = replace(weights, shape=(*pair, *taps, *window))
         return Constants.of(self.builder, self.tiling.form, weights, self.tiling.formed)
 
     def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:

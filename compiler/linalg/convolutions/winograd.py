@@ -334,7 +334,11 @@ def tiled(
     rows, columns = (n // dilation for n in v.shape[-2:])
     form, tile = constants.form, constants.form.tile
     volume = v.rank > 5
-    product = _summed_slices(b, v, constants, depth) if volume else _summed(b, v, constants)
+    if constants.filter is not None:
+        product = _formed(b, v, constants.weights, constants.filter)
+        _mark(product, form.filter)
+    else:
+        product = _summed_slices(b, v, constants, depth) if volume else _summed(b, v, constants)
     slices, phases = product.shape[3:-2], [dilation] if dilation > 1 else []
     if phases:
         apart = (*product.shape[:-2], rows, dilation, columns, dilation)
@@ -358,15 +362,15 @@ def tiled(
     return y
 
 
+def _formed(b: Builder, v: Tensor, weights: Tensor, matrix: Tensor) -> Tensor:
+    """M by weights that the sum transforms, of an image or of the one slice of a volume."""
+    o, p, q, *z, t, u, i, k, m = b.loops(f"o p q {'z' if v.rank > 5 else ''} t u i k m")
+    weight = matrix[p, k] * (matrix[q, m] * weights[o, i, k, m])
+    return b.sum((o, p, q, *z, t, u), (i, k, m), weight * v[(i, p, q, *z, t, u)])
+
+
 def _summed(b: Builder, v: Tensor, constants: Constants) -> Tensor:
     """M, of all groups."""
-    if constants.filter is not None:
-        o, p, q, t, u, i, k, m = b.loops("o p q t u i k m")
-        first, second = constants.filter[p, k], constants.filter[q, m]
-        weight = first * (second * constants.weights[o, i, k, m])
-        product = b.sum((o, p, q, t, u), (i, k, m), weight * v[i, p, q, t, u])
-        _mark(product, constants.form.filter)
-        return product
     inputs = constants.weights.shape[-1]
     grouped = constants.weights.rank > 4
     *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")

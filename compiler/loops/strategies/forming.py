@@ -49,7 +49,7 @@ class Formed:
     data     what is multiplied with the transformed weights
     lane     outputs of a block, and `blocks` the blocks
     slab     inputs of a block, and `steps` the blocks
-    points   what only the data moves with, innermost first
+    points   what only the data moves with, innermost first; behind two, of one step
     """
 
     loops: Loops
@@ -74,13 +74,14 @@ class Formed:
         inputs = [d for d in kernel.reduced if weights[d] and read[d]]
         points = [d for d in kernel.parallel if read[d] and not weights[d]]
         points = [d for d in points if d not in (loops.row, loops.column)]
-        if len(outputs) != 2 or len(inputs) != 2 or len(points) != 2:
+        several = [d for d in points if kernel.extents[d] > 1]
+        if len(outputs) != 2 or len(inputs) != 2 or len(points) < 2 or len(several) > 2:
             return None
         lane, blocks = sorted(outputs, key=weights.__getitem__)
         slab, steps = sorted(inputs, key=weights.__getitem__)
         if weights[lane] != 1 or not can_be_lane(kernel, lane):
             return None
-        by_distance = tuple(sorted(points, key=read.__getitem__))
+        by_distance = tuple(sorted(points, key=lambda d: (d not in several, read[d])))
         return Formed(loops, data, lane, blocks, slab, steps, by_distance)
 
 
@@ -93,11 +94,12 @@ def forming(kernel: Kernel, target: Target) -> Schedule | None:
     in_lane = extents[formed.lane] // vector
     count = BLOCKS if in_lane == 1 and extents[formed.blocks] % BLOCKS == 0 else 1
     most = (target.registers - 1) // (count * in_lane) - 1
-    inner, outer = formed.points
+    inner, outer, *still = formed.points
     columns = tile_of(extents[inner], most)
     rows = tile_of(extents[outer], most // columns) if columns == extents[inner] else 1
     sizes = ((outer, rows), (inner, columns), (formed.blocks, count), (formed.lane, in_lane))
-    order = (formed.blocks, formed.loops.row, formed.loops.column, outer, inner, formed.lane)
+    places = formed.loops.row, formed.loops.column
+    order = (formed.blocks, *places, *still, outer, inner, formed.lane)
     reduced = (formed.steps, formed.loops.down, formed.loops.across, formed.slab)
     tile = tuple((loop, n) for loop, n in sizes if n > 1)
     return Schedule(formed.lane, vector, tile, order, reduced, slab=formed.slab)

@@ -18,6 +18,9 @@ from ncc.compiler.linalg.convolutions.winograd import F2, F4, Form
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.convolutions.test_convolve import weights
 from tests.compiler.loops.strategies.test_transform import FLOATS, check
 
 
@@ -73,3 +76,23 @@ def test_channels_that_fill_no_block(
     kernels = formed(check(make_network, run_networks, [(20, 13, 8)], FLOATS[0]))
     assert kernels
     assert all(choose(kernel, FLOATS[0]).slab is None for kernel in kernels)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("taps", ["", "d:1"], ids=["image", "one tap"])
+def test_one_slice_of_a_volume(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], taps: str
+) -> None:
+    """What is left of a window along one slice: weights have an axis for its tap, or none."""
+    shape = (32, 1, 13, 14)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = b.pad(relu(b, x), [0, 0, 1, 1], [0, 0, 1, 1])
+        w = weights(b, (32, 32, *[1] * len(taps[:1]), 3, 3))
+        bias = b.spread(weights(b, (32,), 1), shape, axis=0)
+        o, z, p, q, i, *d, k, m = b.loops(f"o z:1 p:13 q:14 i {taps} k m")
+        data = y[i, z + d[0] if d else z, p + k, q + m]
+        return b.sum((o, z, p, q), (i, *d, k, m), data * w[(o, i, *d, k, m)], bias)
+
+    (kernel,) = formed(check(make_network, run_networks, [shape], FLOATS[0], write=write))
+    assert choose(kernel, FLOATS[0]).slab is not None

@@ -51,7 +51,8 @@ ALIKE = 1.005
 """Costs that are further apart than the count of cycles can tell."""
 
 UNEVEN = 0.95
-"""Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left."""
+"""Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left. So is
+memory that chunks would take beyond what there is room for."""
 
 FEW_SUMMED = 64
 """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
@@ -151,16 +152,21 @@ class Tiling:
 
         All chunks are equal, for they share kernels, unless others cost much less, or no more and
         stay in a cache which equal ones leave, or are smaller where equal ones take more than
-        `room` bytes: then the last has fewer.
+        `room` bytes: then the last has fewer. Chunks for which there is room may cost a little more
+        than those for which there is none.
         """
         fewest = {-(-self.rows // n): n for n in range(self.rows, 0, -1)}
         costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sorted(fewest.values())}
         equal = _cheapest({n: cost for n, cost in costs.items() if self.rows % n == 0})
         found = _cheapest(costs)
+        fitting = {n: cost for n, cost in costs.items() if self._between(n) <= room}
+        if fitting and self._between(found) > room:
+            fitted = _cheapest(fitting)
+            found = fitted if UNEVEN * costs[fitted] < costs[found] else found
         small, large = self._between(found), self._between(equal)
         stays = small <= self.target.core.l2_bytes < large
         fits_better = small < large > room
-        worth = 1 if stays or fits_better else UNEVEN
+        worth = 1 if stays else 1 / UNEVEN if fits_better else UNEVEN
         return found if costs[found] < worth * costs[equal] else equal
 
     def _between(self, rows: int) -> int:

@@ -155,6 +155,14 @@ def test_uneven_chunks_that_take_less() -> None:
     assert [tiling.chunk(threads=2, room=room) for room in (3e6, 2e6, 0)] == [7, 5, 5]
 
 
+def test_chunks_that_memory_has_room_for() -> None:
+    """All 7 rows leave less than 1 in 20 of the cycles of 4 and 3, but need memory of their own."""
+    tiling = Tiling(F4_5, 128, 48, 27, 27, TARGETS[2])
+    assert 1.04 < tiling.cycles(4, threads=2) / tiling.cycles(7, threads=2) < 1.05
+    assert [tiling.chunk(threads=2, room=room) for room in (3e6, 2e6, 1e6)] == [7, 4, 7]
+    assert replace(tiling, target=TARGETS[1]).chunk(threads=2, room=2e6) == 7  # 4 cost 1 in 11 more
+
+
 @ON_ALL
 def test_threads_share_chunks(target: Target) -> None:
     """Two caches hold more than one, and a barrier is dearer where there is less to do."""

@@ -1,15 +1,12 @@
-"""Which values are packed: two labels for every operation, chosen by a minimum cut.
+"""Which values are packed: what either layout costs, for a minimum cut to choose.
 
 Each operation has a cost in bytes moved for either label, and a value that is read in the other
-layout costs writing and reading it once more. The sum is least where a minimum cut separates the
-packed from the plain operations (exact for two labels, a few milliseconds for a network).
+layout costs writing and reading it once more. Their sum is the least that there is.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from math import prod
 
 from xdsl.dialects import tensor
@@ -17,6 +14,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.linalg.channels.minimum_cut import NEVER, Cut
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     Packing,
@@ -42,18 +40,10 @@ itself, or with the others of a vector."""
 STEPS_APART = 20
 """Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
 
-NEVER = 1e15
-
-LEAST = 1e-9
-"""Flow that is none but for rounding."""
-
-PACKED, PLAIN = 0, 1
-"""The nodes of the cut that stand for the labels."""
-
 
 def choose(block: Block) -> dict[Operation, Packing | None]:
     """The operations whose result is packed; None stands for a view of packed values."""
-    problem = _Cut()
+    problem = Cut()
     packings: dict[Operation, Packing | None] = {}
     views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
     with unchanged():
@@ -119,7 +109,7 @@ def _along_a_row(extent: int) -> float:
 
 
 def _add_edges(
-    problem: _Cut,
+    problem: Cut,
     op: Operation,
     packings: Mapping[Operation, Packing | None],
     views: Mapping[GenericOp, View],
@@ -196,138 +186,3 @@ def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> f
 def _one_pass(value: SSAValue) -> float:
     """Bytes of writing a value and of reading it."""
     return 8.0 * prod(shape_of(value))
-
-
-class _Cut:
-    """A minimum cut between packed (the source's side) and plain."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[Operation, int] = {}
-        self.conversions: dict[tuple[int, SSAValue], int] = {}
-        self.capacity: list[dict[int, float]] = [{}, {}]
-        """What can still flow from each node to each of its neighbours."""
-
-    def _node(self, op: Operation) -> int:
-        node = self.nodes.get(op)
-        if node is None:
-            node = self.nodes[op] = len(self.capacity)
-            self.capacity.append({})
-        return node
-
-    def _edge(self, source: int, target: int, cost: float) -> None:
-        self.capacity[source][target] = self.capacity[source].get(target, 0.0) + cost
-        self.capacity[target].setdefault(source, 0.0)
-
-    def prefer(self, op: Operation, packed: float, plain: float) -> None:
-        """The cost of each label of op by itself; packed wins a tie."""
-        self._edge(self._node(op), PLAIN, packed)
-        self._edge(PACKED, self._node(op), plain + 1.0)
-
-    def pay_if_packed(self, op: Operation, cost: float) -> None:
-        self._edge(self._node(op), PLAIN, cost)
-
-    def read_plain(
-        self, value: SSAValue, source: Operation, reader: Operation | None, cost: float
-    ) -> None:
-        """Costs, once for all such readers, when a packed source has a plain one.
-
-        None stands for a reader that is always plain.
-        """
-        target = PLAIN if reader is None else self._node(reader)
-        self._convert(PLAIN, value, self._node(source), target, cost)
-
-    def read_packed(
-        self, value: SSAValue, source: Operation | None, reader: Operation, cost: float
-    ) -> None:
-        """Costs, once for all such readers, when a plain source has a packed one.
-
-        None stands for a source that is always plain.
-        """
-        target = PLAIN if source is None else self._node(source)
-        self._convert(PACKED, value, self._node(reader), target, cost)
-
-    def _convert(self, label: int, value: SSAValue, begin: int, end: int, cost: float) -> None:
-        """An edge; where there may be several of the kind, through a node that is paid for once.
-
-        Every reader has an edge of its own to the node, or from it, that nothing cuts.
-        """
-        if value.has_one_use():
-            self._edge(begin, end, cost)
-            return
-        paid = 0.0 if (label, value) in self.conversions else cost
-        node = self._conversion(label, value)
-        self._edge(begin, node, paid if label == PLAIN else NEVER)
-        self._edge(node, end, NEVER if label == PLAIN else paid)
-
-    def _conversion(self, label: int, value: SSAValue) -> int:
-        """The node of a value's conversion to a label."""
-        if (label, value) not in self.conversions:
-            self.conversions[label, value] = len(self.capacity)
-            self.capacity.append({})
-        return self.conversions[label, value]
-
-    def connect(
-        self, source: Operation, reader: Operation, to_plain: float, to_packed: float
-    ) -> None:
-        """Costs when a packed source has a plain reader, and the other way round."""
-        self._edge(self._node(source), self._node(reader), to_plain)
-        self._edge(self._node(reader), self._node(source), to_packed)
-
-    def solve(self) -> set[Operation]:
-        """Push flow along shortest paths until none is left; the nodes still reached are packed.
-
-        Paths of one length are found together (Dinic): a search for each of them would take a time
-        that grows with the square of the network.
-        """
-        for node in self.nodes.values():
-            self._push([PACKED, node, PLAIN])
-        while True:
-            steps = self._search()
-            if PLAIN not in steps:
-                return {op for op, node in self.nodes.items() if node in steps}
-            self._push_along(steps)
-
-    def _push(self, path: Sequence[int]) -> None:
-        """Let flow what can flow along a path."""
-        flow = min(self.capacity[a][b] for a, b in pairwise(path))
-        for a, b in pairwise(path):
-            self.capacity[a][b] -= flow
-            self.capacity[b][a] += flow
-
-    def _search(self) -> dict[int, int]:
-        """Nodes reachable from the source, each with the number of steps to it; the sink last."""
-        steps = {PACKED: 0}
-        queue = deque([PACKED])
-        while queue:
-            node = queue.popleft()
-            for following, left in self.capacity[node].items():
-                if left > LEAST and following not in steps:
-                    steps[following] = steps[node] + 1
-                    if following == PLAIN:
-                        return steps
-                    queue.append(following)
-        return steps
-
-    def _push_along(self, steps: Mapping[int, int]) -> None:
-        """Let flow what can along all paths to the sink of which every step leads one step on.
-
-        An edge that is full, or leads nowhere, stays so: each is left behind once.
-        """
-        edges = {node: list(self.capacity[node]) for node in steps}
-        path = [PACKED]
-        while path:
-            node = path[-1]
-            if node == PLAIN:
-                self._push(path)
-                path = [PACKED]
-            elif not edges[node]:
-                path.pop()
-                if path:
-                    edges[path[-1]].pop()
-            else:
-                following = edges[node][-1]
-                on = steps.get(following) == steps[node] + 1
-                if on and self.capacity[node][following] > LEAST:
-                    path.append(following)
-                else:
-                    edges[node].pop()

@@ -1,0 +1,206 @@
+"""Transposed convolutions as layers expand them: a sum for each phase, which goes on from another.
+
+    y[o, 2p]     += x[i, p + u - 1] * w[o, i, 3 - 2u]      walk: place 0, taps {-1: 3, 0: 1}
+    y[o, 2p + 1] += x[i, p + u] * w[o, i, 2 - 2u]          walk: place 1, taps {0: 2, 1: 0}
+
+    window of both, from cell p - 1 on                     axis: ((3, 1, -1), (-1, 2, 0))
+    the same with a cell in front of the result            axis: ((2, 0), (3, 1))
+
+A phase are the cells that lie as far apart as the stride (here 2); it sums the taps that meet them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.element import element_of
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How a phase walks an axis: cell stride * q + place takes tap `taps[d]` from cell q + d."""
+
+    stride: int
+    place: int
+    taps: Mapping[int, int]
+
+    @staticmethod
+    def of(view: View, data: Access, weights: Access, axis: int, along: int | None) -> Walk | None:
+        """That along an axis of the image; along: the axis of the weights that has its taps."""
+        out, read = view.write.index[axis], data.index[axis]
+        cells = out.loops()
+        sums = read.loops() - cells
+        if len(cells) != 1 or len(sums) > 1 or not sums <= set(view.reduced):
+            return None
+        (cell,) = cells
+        if read.coefficient(cell) != 1 or out.coefficient(cell) < 1:
+            return None
+        tap = None if along is None else weights.index[along]
+        if tap is not None and tap.loops() != sums:
+            return None
+        taps: dict[int, int] = {}
+        count = prod(view.extents[loop] for loop in sums)
+        for u in range(count):
+            at = read.constant + sum(u * read.coefficient(loop) for loop in sums)
+            step = 0 if tap is None else tap.constant + sum(u * tap.coefficient(s) for s in sums)
+            taps[at] = step
+        return Walk(out.coefficient(cell), out.constant, taps)
+
+    def behind(self, before: int) -> Walk:
+        """The same if so many more cells of the result lie in front."""
+        more, place = divmod(self.place + before, self.stride)
+        return Walk(self.stride, place, {d - more: tap for d, tap in self.taps.items()})
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether later cells of the image are multiplied by earlier taps."""
+        taps = [self.taps[d] for d in sorted(self.taps)]
+        return taps != sorted(taps)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """All phases of an axis, in one window.
+
+    before: cells in front of the result that are counted with it. first: where the window of its
+    cell 0 begins. places: the tap of each phase at each place of the window, -1 where it has none.
+    """
+
+    before: int
+    first: int
+    places: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(walks: Sequence[Walk]) -> Axis:
+        """By as many cells in front as make the window the narrowest."""
+        stride = walks[0].stride
+        choices = [Axis._behind(walks, before) for before in range(stride)]
+        return min(choices, key=lambda axis: axis.window)
+
+    @staticmethod
+    def _behind(walks: Sequence[Walk], before: int) -> Axis:
+        moved = [walk.behind(before) for walk in walks]
+        reach = [d for walk in moved for d in walk.taps]
+        taps_of = {walk.place: walk.taps for walk in moved}
+        places = tuple(
+            tuple(taps_of.get(phase, {}).get(d, -1) for d in range(min(reach), max(reach) + 1))
+            for phase in range(walks[0].stride)
+        )
+        return Axis(before, min(reach), places)
+
+    @property
+    def stride(self) -> int:
+        return len(self.places)
+
+    @property
+    def window(self) -> int:
+        return len(self.places[0])
+
+    def cells(self, extent: int) -> int:
+        """How many of each phase there are for so many of the result."""
+        return -(-(extent + self.before) // self.stride)
+
+
+@dataclass(frozen=True)
+class TransposedConvolution:
+    """The phases of a transposed convolution, each of which goes on from the one before.
+
+    walks: of each phase, one an axis of the image. start: what the sums of the first start from.
+    """
+
+    phases: tuple[GenericOp, ...]
+    walks: tuple[tuple[Walk, ...], ...]
+    image: SSAValue
+    weights: SSAValue
+    start: SSAValue | float
+
+    @staticmethod
+    def of(op: GenericOp) -> TransposedConvolution | None:
+        """The one whose first phase op is."""
+        start = start_of(op, 1)
+        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
+            return None
+        found = _phase(op)
+        if found is None:
+            return None
+        image, weights, walks = found
+        phases, all_walks = [op], [walks]
+        while (after := _next(phases[-1])) is not None:
+            found = _phase(after)
+            if found is None or found[:2] != (image, weights):
+                return None
+            phases.append(after)
+            all_walks.append(found[2])
+        by_axis = zip(*all_walks, strict=True)
+        if any(len({walk.stride for walk in walks}) > 1 for walks in by_axis):
+            return None
+        places = {tuple(walk.place for walk in walks) for walks in all_walks}
+        if len(places) < len(phases):
+            return None
+        return TransposedConvolution(tuple(phases), tuple(all_walks), image, weights, start)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """All phases, along each axis of the image."""
+        return tuple(map(Axis.of, zip(*self.walks, strict=True)))
+
+    def source(self) -> tuple[SSAValue, list[int]]:
+        """The image without a border, and how wide that is in front."""
+        pad = self.image.owner
+        if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0 and _is_around(pad):
+            return pad.source, pad_sides(pad)[0][1:]
+        return self.image, [0] * len(self.axes)
+
+
+def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
+    """The image and the weights of a sum of products over windows, and how it walks its axes."""
+    view = View(op)
+    pair = view.product()
+    if pair is None or len(view.live) != 2 or op.attributes or view.computes_coordinates:
+        return None
+    data, weights = (view.reads[k] for k in pair)
+    if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:
+        return None
+    output, channel = view.write.index[0].bare, data.index[0].bare
+    image = range(1, len(view.write.index))
+    if len(data.index) != 3 or len(view.write.index) != 3 or output is None or channel is None:
+        return None
+    if channel not in view.reduced or not weights.begins_with(output, channel):
+        return None
+    taps = len(weights.index) - 2
+    if taps != 2 and not (taps == 1 and shape_of(op.results[0])[1] == 1):
+        return None
+    walks = []
+    for axis in image:
+        along = axis + 1 if taps == 2 else 2 if axis == 2 else None
+        walk = Walk.of(view, data, weights, axis, along)
+        if walk is None:
+            return None
+        walks.append(walk)
+    return data.value, weights.value, tuple(walks)
+
+
+def _next(op: GenericOp) -> GenericOp | None:
+    """The phase that goes on from what this one leaves."""
+    use = op.results[0].get_unique_use()
+    after = None if use is None else use.operation
+    if isinstance(after, GenericOp) and after.outputs[0] is op.results[0]:
+        return after
+    return None
+
+
+def _is_around(pad: tensor.PadOp) -> bool:
+    """Whether a pad has a border of the image, and adds no channels."""
+    low, high = pad_sides(pad)
+    return not low[0] and not high[0] and min(*low, *high) >= 0

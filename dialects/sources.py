@@ -175,14 +175,15 @@ would lose more by waiting for a thread, on a busy machine, than it wins.
 
 @dataclass(frozen=True)
 class Transformed:
-    """Another weight, two of its axes transformed: `m @ w @ m.T` for a matrix m with `rows`.
+    """Another weight, two of its axes transformed: `m @ w @ n.T` for two matrices m and n.
 
-    The transformed axes come first: with 6 rows, (64, 32, 3, 3) becomes (6, 6, 64, 32). `first` is
-    the first of the two; by default they are the last. Computed in float64.
+    The transformed axes come first: with 6 rows each, (64, 32, 3, 3) becomes (6, 6, 64, 32).
+    `first` is the first of the two; by default they are the last. Computed in float64.
     """
 
     of: Weights
-    rows: tuple[tuple[float, ...], ...]
+    down: tuple[tuple[float, ...], ...]
+    across: tuple[tuple[float, ...], ...]
     first: int = -2
 
     def read(self, count: int) -> Array:
@@ -192,8 +193,7 @@ class Transformed:
 
     def write(self, out: Array) -> None:
         """Put the values into dense memory of their size, slab by slab of the other axes."""
-        matrix = np.array(self.rows, np.float64)
-        both = np.kron(matrix, matrix)
+        both = np.kron(np.array(self.down, np.float64), np.array(self.across, np.float64))
         axes = (self.first, self.first + 1)
         windows = np.atleast_3d(np.moveaxis(self.of.array(), axes, (0, 1)))
         made = out.reshape(len(both), windows.shape[2], -1)
@@ -211,7 +211,7 @@ class Transformed:
     def of_blocks(self, axes: tuple[int, ...], block: int) -> Transformed:
         """The same of blocks along axes that are not transformed, which come behind all others."""
         first = self.first % len(self.of.shape)
-        return Transformed(self.of.blocked(axes, block), self.rows, first)
+        return Transformed(self.of.blocked(axes, block), self.down, self.across, first)
 
 
 _DEQUANTIZED_AT_ONCE = 1 << 20
@@ -451,10 +451,12 @@ class Weights:
         windows = [len(phases[0]) for phases in places]
         return Weights((channels, self.shape[1], *windows), Phases(self, places))
 
-    def transformed(self, rows: tuple[tuple[float, ...], ...]) -> Weights:
+    def transformed(
+        self, down: tuple[tuple[float, ...], ...], across: tuple[tuple[float, ...], ...]
+    ) -> Weights:
         """These values with their last two axes transformed; see `Transformed`."""
-        shape = (len(rows), len(rows), *self.shape[:-2])
-        return Weights(shape, Transformed(self, rows))
+        shape = (len(down), len(across), *self.shape[:-2])
+        return Weights(shape, Transformed(self, down, across))
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -60,7 +60,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
-    #ncnn.weight<[2, 2, 64] transformed [[1.0, 0.5], [0.0, 1.0]] of <[64, 2, 2] random 7 0 1.0 0.0>>
+    #ncnn.weight<[2, 1, 6] transformed [[1.0], [0.0]] by [[1.0]] of <[6, 1, 1] random 7 0 1.0 0.0>>
     ```
     """
 
@@ -108,9 +108,11 @@ class WeightAttr(Data[Weights]):
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).phases(tuple(spaces))
             if parser.parse_optional_keyword("transformed"):
-                rows = _parse_rows(parser)
+                down = _parse_rows(parser)
+                parser.parse_keyword("by")
+                across = _parse_rows(parser)
                 parser.parse_keyword("of")
-                return Weights(shape, Transformed(cls.parse_parameter(parser), rows))
+                return Weights(shape, Transformed(cls.parse_parameter(parser), down, across))
             if parser.parse_optional_keyword("dequantized"):
                 bits, block = parser.parse_integer(), parser.parse_integer()
                 scales = cls.parse_parameter(parser)
@@ -142,9 +144,9 @@ class WeightAttr(Data[Weights]):
                 case Phases(of, spaces):
                     printer.print_string(f"phases {', '.join(map(_rows_text, spaces))} of ")
                     WeightAttr(of).print_parameter(printer)
-                case Transformed(of, rows):
-                    shown = ", ".join(f"[{', '.join(map(repr, row))}]" for row in rows)
-                    printer.print_string(f"transformed [{shown}] of ")
+                case Transformed(of, down, across):
+                    shown = f"{_matrix_text(down)} by {_matrix_text(across)}"
+                    printer.print_string(f"transformed {shown} of ")
                     WeightAttr(of).print_parameter(printer)
                 case Paired(of) | Bits(of) | Halves(of) as source:
                     printer.print_string(f"{type(source).__name__.lower()} of ")
@@ -187,6 +189,11 @@ def _parse_places(parser: AttrParser) -> tuple[tuple[int, ...], ...]:
 
 def _rows_text(rows: tuple[tuple[int, ...], ...]) -> str:
     shown = (", ".join(map(str, row)) for row in rows)
+    return f"[{', '.join(f'[{row}]' for row in shown)}]"
+
+
+def _matrix_text(rows: tuple[tuple[float, ...], ...]) -> str:
+    shown = (", ".join(map(repr, row)) for row in rows)
     return f"[{', '.join(f'[{row}]' for row in shown)}]"
 
 

@@ -155,6 +155,12 @@ Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """The rows of a small constant matrix."""
 
 
+def _matrix(held: ArrayAttr[Attribute]) -> Matrix:
+    """The matrix that an attribute holds row by row."""
+    rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
+    return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
+
+
 @dataclass(frozen=True)
 class Access:
     """A tensor and the linear form of each of its coordinates."""
@@ -376,16 +382,16 @@ class View:
         return held.get_values() if isinstance(held, DenseArrayBase) else None
 
     @cached_property
-    def separable(self) -> Matrix | None:
-        """The matrix m of a transform: the sum of m[a, k] * m[b, l] * data over k and l.
+    def separable(self) -> tuple[Matrix, Matrix] | None:
+        """The matrices m and n of a transform: the sum of m[a, k] * n[b, l] * data over k and l.
 
-        The two reads of m come first, then the data.
+        The reads of m and n come first, then the data.
         """
         held = self.op.attributes.get("separable")
         if not isinstance(held, ArrayAttr):
             return None
-        rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
-        return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
+        rows, columns = (_matrix(one) for one in held.data if isinstance(one, ArrayAttr))
+        return rows, columns
 
     @property
     def halves(self) -> bool:

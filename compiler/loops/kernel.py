@@ -116,8 +116,8 @@ class Kernel:
 
     `initial` is a number, a computation at the stored point, or None: the accumulation goes on
     with what the memory at `store` holds. `store` is that of `halving` where it is alone.
-    `matrix` makes the anchor a separable transform: it sums matrix[a][k] * matrix[b][l] * data over
-    k and l, and its first two inputs read the matrix. What else it reads, it multiplies with that.
+    `matrices` m and n make the anchor a separable transform: it sums m[a][k] * n[b][l] * data over
+    k and l, and its first two inputs read them. What else it reads, it multiplies with that.
     `lanes` makes it a selection of lanes among all those of the blocks that it captures.
     `tails` are those of a `View`: of reduced loops, and of results that nobody reads.
     """
@@ -133,7 +133,7 @@ class Kernel:
     element_types: tuple[Attribute, ...]
     captured: Mapping[SSAValue, Captured]
     index_of: Mapping[int, int | None]
-    matrix: Matrix | None = None
+    matrices: tuple[Matrix, Matrix] | None = None
     halving: Halving | None = None
     lanes: tuple[int, ...] | None = None
 
@@ -146,7 +146,7 @@ class Kernel:
     @property
     def forms_weights(self) -> bool:
         """Whether it multiplies something with what it transforms, which is weights then."""
-        return self.matrix is not None and len(self.anchor.inputs) > 3
+        return self.matrices is not None and len(self.anchor.inputs) > 3
 
     @property
     def parallel(self) -> list[int]:
@@ -183,7 +183,7 @@ class Kernel:
             self.store,
             self.element_types,
             tuple(sorted(self.index_of.items())),
-            self.matrix,
+            self.matrices,
             self._halving_key(captured),
             self.lanes,
         )

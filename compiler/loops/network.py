@@ -342,7 +342,7 @@ class _NetworkWriter:
 
 def _kind(kernel: Kernel) -> str:
     """A readable first half of a kernel's name."""
-    if kernel.matrix is not None:
+    if kernel.matrices is not None:
         return "contraction" if kernel.forms_weights else "transform"
     if kernel.accumulates and kernel.reduced:
         owner = kernel.anchor.yielded.owner

@@ -37,7 +37,7 @@ def kernel_of(call: Call, target: Target | None = None) -> Kernel:
     kernel = reader.read()
     if target is not None and kernel.reduced and kernel.accumulates:
         kernel = replace(kernel, tails=(*kernel.tails, *reader.unread(kernel, target)))
-    is_known = kernel.matrix is not None or kernel.lanes is not None
+    is_known = kernel.matrices is not None or kernel.lanes is not None
     return kernel if is_known else normalised(kernel)
 
 
@@ -94,7 +94,7 @@ class _Reader:
             element_types=self.element_types,
             captured=captured,
             index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
-            matrix=view.separable,
+            matrices=view.separable,
             lanes=view.lanes,
             halving=halving,
         )
@@ -103,7 +103,7 @@ class _Reader:
         """What a short vector leaves out of the last block of a sum of float32."""
         inputs = [a for stage in kernel.stages for a in stage.inputs if a is not None]
         types = {self.element_types[a.argument] for a in (*inputs, kernel.store)}
-        if kernel.matrix is not None or kernel.halving is not None or types != {f32}:
+        if kernel.matrices is not None or kernel.halving is not None or types != {f32}:
             return []
         view, identity = self.anchor, {d: d for d in range(self.rank)}
         places = {value: self.places[n] for value, n in self.argument_of.items()}

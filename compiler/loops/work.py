@@ -15,6 +15,7 @@ from math import prod
 
 from xdsl.dialects.builtin import IndexType
 
+from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
 from ncc.compiler.loops.strategies.transform import Loops
@@ -61,7 +62,7 @@ def flops(kernel: Kernel) -> int:
     count = stored * sum(map(_operations, kernel.epilogue))
     if isinstance(kernel.initial, Stage):
         count += stored * _operations(kernel.initial)
-    if kernel.matrix is not None:
+    if kernel.matrices is not None:
         return count + (_formed if kernel.forms_weights else _separable)(kernel)
     return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
@@ -73,11 +74,17 @@ def _separable(kernel: Kernel) -> int:
 
 def _transformed(kernel: Kernel, points: int) -> int:
     """A multiply-add a nonzero for each column of the data, then for each row of the result."""
-    matrix = kernel.matrix or ()
-    rows, columns = len(matrix), len(matrix[0])
-    windows = points // (rows * columns) ** 2
-    nonzeros = sum(number != 0 for row in matrix for number in row)
-    return windows * 2 * nonzeros * (rows + columns)
+    if kernel.matrices is None:
+        return 0
+    first, second = kernel.matrices
+    windows = points // prod(len(matrix) * len(matrix[0]) for matrix in kernel.matrices)
+    down, across = (_nonzeros(first) * len(second[0]), _nonzeros(second) * len(first))
+    return windows * 2 * (down + across)
+
+
+def _nonzeros(matrix: Matrix) -> int:
+    """What takes a multiply-add; nothing does in a matrix that is a one."""
+    return sum(number != 0 for row in matrix for number in row) if matrix != ((1.0,),) else 0
 
 
 def _formed(kernel: Kernel) -> int:

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f
 from xdsl.ir import Block, Region
 
 from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form, forms_of
 from ncc.compiler.linalg.convolutions.tiling import Tiling
-from ncc.compiler.linalg.convolutions.winograd import F2, F4, FORMS, S2, S3, S4, Form
 from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Plan
@@ -78,7 +78,8 @@ def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
     """Tiles pay for every convolution: by `form`, or by the first that is made for it."""
 
     def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling | None:
-        fitting = [f for f in (form, *FORMS) if (f.taps, f.stride) == (taps, stride)]
+        forms = (form, *forms_of(taps, stride, sizes[-1]))
+        fitting = [f for f in forms if (f.taps, f.stride) == (taps, stride)]
         return Tiling(fitting[0], *sizes) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)

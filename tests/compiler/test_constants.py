@@ -19,7 +19,7 @@ def sources(path: Path) -> list[Weights]:
     values = np.random.default_rng(0).standard_normal(20 * 5 * 9).astype("<f4")
     path.write_bytes(values.tobytes())
     plain = Weights((20, 5, 3, 3), Stored(str(path), 0))
-    transformed = plain.transformed(FILTER)
+    transformed = plain.transformed(FILTER, FILTER)
     return [
         plain,
         plain.blocked((0,), 16),
@@ -28,7 +28,7 @@ def sources(path: Path) -> list[Weights]:
         transformed.blocked((3, 2), 16),
         transformed.blocked((2,), 16),
         transformed.blocked((0,), 16),
-        Weights((3, 3), Random(0, 1)).transformed(FILTER),
+        Weights((3, 3), Random(0, 1)).transformed(FILTER, FILTER),
         Weights((7,), Inline(np.arange(7).astype("<i8").tobytes(), "i8")),
         Weights((4, 6), Random(1, 2, dtype="i1")).paired(),
         *(Weights((20, 3), Stored(str(path), 4, encoding)) for encoding in Encoding),
@@ -68,4 +68,6 @@ def test_a_transformation_is_what_it_says(tmp_path: Path) -> None:
     plain, *_ = sources(tmp_path / "net.bin")
     m = np.array(FILTER)
     expected = np.einsum("pk,oikl,ql->pqoi", m, plain.array().astype(np.float64), m)
-    np.testing.assert_allclose(plain.transformed(FILTER).array(), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        plain.transformed(FILTER, FILTER).array(), expected, rtol=1e-6, atol=1e-6
+    )

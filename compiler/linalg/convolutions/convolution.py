@@ -1,4 +1,6 @@
-"""What a convolution is that tiles can compute: a square window, in groups or not, or slices."""
+"""What a convolution is that tiles can compute: by a window that is a square, a row or a column, in
+groups or not, or of slices.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, pad_value
@@ -66,15 +69,17 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
         return loops
     x, w = loops.x, loops.w
     *groups, outputs, inputs = shape_of(w.value)[: len(loops.channels) + 1]
-    *_, height, width = shape_of(w.value)
-    if height != width:
-        return "its window is no square"
+    window = [1 if tap is None else view.extents[tap] for tap in loops.taps[-2:]]
+    taps, axes = max(window), (window[0] > 1, window[1] > 1)
+    if min(window) not in (1, taps):
+        return "its window is neither a square nor a row nor a column"
+    axes = axes if any(axes) else BOTH
     if loops.slices and groups:
         return "it is of a volume, in groups"
-    stride, dilation = loops.steps()
+    stride, dilation = loops.steps(-2 if axes[0] else -1)
     if x.index[0] != Linear.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
-    if x.index[-2:] != loops.plane(stride, dilation) or min(stride, dilation) != 1:
+    if x.index[-2:] != loops.plane(stride, dilation, axes) or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
     depth = loops.depth(view)
     if depth is None:
@@ -89,7 +94,7 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     *_, rows, columns = shape_of(op.results[0])
     count = prod(groups)
     sizes = count * outputs, inputs, rows, columns
-    tiling = tiling_of(*sizes, target, count, depth, dilation, taps=height, stride=stride)
+    tiling = tiling_of(*sizes, target, count, depth, dilation, axes, taps=taps, stride=stride)
     if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)
@@ -103,7 +108,7 @@ class _Loops:
     slices     of the result; none of an image
     image      rows and columns of the result
     inputs     channels that are summed
-    taps       the window: along the slices, if it has such, along rows and columns
+    taps       the window: along the slices, if there are such, along rows and columns; none is one
     """
 
     x: Access
@@ -112,7 +117,7 @@ class _Loops:
     slices: tuple[int, ...]
     image: tuple[int, int]
     inputs: int
-    taps: tuple[int, ...]
+    taps: tuple[int | None, ...]
 
     @staticmethod
     def of(view: View) -> _Loops | str:
@@ -131,28 +136,37 @@ class _Loops:
             return "it is no convolution over two axes, or three"
         *_, row, column = axes
         count = len(axes) - 2 - slices
-        if loops is None or loops[:count] != axes[:count]:
+        if loops is None or len(loops) == count or loops[:count] != axes[:count]:
             return "its weights have other axes than channels and a window"
-        sums = loops[count:]
-        if not 3 <= len(sums) <= 3 + slices or set(sums) != set(view.reduced):
+        inputs, *sums = loops[count:]
+        taps = [next((tap for tap in sums if tap in form.loops()), None) for form in x.index[1:]]
+        found = [tap for tap in taps if tap is not None]
+        if found != sums or {inputs, *sums} != set(view.reduced):
             return "its weights have other axes than channels and a window"
-        return _Loops(x, w, axes[:count], axes[count:-2], (row, column), sums[0], sums[1:])
+        return _Loops(x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps))
 
-    def steps(self) -> tuple[int, int]:
-        """The stride and the dilation along the rows."""
-        read = self.x.index[-2]
-        return read.coefficient(self.image[0]), read.coefficient(self.taps[-2])
+    def steps(self, axis: int) -> tuple[int, int]:
+        """The stride and the dilation along an axis."""
+        read, tap = self.x.index[axis], self.taps[axis]
+        return read.coefficient(self.image[axis]), 1 if tap is None else read.coefficient(tap)
 
-    def plane(self, stride: int, dilation: int) -> tuple[Linear, ...]:
-        """The rows and columns that are read, by a stride and a dilation along both."""
-        pairs = zip(self.image, self.taps[-2:], strict=True)
-        return tuple(Linear.of({cell: stride, tap: dilation}) for cell, tap in pairs)
+    def plane(self, stride: int, dilation: int, axes: tuple[bool, bool]) -> tuple[Linear, ...]:
+        """The rows and columns that are read, by a stride and a dilation along some axes; along
+        others, windows have one cell, one apart.
+        """
+
+        def read(cell: int, tap: int | None, several: bool) -> Linear:
+            taps = {} if tap is None else {tap: dilation if several else 1}
+            return Linear.of({cell: stride if several else 1, **taps})
+
+        return tuple(map(read, self.image, self.taps[-2:], axes))
 
     def depth(self, view: View) -> Depth | None:
         """How slices of the result read those of a volume, by no loop or one over taps."""
         if not self.slices:
             return IMAGE
-        (z,), taps, read = self.slices, self.taps[:-2], self.x.index[1]
+        (z,), read = self.slices, self.x.index[1]
+        taps = [tap for tap in self.taps[:-2] if tap is not None]
         stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
         if read.constant or read.loops() != {z, *taps} or min([stride, *dilations]) < 1:
             return None

@@ -119,8 +119,7 @@ class _Rewrite:
         self.tiling = convolution.tiling
         self.tiles = TiledImage(convolution)
         self.followers = Followers(convolution)
-        self.step = self.tiling.form.step * self.tiling.dilation
-        self.beside = self.tiling.form.window * self.tiling.dilation - self.step
+        self.plane = self.tiling.plane
         self.block = Block()
         self.builder = Builder(self.block, doc_of(convolution.op))
 
@@ -164,7 +163,11 @@ class _Rewrite:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
         rows = replace(self.tiling, outputs=outputs).chunk(self.threads, room)
-        reach = [n * self.tiling.form.stride + self.beside for n in self.tiles.covered]
+        tiles = self.tiling.rows, self.tiling.columns
+        reach = [
+            n * step + more
+            for n, step, more in zip(tiles, self.plane.steps, self.plane.beside, strict=True)
+        ]
         x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
         together = [(one, one._constants()) for one in (self, *others)]
         beside: list[list[Tensor]] = [[] for _ in others]
@@ -174,7 +177,7 @@ class _Rewrite:
             for first in range(0, self.tiling.rows, rows):
                 count = min(rows, self.tiling.rows - first)
                 v = self._transformed(x, together[0][1], first, count)
-                mine, *rest = (one._chunk(v, own, first) for one, own in together)
+                mine, *rest = (one._chunk(v, own, first, count) for one, own in together)
                 for made, chunk in zip(beside, rest, strict=True):
                     made.append(chunk)
                 yield mine
@@ -185,11 +188,13 @@ class _Rewrite:
 
     def _constants(self) -> Constants:
         weights = weights_of(self.convolution.weights)
+        channels = weights.shape[: 3 if self.tiles.grouped else 2]
+        taps: tuple[int, ...] = ()
         if self.tiles.slices:
-            pair, window = weights.shape[:2], weights.shape[-2:]
             taps = () if self.tiling.formed else (self.tiling.depth.taps,)
-            weights = replace(weights, shape=(*pair, *taps, *window))
-        return Constants.of(self.builder, self.tiling.form, weights, self.tiling.formed)
+        window = (form.taps for form in self.plane.forms)
+        weights = replace(weights, shape=(*channels, *taps, *window))
+        return Constants.of(self.builder, self.plane, weights, self.tiling.formed)
 
     def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:
         """Put chunks of so many rows of tiles, and what pools make of them, in place of all."""
@@ -225,20 +230,20 @@ class _Rewrite:
 
     def _transformed(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
         """V of rows of tiles from `first`."""
-        size = [*x.shape[:-2], self.step * rows + self.beside, x.shape[-1]]
-        x = self.builder.slice(x, [*[0] * (x.rank - 2), self.step * first, 0], size)
-        grid = rows, self.tiling.columns
-        return transformed(self.builder, x, constants, grid, self.tiling.dilation)
+        step, beside = self.plane.steps[0], self.plane.beside[0]
+        size = [*x.shape[:-2], step * rows + beside, x.shape[-1]]
+        x = self.builder.slice(x, [*[0] * (x.rank - 2), step * first, 0], size)
+        grid = self.plane.read((rows, self.tiling.columns))
+        return transformed(self.builder, x, constants, grid)
 
-    def _chunk(self, v: Tensor, constants: Constants, first: int) -> Tensor:
-        """The rows of tiles of V, from `first`, with everything that follows the convolution."""
-        phases, height, width = self.tiling.dilation, self.tiling.height, self.tiling.width
-        tile, covered = self.tiles.tile, self.tiles.covered
-        rows = v.shape[-2] // phases
+    def _chunk(self, v: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
+        """Rows of tiles from `first`, by their V, with everything that follows the convolution."""
+        height, width = self.tiling.height, self.tiling.width
+        tile, covered, phases = self.tiles.tile, self.tiles.covered, self.plane.dilations
         keep = (min(height - tile * first, tile * rows), width)
-        if covered == (height, width) or any(n % phases for n in keep):
+        if covered == (height, width) or any(n % d for n, d in zip(keep, phases, strict=True)):
             keep = (tile * rows, covered[1])
         init = self.convolution.init
         start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)
-        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth, phases)
+        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
         return self.followers.on_tiles(self.builder, y, first)

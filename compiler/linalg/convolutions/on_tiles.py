@@ -31,14 +31,14 @@ class TiledImage:
 
     def __init__(self, convolution: Convolution) -> None:
         self.tiling = convolution.tiling
-        self.tile = self.tiling.span
-        self.covered = (self.tile * self.tiling.rows, self.tile * self.tiling.columns)
+        self.tile, across = self.tiling.plane.spans
+        self.covered = (self.tile * self.tiling.rows, across * self.tiling.columns)
         self.grouped = self.tiling.groups > 1
         self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
 
     def axes(self) -> list[list[int]]:
         """The axes of tiles by those of an image, or of a volume."""
-        row, parts = 1 + len(self.slices), 2 if self.tiling.dilation == 1 else 3
+        row, parts = 1 + len(self.slices), 2 if self.tiling.plane.dilations == (1, 1) else 3
         rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
         return [*([axis] for axis in range(row)), rows, columns]
 

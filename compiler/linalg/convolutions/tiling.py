@@ -7,7 +7,8 @@ result has few points, as late in a network. For windows of 5x5 there is F(2), w
 does for 3x3: it has the same points. F(4) has two more, and rounds up to twice as coarsely: it sums
 a few channels only, with less than half the products. F(6) for 3x3 has the points of that, and is
 left out: a fifth fewer products than F(4)'s, by weights 1.8 times as large, are not worth sums of
-many channels that round 1.4 to 1.7 times as coarsely.
+many channels that round 1.4 to 1.7 times as coarsely. Along rows alone, or columns, all of these
+round to 6e-6 of the largest result where 512 channels are summed, and have no such bound.
 Late in a network, where a row of places of all tiles stays in L1 beside the transformed weights of
 some channels, the run can transform these: they come from memory as they are in the file, a quarter
 of F(4)'s, and are transformed once a chunk. Memory is worth a little time.
@@ -21,11 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import hypot, inf
+from functools import cached_property
+from math import hypot, inf, prod
 
 from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.forms import BOTH, F4_5, ONE, Form, Plane, forms_of
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
-from ncc.compiler.linalg.convolutions.winograd import F4_5, FORMS, IMAGE, Depth, Form
+from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target
 
 LINE = 64
@@ -70,6 +73,11 @@ FULL_BETWEEN = 0.94
 FEWER_BYTES = 0.9
 """Of the cycles of transformed weights: up to here, not holding these is worth more."""
 
+ROW_WORTH = 0.85
+"""Of the cycles of a window of one row, or of one column, as it is: tiles that take more are not
+worth that what it reads is written into frames of its own.
+"""
+
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
 
@@ -82,6 +90,8 @@ class Tiling:
     formed: whether the run transforms the weights.
     depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
     row of tiles, and a column.
+    axes: whether windows have several taps along rows, and along columns; where they have one tap,
+    tiles have one cell.
     """
 
     form: Form
@@ -93,34 +103,45 @@ class Tiling:
     groups: int = 1
     depth: Depth = IMAGE
     dilation: int = 1
+    axes: tuple[bool, bool] = BOTH
     formed: bool = False
 
-    @property
-    def span(self) -> int:
-        """Rows of the result in a row of tiles, and columns in a column."""
-        return self.form.tile * self.dilation
+    @cached_property
+    def plane(self) -> Plane:
+        """The tiles by axis."""
+        rows, columns = self.axes
+        forms = self.form if rows else ONE, self.form if columns else ONE
+        return Plane(forms, (self.dilation if rows else 1, self.dilation if columns else 1))
 
     @property
     def rows(self) -> int:
         """Rows of tiles."""
-        return -(-self.height // self.span)
+        return -(-self.height // self.plane.spans[0])
 
     @property
     def columns(self) -> int:
         """Tiles of a row."""
-        return -(-self.width // self.span)
+        return -(-self.width // self.plane.spans[1])
+
+    @property
+    def components(self) -> int:
+        """Of a tile, of one channel and slice."""
+        return prod(form.window for form in self.plane.forms)
 
     @property
     def places(self) -> int:
         """Components of all tiles in a row of tiles, of one channel and slice."""
-        return (self.form.window * self.dilation) ** 2 * self.columns
+        return self._places(self.columns)
+
+    def _places(self, columns: int) -> int:
+        return self.components * prod(self.plane.dilations) * columns
 
     def cycles(self, rows: int, threads: int = 1) -> float:
         """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
         core, chunks = self.target.core, -(-self.rows // rows)
         points = self.places * self.rows * self.depth.slices
-        pairs = self.outputs * self.inputs * self.depth.taps
-        transformed = self.form.window**2 * pairs
+        pairs = self.outputs * self.inputs * self.depth.taps * self.plane.parts
+        transformed = self.components * pairs
         work, weights = float(points * pairs), 4 * transformed
         if self.formed:
             work = work / FULL_BETWEEN + chunks * FORMING * transformed
@@ -139,6 +160,7 @@ class Tiling:
         it, stays in L1.
         """
         plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
+        plain = plain and self.axes == BOTH
         blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
         tiles = self.places * self.rows // self.form.window
         row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)
@@ -172,7 +194,8 @@ class Tiling:
     def _between(self, rows: int) -> int:
         """Bytes of V and M of so many rows of tiles."""
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
-        return 4 * self.places * rows * (v + m)
+        down, across = self.plane.read((rows, self.columns))
+        return 4 * (self._places(across) * down * v + self.places * rows * m)
 
 
 def _cheapest(costs: dict[int, float]) -> int:
@@ -190,34 +213,31 @@ def tiling_of(
     groups: int = 1,
     depth: Depth = IMAGE,
     dilation: int = 1,
+    axes: tuple[bool, bool] = BOTH,
     taps: int = 3,
     stride: int = 1,
 ) -> Tiling | None:
-    """The cheapest tiles of a convolution with windows of taps x taps; None where it is cheaper as
-    it is.
+    """The cheapest tiles of a convolution with windows of so many taps along each of some axes, and
+    one along others; None where it is cheaper as it is.
     """
-    few = inputs * depth.taps <= FEW_SUMMED
-    forms = [
-        form
-        for form in FORMS
-        if (form.taps, form.stride) == (taps, stride) and (few or form is not F4_5)
-    ]
+    fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
+    forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
     if not forms:
         return None
     tilings = [
-        Tiling(form, outputs, inputs, height, width, target, groups, depth, dilation)
+        Tiling(form, outputs, inputs, height, width, target, groups, depth, dilation, axes)
         for form in forms
     ]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if tiling.can_form()]
     if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
         best = least
-    weights = taps**2 * outputs * inputs * depth.taps
+    weights = taps ** sum(axes) * outputs * inputs * depth.taps
     direct = hypot(
         weights * height * width * depth.slices / _multiply_adds(target),
         4 * weights / LINE * target.core.memory_line,
     )
-    return best if _cost(best) < direct else None
+    return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * direct else None
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

@@ -24,10 +24,12 @@ so are results. Tiles of all phases lie side by side:
     V[i, a, b, (t, e), (u, f)] = sum over k, l of B[a, k] * B[b, l] * x[i, d*(mt+k)+e, d*(mu+l)+f]
     Y[o, t, r, e, u, s, f] = the same sum of M[o, a, b, (t, e), (u, f)]
 
-At stride 2, a convolution along an axis is the sum of one of the even cells with the even taps and
-one of the odd cells with the odd taps: F(m, r) and F(m, r-1) for 2r-1 taps. B, G and A hold the
-matrices of both, side by side, and a tile reads x[i, 2mt+k, 2mu+l] for k, l < 2(m + r) - 3. For
-windows of 3x3, 25, 49 and 81 multiplications in place of 36, 81 and 144 for m = 2, 3 and 4.
+Windows of one row, or of one column, have tiles of one: F(1, 1) along the other axis multiplies by
+one. Along an axis alone a form rounds by the square root of what it does along both. So there are
+forms of more points for these windows, and long ones: where F(m, r) has r >= m, a window of more
+than r taps is several that are m apart, whose tiles are those of V, m apart as well:
+
+    M[o, b, u] = sum over i, n of V[i, b, u+n] * U[n, b, o, i]       U[n] = G w[mn : mn + m, or + r]
 """
 
 from __future__ import annotations
@@ -41,198 +43,11 @@ from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.convolutions.forms import Plane
 from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import WeightAttr
-
-
-@dataclass(frozen=True)
-class Form:
-    """F(m x m, r x r): tiles of m x m results of windows of r x r, by the matrices B, G and A."""
-
-    input: Matrix
-    filter: Matrix
-    output: Matrix
-    stride: int = 1
-
-    @property
-    def tile(self) -> int:
-        """Cells of a tile of the result along one axis."""
-        return len(self.output)
-
-    @property
-    def window(self) -> int:
-        """Cells of the input that a tile depends on along one axis."""
-        return len(self.input)
-
-    @property
-    def taps(self) -> int:
-        """Cells of the convolution's window along one axis."""
-        return len(self.filter[0])
-
-    @property
-    def step(self) -> int:
-        """Cells of the input from one tile to the next along one axis."""
-        return self.tile * self.stride
-
-
-def strided(form: Form) -> Form:
-    """F(m, r) of even cells beside F(m, r - 1) of odd cells, for a form whose last component is the
-    value at infinity: without it, without the last cell, which nothing else reads, and without the
-    last tap, the form is F(m, r - 1).
-    """
-    parts = [(c, phase) for c in range(form.window) for phase in (0, 1) if c + phase < form.window]
-
-    def apart(matrix: Matrix) -> Matrix:
-        cells = range(2 * len(matrix[0]) - 1)
-        return tuple(
-            tuple(matrix[c][k // 2] if k % 2 == phase else 0.0 for k in cells) for c, phase in parts
-        )
-
-    output = tuple(tuple(row[c] for c, _ in parts) for row in form.output)
-    return Form(apart(form.input), apart(form.filter), output, stride=2)
-
-
-F2 = Form(
-    input=(
-        (1.0, 0.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0, 0.0),
-        (1 / 2, 1 / 2, 1 / 2),
-        (1 / 2, -1 / 2, 1 / 2),
-        (0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 1.0),
-    ),
-)
-F4 = Form(
-    input=(
-        (4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
-        (0.0, -4.0, -4.0, 1.0, 1.0, 0.0),
-        (0.0, 4.0, -4.0, -1.0, 1.0, 0.0),
-        (0.0, -2.0, -1.0, 2.0, 1.0, 0.0),
-        (0.0, 2.0, -1.0, -2.0, 1.0, 0.0),
-        (0.0, 4.0, 0.0, -5.0, 0.0, 1.0),
-    ),
-    filter=(
-        (1 / 4, 0.0, 0.0),
-        (-1 / 6, -1 / 6, -1 / 6),
-        (-1 / 6, 1 / 6, -1 / 6),
-        (1 / 24, 1 / 12, 1 / 6),
-        (1 / 24, -1 / 12, 1 / 6),
-        (0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 4.0, 0.0),
-        (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
-    ),
-)
-F2_5 = Form(
-    input=F4.input,
-    filter=(
-        (1 / 4, 0.0, 0.0, 0.0, 0.0),
-        (-1 / 6, -1 / 6, -1 / 6, -1 / 6, -1 / 6),
-        (-1 / 6, 1 / 6, -1 / 6, 1 / 6, -1 / 6),
-        (1 / 24, 1 / 12, 1 / 6, 1 / 3, 2 / 3),
-        (1 / 24, -1 / 12, 1 / 6, -1 / 3, 2 / 3),
-        (0.0, 0.0, 0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 1.0),
-    ),
-)
-F4_5 = Form(
-    input=(
-        (1.0, 0.0, -21 / 4, 0.0, 21 / 4, 0.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, -17 / 4, -17 / 4, 1.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0, 17 / 4, -17 / 4, -1.0, 1.0, 0.0),
-        (0.0, 1 / 2, 1 / 4, -5 / 2, -5 / 4, 2.0, 1.0, 0.0),
-        (0.0, -1 / 2, 1 / 4, 5 / 2, -5 / 4, -2.0, 1.0, 0.0),
-        (0.0, 2.0, 4.0, -5 / 2, -5.0, 1 / 2, 1.0, 0.0),
-        (0.0, -2.0, 4.0, 5 / 2, -5.0, -1 / 2, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 21 / 4, 0.0, -21 / 4, 0.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0, 0.0, 0.0, 0.0),
-        (-2 / 9, -2 / 9, -2 / 9, -2 / 9, -2 / 9),
-        (-2 / 9, 2 / 9, -2 / 9, 2 / 9, -2 / 9),
-        (1 / 90, 1 / 45, 2 / 45, 4 / 45, 8 / 45),
-        (1 / 90, -1 / 45, 2 / 45, -4 / 45, 8 / 45),
-        (32 / 45, 16 / 45, 8 / 45, 4 / 45, 2 / 45),
-        (32 / 45, -16 / 45, 8 / 45, -4 / 45, 2 / 45),
-        (0.0, 0.0, 0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 1 / 2, -1 / 2, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 4.0, 1 / 4, 1 / 4, 0.0),
-        (0.0, 1.0, -1.0, 8.0, -8.0, 1 / 8, -1 / 8, 1.0),
-    ),
-)
-F2_2 = Form(
-    input=(
-        (1.0, -1.0, 0.0),
-        (0.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0),
-        (1.0, 1.0),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 0.0),
-        (0.0, 1.0, 1.0),
-    ),
-)
-F3_2 = Form(
-    input=F2.input,
-    filter=(
-        (1.0, 0.0),
-        (1 / 2, 1 / 2),
-        (1 / 2, -1 / 2),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, 1.0),
-    ),
-)
-F4_2 = Form(
-    input=(
-        (2.0, -1.0, -2.0, 1.0, 0.0),
-        (0.0, -2.0, -1.0, 1.0, 0.0),
-        (0.0, 2.0, -3.0, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 1.0, 0.0),
-        (0.0, 2.0, -1.0, -2.0, 1.0),
-    ),
-    filter=(
-        (1 / 2, 0.0),
-        (-1 / 2, -1 / 2),
-        (-1 / 6, 1 / 6),
-        (1 / 6, 1 / 3),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 0.0),
-        (0.0, 1.0, -1.0, 8.0, 1.0),
-    ),
-)
-S2, S3, S4, S2_5, S4_5 = (strided(form) for form in (F2_2, F3_2, F4_2, F2, F4))
-FORMS = (F2, F4, F2_5, F4_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 
 
 @dataclass(frozen=True)
@@ -257,57 +72,65 @@ IMAGE = Depth()
 
 @dataclass(frozen=True)
 class Constants:
-    """The matrices and the weights as values of the structured level.
+    """The matrices and the weights as values of the structured level, matrices by axis.
 
     filter: of weights that are left for the sum over channels to transform.
     """
 
-    form: Form
-    input: Tensor
-    output: Tensor
+    plane: Plane
+    input: tuple[Tensor, ...]
+    output: tuple[Tensor, ...]
     weights: Tensor
     filter: Tensor | None = None
 
     @staticmethod
-    def of(b: Builder, form: Form, weights: Weights, formed: bool = False) -> Constants:
+    def of(b: Builder, plane: Plane, weights: Weights, formed: bool = False) -> Constants:
         """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or of a volume
         (outputs, inputs, depth, r, r).
 
         formed: whether to leave them as they are, (outputs, inputs, r, r).
         """
+        rows, columns = plane.forms
+
+        def both(first: Matrix, second: Matrix) -> tuple[Tensor, Tensor]:
+            table = b.table(np.array(first))
+            return table, table if first is second else b.table(np.array(second))
+
+        made = weights if formed else weights.transformed(rows.filter, columns.filter)
         return Constants(
-            form,
-            b.table(np.array(form.input)),
-            b.table(np.array(form.output)),
-            b.weight(WeightAttr(weights if formed else weights.transformed(form.filter))),
-            b.table(np.array(form.filter)) if formed else None,
+            plane,
+            both(rows.input, columns.input),
+            both(rows.output, columns.output),
+            b.weight(WeightAttr(made)),
+            b.table(np.array(rows.filter)) if formed else None,
         )
 
 
-def transformed(
-    b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int], dilation: int = 1
-) -> Tensor:
+def transformed(b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int]) -> Tensor:
     """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
     volume (inputs, depth, height, width), V of each slice.
     """
     rows, columns = grid
-    form, step = constants.form, constants.form.step
+    plane = constants.plane
+    (step, across), (down_phases, phases) = (
+        [form.step for form in plane.forms],
+        plane.dilations,
+    )
     slices = "z" if x.rank == 4 else ""
-    if dilation == 1:
+    if plane.dilations == (1, 1):
         i, p, q, *z, t, u, k, m = b.loops(f"i p q {slices} t:{rows} u:{columns} k m")
         tiles = [t, u]
-        data = x[(i, *z, t * step + k, u * step + m)]
+        data = x[(i, *z, t * step + k, u * across + m)]
     else:
-        phase = f":{dilation}"
-        names = f"i p q {slices} t:{rows} e{phase} u:{columns} f{phase} k m"
+        names = f"i p q {slices} t:{rows} e:{down_phases} u:{columns} f:{phases} k m"
         i, p, q, *z, t, e, u, f, k, m = b.loops(names)
         tiles = [t, e, u, f]
-        row, column = (n * step + cell for n, cell in ((t, k), (u, m)))
-        data = x[(i, *z, row * dilation + e, column * dilation + f)]
-    first, second = constants.input[p, k], constants.input[q, m]
+        row, column = t * step + k, u * across + m
+        data = x[(i, *z, row * down_phases + e, column * phases + f)]
+    first, second = constants.input[0][p, k], constants.input[1][q, m]
     v = b.sum((i, p, q, *z, *tiles), over=(k, m), of=first * (second * data))
-    _mark(v, form.input)
-    return v if dilation == 1 else b.collapse(v, _phases(v.rank))
+    _mark(v, [form.input for form in plane.forms])
+    return v if plane.dilations == (1, 1) else b.collapse(v, _phases(v.rank))
 
 
 def _phases(rank: int) -> list[list[int]]:
@@ -322,42 +145,44 @@ def tiled(
     init: Tensor | float,
     keep: tuple[int, int],
     depth: Depth = IMAGE,
-    dilation: int = 1,
 ) -> Tensor:
-    """The convolution in m x m tiles of what V was made of.
+    """The convolution in tiles of what V was made of.
 
     keep: rows and columns of the result that somebody reads, of all phases as many.
     depth: of a volume; else there is none.
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
     (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
     """
-    rows, columns = (n // dilation for n in v.shape[-2:])
-    form, tile = constants.form, constants.form.tile
-    volume = v.rank > 5
+    plane = constants.plane
+    volume, apart = v.rank > 5, plane.dilations != (1, 1)
     if constants.filter is not None:
         product = _formed(b, v, constants.weights, constants.filter)
-        _mark(product, form.filter)
+        _mark(product, [form.filter for form in plane.forms])
     else:
-        product = _summed_slices(b, v, constants, depth) if volume else _summed(b, v, constants)
-    slices, phases = product.shape[3:-2], [dilation] if dilation > 1 else []
-    if phases:
-        apart = (*product.shape[:-2], rows, dilation, columns, dilation)
-        product = b.expand(product, _phases(len(apart)), apart)
+        product = _summed(b, v, constants, depth if volume else None)
+    slices, phases = product.shape[3:-2], list(plane.dilations) if apart else []
+    rows, columns = (n // d for n, d in zip(product.shape[-2:], plane.dilations, strict=True))
+    tile, wide = (form.tile for form in plane.forms)
+    if apart:
+        shape = (*product.shape[:-2], rows, phases[0], columns, phases[1])
+        product = b.expand(product, _phases(len(shape)), shape)
     if isinstance(init, Tensor):
-        lead = (product.shape[0], *slices)
-        init = b.spread(init, (*lead, rows, tile, *phases, columns, tile, *phases), axis=0)
-    e, f = ("e", "f") if phases else ("", "")
+        place = (rows, tile, *phases[:1], columns, wide, *phases[1:])
+        init = b.spread(init, (product.shape[0], *slices, *place), axis=0)
+    e, f = ("e", "f") if apart else ("", "")
     names = f"o {'z' if volume else ''} t r {e} u s {f} p q".split()
     loops = dict(zip(names, b.loops(" ".join(names)), strict=True))
-    first, second = (constants.output[loops[n], loops[k]] for n, k in ("rp", "sq"))
+    rows_of, columns_of = constants.output
+    first, second = rows_of[loops["r"], loops["p"]], columns_of[loops["s"], loops["q"]]
     read = product[tuple(loops[name] for name in "opqzteuf" if name in loops)]
     over = (loops["p"], loops["q"])
     y = b.sum([loops[name] for name in names[:-2]], over, first * (second * read), init)
-    _mark(y, form.output)
-    if keep != (dilation * tile * rows, dilation * tile * columns):
-        tails = (("t", "r", keep[0]), ("u", "s", keep[1]))
+    _mark(y, [form.output for form in plane.forms])
+    spans = plane.spans
+    if keep != (spans[0] * rows, spans[1] * columns):
+        tails = (("t", "r", keep[0], plane.dilations[0]), ("u", "s", keep[1], plane.dilations[1]))
         _attributes(y)["tails"] = _integers(
-            [[names.index(outer), names.index(inner), n // dilation] for outer, inner, n in tails]
+            [[names.index(outer), names.index(inner), n // d] for outer, inner, n, d in tails]
         )
     return y
 
@@ -369,26 +194,42 @@ def _formed(b: Builder, v: Tensor, weights: Tensor, matrix: Tensor) -> Tensor:
     return b.sum((o, p, q, *z, t, u), (i, k, m), weight * v[(i, p, q, *z, t, u)])
 
 
-def _summed(b: Builder, v: Tensor, constants: Constants) -> Tensor:
-    """M, of all groups."""
-    inputs = constants.weights.shape[-1]
-    grouped = constants.weights.rank > 4
-    *channel, p, q, t, u, i = b.loops("g o p q t u i" if grouped else "o p q t u i")
-    read = channel[0] * inputs + i if grouped else i
-    factors = v[read, p, q, t, u] * constants.weights[(p, q, *channel, i)]
-    product = b.sum((*channel, p, q, t, u), (i,), factors)
+def _summed(b: Builder, v: Tensor, constants: Constants, depth: Depth | None) -> Tensor:
+    """M, of all groups, or of the slices of a volume; a sum over the parts of a window, too."""
+    plane, weights = constants.plane, constants.weights
+    grouped = depth is None and weights.rank > 4
+    down, across = (form.parts for form in plane.forms)
+    rows, columns = (
+        n - (form.parts - 1) * d
+        for n, form, d in zip(v.shape[-2:], plane.forms, plane.dilations, strict=True)
+    )
+    window, wide = (form.window for form in plane.forms)
+    slices = f"z:{depth.slices}" if depth else ""
+    names = f"{'g' if grouped else ''} o p:{window} q:{wide} {slices} t:{rows} u:{columns} i"
+    over = f"{f'd:{depth.taps}' if depth else ''} {f'n:{down * across}' if plane.parts > 1 else ''}"
+    loops = [name.partition(":")[0] for name in f"{names} {over}".split()]
+    at = dict(zip(loops, b.loops(f"{names} {over}"), strict=True))
+    p, q, t, u = (at[name] for name in "pqtu")
+    first, second, row, column = p, q, t, u
+    if down > 1:
+        first, row = at["n"] * window + p, at["n"] * plane.dilations[0] + t
+    if across > 1:
+        second, column = at["n"] * wide + q, at["n"] * plane.dilations[1] + u
+    channel = [at[name] for name in "go" if name in at]
+    read = channel[0] * weights.shape[-1] + at["i"] if grouped else at["i"]
+    place = [at["z"] * depth.stride + at["d"] * depth.dilation] if depth else []
+    taps = [at["d"]] if depth else []
+    factors = (
+        v[(read, p, q, *place, row, column)] * weights[(first, second, *channel, at["i"], *taps)]
+    )
+    result = [at[name] for name in "gopqztu" if name in at]
+    product = b.sum(result, [at[name] for name in "idn" if name in at], factors)
     return b.collapse(product, [[0, 1], [2], [3], [4], [5]]) if grouped else product
 
 
-def _summed_slices(b: Builder, v: Tensor, constants: Constants, depth: Depth) -> Tensor:
-    """M of a volume."""
-    o, p, q, z, t, u, i, d = b.loops(f"o p q z:{depth.slices} t u i d:{depth.taps}")
-    data = v[i, p, q, z * depth.stride + d * depth.dilation, t, u]
-    return b.sum((o, p, q, z, t, u), (i, d), data * constants.weights[p, q, o, i, d])
-
-
-def _mark(result: Tensor, matrix: Matrix) -> None:
-    _attributes(result)["separable"] = _rows(matrix)
+def _mark(result: Tensor, matrices: Sequence[Matrix]) -> None:
+    """Say that it is a transform by these matrices, of rows and of columns."""
+    _attributes(result)["separable"] = ArrayAttr([_rows(matrix) for matrix in matrices])
 
 
 @cache

@@ -137,7 +137,7 @@ class FormingNest(Transform):
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[self.formed.steps] = i
-            for number in range(len(self.matrix)):
+            for number in range(len(self.first)):
                 self._form(number)
                 self.state.bases[row] = number
                 self._run(column, 0, self.columns, 1, 1, at_column)
@@ -192,10 +192,10 @@ class FormingNest(Transform):
                 point = {**outputs, loops.down: down, loops.across: across}
                 return self._read(loops.data, point, self._vector_points)
 
-            (value,) = combine(self.matrix, [row], weight, self)
+            (value,) = combine(self.first, [row], weight, self)
             return value
 
-        made = combine(self.matrix, range(self.columns), down, self)
+        made = combine(self.second, range(self.columns), down, self)
         for column, value in enumerate(made):
             at = self.builder.linear([(i, self.across)], column * self.pitch + first)
             self.builder.store(value, self.weights, at)
@@ -208,7 +208,7 @@ class FormingNest(Transform):
         length = prod(self.kernel.extents[d] for d in inside)
         if weights.coefficients[formed.steps] != length or not isinstance(row, int):
             return
-        lines = -(-length // (LINE * len(self.matrix) * self.columns))
+        lines = -(-length // (LINE * len(self.first) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
             terms, first = self._place(weights, {formed.blocks: block, formed.steps: 1})

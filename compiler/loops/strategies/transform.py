@@ -1,10 +1,11 @@
 """Writes a separable transform as loops: the two sides of Winograd's convolution.
 
-    out[a, b] = sum over k and l of m[a, k] * m[b, l] * data[k, l]
+    out[a, b] = sum over k and l of m[a, k] * n[b, l] * data[k, l]
 
-for a small constant matrix m, at every point of the other loops. Columns are transformed first
+for small constant matrices, at every point of the other loops. Columns are transformed first
 (t[a, l] = sum of m[a, k] * data[k, l]), then the rows of t, for a few a at a time so that t stays
-in registers. Products with the matrix become the additions of `combination`.
+in registers. Products with the matrices become the additions of `combination`; one by the matrix
+that is a one, of windows of one row or column, is no product.
 
 Points beyond the tails of the result are neither computed nor written.
 """
@@ -31,7 +32,7 @@ from ncc.compiler.target import Target
 class Loops:
     """The loops of one transform, and how its data is read.
 
-    out[row, column] = sum of m[row, down] * m[column, across] * data[down, across]
+    out[row, column] = sum of m[row, down] * n[column, across] * data[down, across]
     """
 
     row: int
@@ -42,10 +43,10 @@ class Loops:
 
     @staticmethod
     def of(kernel: Kernel) -> Loops:
-        """The loops by the inputs of the anchor: m twice, then the data."""
+        """The loops by the inputs of the anchor: m and n, then the data."""
         first, second, data = kernel.anchor.inputs[:3]
         if first is None or second is None or data is None:
-            raise CompilerBug("a separable transform reads its matrix twice, then its data")
+            raise CompilerBug("a separable transform reads its matrices, then its data")
         (row, down), (column, across) = _pair(kernel, first), _pair(kernel, second)
         return Loops(row, column, down, across, data)
 
@@ -64,10 +65,11 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
 
     So many rows that their columns of data stay in registers, but two, which share most work.
     """
-    if kernel.matrix is None or kernel.forms_weights:
+    if kernel.matrices is None or kernel.forms_weights:
         return None
     loops = Loops.of(kernel)
     rows = max(2, (target.registers - 4) // kernel.extents[loops.across])
+    rows = min(rows, kernel.extents[loops.row])
     tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]))
     others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
     lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]
@@ -88,9 +90,9 @@ class Transform(Nest):
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
-        if kernel.matrix is None:
-            raise CompilerBug("a transform without a matrix")
-        self.matrix = kernel.matrix
+        if kernel.matrices is None:
+            raise CompilerBug("a transform without matrices")
+        self.first, self.second = kernel.matrices
         self.loops = Loops.of(kernel)
         self.clips = {outer: (inner, true) for outer, inner, true in kernel.tails}
         self.kept = {d: kernel.extents[d] for d in (self.loops.row, self.loops.column)}
@@ -111,9 +113,9 @@ class Transform(Nest):
 
     def _tile(self) -> None:
         rows = range(self.kept[self.loops.row])
-        for group in together(self.matrix, rows, self.schedule.points(self.loops.row)):
+        for group in together(self.first, rows, self.schedule.points(self.loops.row)):
             self.cache = {}
-            across = [self._down(group, j) for j in range(len(self.matrix[0]))]
+            across = [self._down(group, j) for j in range(len(self.second[0]))]
             for position, row in enumerate(group):
                 self._across(row, [values[position] for values in across])
         self.cache = {}
@@ -125,12 +127,12 @@ class Transform(Nest):
             point = {self.loops.down: down, self.loops.across: across}
             return self._read(self.loops.data, point, self._vector_points)
 
-        return combine(self.matrix, rows, data, self)
+        return combine(self.first, rows, data, self)
 
     def _across(self, row: int, values: Sequence[SSAValue]) -> None:
         """One row of results: the rest of the transform, the epilogue, the stores."""
         columns = range(self.kept[self.loops.column])
-        results = combine(self.matrix, columns, values.__getitem__, self)
+        results = combine(self.second, columns, values.__getitem__, self)
         for column, value in zip(columns, results, strict=True):
             point = {self.loops.row: row, self.loops.column: column}
             value = self._started(value, point)

@@ -50,4 +50,4 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return SelectionNest
     if schedule.slab is not None:
         return FormingNest
-    return Nest if kernel.matrix is None or kernel.forms_weights else Transform
+    return Nest if kernel.matrices is None or kernel.forms_weights else Transform

@@ -17,8 +17,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
-from ncc.compiler.linalg.convolutions.winograd import Form
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Call, Plan
@@ -301,7 +301,7 @@ def heads(b: Builder, x: Tensor, follow: Callable[[Tensor], Tensor], *, pad: int
 def image_transforms(module: ModuleOp, form: Form) -> int:
     """How often rows of tiles of an image are transformed."""
     matrices = [View(op).separable for op in generics(module)]
-    return sum(matrix == form.input for matrix in matrices)
+    return sum(matrix == (form.input, form.input) for matrix in matrices)
 
 
 @pytest.mark.parametrize("pad", [0, 1])

@@ -6,8 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from ncc.compiler.linalg.convolutions.forms import (
+    F2,
+    F2_5,
+    F4,
+    F4_4,
+    F4_5,
+    F6,
+    S2,
+    S4,
+    Form,
+    lengthened,
+)
 from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
-from ncc.compiler.linalg.convolutions.winograd import F2, F2_5, F4, F4_5, IMAGE, S2, S4, Depth, Form
+from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Target
 
 TARGETS = [replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD)]
@@ -59,6 +71,34 @@ def test_the_form_by_the_window(target: Target) -> None:
         tiling = tiling_of(256, 48, 27, 27, target, groups, taps=5)
         assert tiling is not None and tiling.form is F4_5
     assert tiling_of(256, 256, 56, 56, target, taps=7) is None
+
+
+@ON_ALL
+def test_windows_of_one_row(target: Target) -> None:
+    """Along one axis forms of more points round finely enough for any number of channels; of a long
+    window, as few parts as there can be have the fewest products.
+    """
+    row, column = (False, True), (True, False)
+    for outputs, inputs, height, width, axes, taps, form in (
+        (256, 256, 1, 3000, row, 3, F6),
+        (512, 512, 1, 400, row, 5, F4_5),
+        (64, 64, 1, 1000, row, 7, lengthened(F4_4, 7)),
+        (192, 192, 17, 17, column, 7, lengthened(F4_4, 7)),
+        (256, 256, 1, 1000, row, 9, lengthened(F4_5, 9)),
+        (256, 256, 1, 1000, row, 11, lengthened(F4_4, 11)),
+    ):
+        tiling = tiling_of(outputs, inputs, height, width, target, axes=axes, taps=taps)
+        assert tiling is not None and tiling.form == form and not tiling.formed
+
+
+@ON_ALL
+def test_tiles_of_one_row(target: Target) -> None:
+    """A window of one row has tiles of one row: as many rows of tiles as there are rows."""
+    tiling = Tiling(lengthened(F4_4, 7), 64, 64, 17, 18, target, axes=(False, True))
+    assert (tiling.rows, tiling.columns, tiling.components) == (17, 5, 7)
+    assert (tiling.plane.parts, tiling.plane.read((17, 5))) == (2, (17, 6))
+    dilated = Tiling(F4, 64, 64, 9, 30, target, dilation=3, axes=(True, False))
+    assert (dilated.rows, dilated.columns, dilated.plane.dilations) == (1, 30, (3, 1))
 
 
 @ON_ALL

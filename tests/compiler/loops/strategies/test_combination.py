@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ncc.compiler.linalg.convolutions.winograd import F2, F4, F4_5
+from ncc.compiler.linalg.convolutions.forms import F2, F4, F4_5
 from ncc.compiler.loops.strategies.combination import combine, together
 
 Rows = tuple[tuple[float, ...], ...]

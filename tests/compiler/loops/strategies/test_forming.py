@@ -13,8 +13,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions.forms import F2, F4, Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
-from ncc.compiler.linalg.convolutions.winograd import F2, F4, Form
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target

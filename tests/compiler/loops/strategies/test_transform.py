@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
-from ncc.compiler.linalg.convolutions.winograd import Form
+from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
@@ -90,8 +90,45 @@ def check(
     return [kernel for program in programs for kernel in program.kernels]
 
 
+def along_one_axis(b: Builder, x: Tensor) -> Tensor:
+    """Seven rows, then three columns two apart, with an activation between them and behind."""
+    channels, height, width = x.shape
+    held = b.weight(WeightAttr(Weights((channels,), Random(4, 1))))
+    bias = b.spread(held, x.shape, axis=0)
+    w, u = (
+        b.weight(WeightAttr(Weights((channels, channels, taps), Random(3, taps, 0.1))))
+        for taps in (7, 3)
+    )
+    rows = b.pad(x, [0, 3, 0], [0, 3, 0])
+    o, p, q, i, k = b.loops(f"o p:{height} q:{width} i k")
+    y = b.sum((o, p, q), (i, k), rows[i, p + k, q] * w[o, i, k], bias)
+    loops = b.loops_of(y.shape)
+    y = b.map(loops, maximum(y[loops], 0.0))
+    columns = b.pad(y, [0, 0, 2], [0, 0, 2])
+    o, p, q, i, k = b.loops(f"o p:{height} q:{width} i k")
+    y = b.sum((o, p, q), (i, k), columns[i, p, q + k * 2] * u[o, i, k], bias)
+    loops = b.loops_of(y.shape)
+    return b.map(loops, maximum(y[loops] + x[loops], 0.0))
+
+
 def transforms(kernels: list[Kernel]) -> list[Kernel]:
-    return [kernel for kernel in kernels if kernel.matrix is not None]
+    return [kernel for kernel in kernels if kernel.matrices is not None]
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
+@pytest.mark.parametrize("pack", [True, False], ids=["blocks", "plain"])
+def test_along_one_axis(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    pack: bool,
+) -> None:
+    """Windows that are a column, in parts, and a row, with phases: a matrix that is a one."""
+    shapes = [(16, 13, 22), (32, 9, 16)]
+    kernels = check(make_network, run_networks, shapes, target, pack=pack, write=along_one_axis)
+    ones = [m for kernel in transforms(kernels) for m in kernel.matrices or () if m == ((1.0,),)]
+    assert len(ones) == len(transforms(kernels)) > 0
 
 
 @pytest.mark.usefixtures("always_tiled")

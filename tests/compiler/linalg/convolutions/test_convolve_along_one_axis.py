@@ -1,0 +1,126 @@
+"""Windows that are a row, or a column, in tiles of one: the same numbers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.convolutions.test_convolve import (
+    MakeNetwork,
+    check_numbers,
+    pool,
+    weights,
+)
+
+
+def along(
+    b: Builder,
+    x: Tensor,
+    outputs: int,
+    taps: int,
+    axis: int,
+    *,
+    dilation: int = 1,
+    stride: int = 1,
+    loops: int = 2,
+) -> Tensor:
+    """A convolution along rows (axis 1) or columns (axis 2), with a border; the window's other axis
+    has one tap, or no loop.
+    """
+    reach = dilation * (taps - 1)
+    low, high = [0, 0, 0], [0, 0, 0]
+    low[axis], high[axis] = reach // 2, reach - reach // 2
+    x = b.pad(x, low, high)
+    height, width = x.shape[1:]
+    if axis == 1:
+        height = (height - reach - 1) // stride + 1
+    else:
+        width = (width - reach - 1) // stride + 1
+    window = [taps] if loops == 1 else [taps, 1] if axis == 1 else [1, taps]
+    w = weights(b, (outputs, x.shape[0], *window))
+    bias = b.spread(weights(b, (outputs,), 1), (outputs, height, width), axis=0)
+    o, p, q, i, *ks = b.loops(f"o p:{height} q:{width} i {'k m' if loops == 2 else 'k'}")
+    k = ks[0] if axis == 1 or loops == 1 else ks[1]
+    cell = (p if axis == 1 else q) * stride + k * dilation
+    row, column = (cell, q) if axis == 1 else (p, cell)
+    if loops == 2:
+        row, column = (row, column + ks[1]) if axis == 1 else (row + ks[0], column)
+    data = x[i, row, column]
+    return b.sum((o, p, q), (i, *ks), data * w[(o, i, *ks)], bias)
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("taps", [2, 3, 4, 5, 7, 9, 11])
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("loops", [1, 2], ids=["no other loop", "one other tap"])
+def test_along_one_axis(make_network: MakeNetwork, taps: int, axis: int, loops: int) -> None:
+    """Windows that are a row, or a column, of any length; what follows is done on their tiles."""
+    shape = (16, 13, 14)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, along(b, relu(b, x), 16, taps, axis, loops=loops))
+        return add(b, along(b, y, 16, taps, 3 - axis, loops=loops), x)
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("taps", [3, 7])
+@pytest.mark.parametrize("dilation", [2, 5])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_dilations_along_one_axis(
+    make_network: MakeNetwork, taps: int, dilation: int, axis: int
+) -> None:
+    """Phases are those of the axis that has a dilation."""
+    shape = (16, 10, 40) if axis == 2 else (16, 33, 6)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, along(b, relu(b, x), 16, taps, axis, dilation=dilation))
+        return pool(b, relu(b, add(b, along(b, y, 16, taps, axis, dilation=dilation), x)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("axis", [1, 2])
+def test_a_stride_along_one_axis(make_network: MakeNetwork, axis: int) -> None:
+    """Every other cell of a row, or of a column, and all rows, or columns."""
+    shape = (16, 14, 17)
+    write = partial(along, outputs=16, taps=3, axis=axis, stride=2)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+
+
+def rows_of_a_volume(b: Builder, x: Tensor) -> Tensor:
+    """Windows of three slices by one row by seven columns."""
+    x = b.pad(x, [0, 1, 0, 3], [0, 1, 0, 3])
+    depth, height, width = x.shape[1] - 2, x.shape[2], x.shape[3] - 6
+    w = weights(b, (16, x.shape[0], 3, 1, 7))
+    bias = b.spread(weights(b, (16,), 1), (16, depth, height, width), axis=0)
+    o, z, p, q, i, d, k, m = b.loops(f"o z:{depth} p:{height} q:{width} i d k m")
+    return b.sum((o, z, p, q), (i, d, k, m), x[i, z + d, p + k, q + m] * w[o, i, d, k, m], bias)
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_rows_of_volumes(make_network: MakeNetwork) -> None:
+    """Parts of a window are summed beside the taps along the depth."""
+    shape = (16, 3, 6, 13)
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))), [shape]
+    )
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_rows_in_groups(make_network: MakeNetwork) -> None:
+    """A long window in groups: each group sums its channels and all parts."""
+    shape = (32, 9, 12)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(relu(b, x), [0, 0, 3], [0, 0, 3])
+        w = weights(b, (2, 16, 16, 7))
+        g, o, p, q, i, m = b.loops("g o p:9 q:12 i m")
+        return b.sum((g, o, p, q), (i, m), x[g * 16 + i, p, q + m] * w[g, o, i, m])
+
+    check_numbers(make_network([shape], write), [shape])

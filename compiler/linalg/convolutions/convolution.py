@@ -56,9 +56,10 @@ class Convolution:
 
 
 def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
+    """Whether cells of both are the same; behind them may be more than tiles of both read."""
     if not isinstance(one, tensor.PadOp) or pad_value(one) != pad_value(pad):
         return False
-    return one.static_low == pad.static_low and one.static_high == pad.static_high
+    return one.static_low == pad.static_low
 
 
 def match(op: GenericOp, target: Target) -> Convolution | str:
@@ -74,8 +75,6 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
     if min(window) not in (1, taps):
         return "its window is neither a square nor a row nor a column"
     axes = axes if any(axes) else BOTH
-    if loops.slices and groups:
-        return "it is of a volume, in groups"
     stride, dilation = loops.steps(-2 if axes[0] else -1)
     if x.index[0] != Linear.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
@@ -168,7 +167,7 @@ class _Loops:
         (z,), read = self.slices, self.x.index[1]
         taps = [tap for tap in self.taps[:-2] if tap is not None]
         stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
-        if read.constant or read.loops() != {z, *taps} or min([stride, *dilations]) < 1:
+        if read.constant or read.loops() != {z, *taps}:
             return None
         return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
 
@@ -193,6 +192,6 @@ def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
     if isinstance(source, GenericOp):
         view = View(source)
         spread = view.is_pointwise and view.yielded is view.body.args[0]
-        if spread and len(view.reads) == 1 and view.reads[0].index == view.write.index[:channels]:
+        if spread and view.reads[0].index == view.write.index[:channels]:
             return view.reads[0].value
     return None

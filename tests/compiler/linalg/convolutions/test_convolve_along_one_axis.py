@@ -8,12 +8,8 @@ import pytest
 
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
-from tests.compiler.linalg.convolutions.test_convolve import (
-    MakeNetwork,
-    check_numbers,
-    pool,
-    weights,
-)
+from tests.compiler.linalg.convolutions.layers import weights
+from tests.compiler.linalg.convolutions.test_convolve import MakeNetwork, check_numbers, pool
 
 
 def along(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.linalg.convolutions import separate_groups
+from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
+from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
 
 NETWORK = """7767517
 9 10
@@ -65,3 +74,44 @@ def test_compiled(
     )
     np.testing.assert_allclose(one, plain, rtol=0, atol=1e-5 * np.abs(plain).max())
     np.testing.assert_array_equal(one, two)
+
+
+def in_groups(b: Builder, x: Tensor, inputs: int) -> Tensor:
+    """(group, output, row, column), of groups of so many channels."""
+    groups = x.shape[0] // inputs
+    draw = np.random.default_rng(6).standard_normal((groups, 16, inputs, 3, 3))
+    w = b.weight(WeightAttr.of(draw.astype(np.float32)))
+    g, o, p, q, i, k, m = b.loops("g o p:7 q:7 i k m")
+    channel = g * inputs + i if inputs > 1 else g + i
+    return b.sum((g, o, p, q), (i, k, m), x[channel, p + k, q + m] * w[g, o, i, k, m])
+
+
+@pytest.mark.parametrize("inputs", [1, 16])
+def test_only_channels_are_joined(
+    make_network: Callable[..., ModuleOp],
+    monkeypatch: pytest.MonkeyPatch,
+    inputs: int,
+) -> None:
+    """Groups whose cells become one axis as well stay as they are, and so does what is given."""
+    monkeypatch.setattr(separate_groups, "L2_SHARE", 0)
+
+    def joined(b: Builder, x: Tensor) -> Tensor:
+        return b.collapse(in_groups(b, relu(b, x), inputs), [[0, 1], [2], [3]])
+
+    def flat(b: Builder, x: Tensor) -> Tensor:
+        return b.collapse(in_groups(b, relu(b, x), inputs), [[0, 1, 2, 3]])
+
+    def given(b: Builder, x: Tensor) -> Tensor:
+        return relu(b, b.collapse(x, [[0, 1], [2], [3]]))
+
+    for write, shape, changes in (
+        (joined, (32, 9, 9), True),
+        (flat, (32, 9, 9), False),
+        (given, (2, 16, 9, 9), False),
+    ):
+        module = make_network([shape], write)
+        before = str(module)
+        for rewrite in (SeparateGroups(), RepeatGroups()):
+            rewrite.apply(Context(), module)
+        module.verify()
+        assert (str(module) != before) is changes

@@ -20,7 +20,7 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import relu
-from tests.compiler.linalg.convolutions.test_convolve import weights
+from tests.compiler.linalg.convolutions.layers import weights
 from tests.compiler.loops.strategies.test_transform import FLOATS, check
 
 

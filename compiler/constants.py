@@ -13,7 +13,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.sources import Weights, release
+from ncc.dialects.sources import Weights
+from ncc.dialects.stored import release
 from ncc.runtime.archive import Piece
 from ncc.runtime.memory import Memory
 

@@ -1,20 +1,12 @@
 """Where the numbers of a weight are: in a file, in a seed, or computed from another weight.
 
-A source in a file is mapped when it is asked for. Needs no IR: what a compilation has decided about
-weights can be kept, and carried out, without it.
+Needs no IR: what a compilation has decided about weights can be kept, and carried out, without it.
 """
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import lru_cache
 from math import prod
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,83 +14,9 @@ from numpy.typing import NDArray
 
 from ncc.dialects.bfloat16 import bfloat16_halves
 from ncc.dialects.shapes import Shape
+from ncc.dialects.stored import Encoding, Stored
 
 Array: TypeAlias = NDArray[Any]
-
-
-@dataclass(frozen=True, order=True)
-class Piece:
-    """Some bytes of a file."""
-
-    path: str
-    offset: int
-    size: int
-
-
-_noted: ContextVar[set[Piece] | None] = ContextVar("noted", default=None)
-
-
-@contextmanager
-def noting() -> Iterator[set[Piece]]:
-    """Which bytes of weights are looked at in this block, by this thread."""
-    pieces: set[Piece] = set()
-    token = _noted.set(pieces)
-    try:
-        yield pieces
-    finally:
-        _noted.reset(token)
-
-
-def note(piece: Piece) -> None:
-    """Say that these bytes are looked at. Whoever reads weights says so."""
-    pieces = _noted.get()
-    if pieces is not None:
-        pieces.add(piece)
-
-
-class Encoding(StrEnum):
-    """How ncnn stores the values of one buffer in a .bin file."""
-
-    FP32 = "fp32"
-    FP16 = "fp16"
-    INT8 = "int8"
-    CODEBOOK = "codebook"  # 256 fp32 values, then one index byte a value
-
-    def bytes_of(self, count: int) -> int:
-        """Of so many values, without what fills up the last four."""
-        match self:
-            case Encoding.FP32:
-                return 4 * count
-            case Encoding.FP16:
-                return 2 * count
-            case Encoding.INT8:
-                return count
-            case Encoding.CODEBOOK:
-                return 1024 + count
-
-
-@dataclass(frozen=True)
-class Stored:
-    """Values in a file, from a byte offset behind any tag."""
-
-    path: str
-    offset: int
-    encoding: Encoding = Encoding.FP32
-
-    def read(self, count: int) -> Array:
-        """`count` values as they are stored: a view of the mapped file where that is possible."""
-        note(Piece(self.path, self.offset, self.encoding.bytes_of(count)))
-        data = _mapped(self.path, *_identity(self.path))
-        match self.encoding:
-            case Encoding.FP32:
-                return np.frombuffer(data, "<f4", count, self.offset)
-            case Encoding.FP16:
-                return np.frombuffer(data, "<f2", count, self.offset).astype(np.float32)
-            case Encoding.INT8:
-                return np.frombuffer(data, np.int8, count, self.offset)
-            case Encoding.CODEBOOK:
-                table = np.frombuffer(data, "<f4", 256, self.offset)
-                return table[np.frombuffer(data, np.uint8, count, self.offset + 1024)]
 
 
 @dataclass(frozen=True)
@@ -457,19 +375,3 @@ class Weights:
         """These values with their last two axes transformed; see `Transformed`."""
         shape = (len(down), len(across), *self.shape[:-2])
         return Weights(shape, Transformed(self, down, across))
-
-
-def _identity(path: str) -> tuple[int, int]:
-    status = Path(path).stat()
-    return status.st_mtime_ns, status.st_size
-
-
-@lru_cache(maxsize=16)
-def _mapped(path: str, _changed: int, _size: int) -> mmap.mmap:
-    with open(path, "rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def release() -> None:
-    """Unmap the files that nothing views any more."""
-    _mapped.cache_clear()

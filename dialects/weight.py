@@ -5,6 +5,9 @@ A module of a 500 MB network prints, clones and compares at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Data
@@ -29,17 +32,18 @@ from ncc.dialects.sources import (
     Bits,
     Blocked,
     Dequantized,
-    Encoding,
     Halves,
     Inline,
     Paired,
     Phases,
     Random,
-    Stored,
     Taken,
     Transformed,
     Weights,
 )
+from ncc.dialects.stored import Encoding, Stored
+
+T = TypeVar("T")
 
 _MADE_OF = {"paired": Weights.paired, "bits": Weights.bits, "halves": Weights.halves}
 """How weights are made of others where nothing else is to be said."""
@@ -102,15 +106,15 @@ class WeightAttr(Data[Weights]):
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).taken(places, axis)
             if parser.parse_optional_keyword("phases"):
-                spaces = [_parse_places(parser)]
+                phases = [_parse_phases(parser)]
                 while parser.parse_optional_punctuation(","):
-                    spaces.append(_parse_places(parser))
+                    phases.append(_parse_phases(parser))
                 parser.parse_keyword("of")
-                return cls.parse_parameter(parser).phases(tuple(spaces))
+                return cls.parse_parameter(parser).phases(tuple(phases))
             if parser.parse_optional_keyword("transformed"):
-                down = _parse_rows(parser)
+                down = _parse_matrix(parser)
                 parser.parse_keyword("by")
-                across = _parse_rows(parser)
+                across = _parse_matrix(parser)
                 parser.parse_keyword("of")
                 return Weights(shape, Transformed(cls.parse_parameter(parser), down, across))
             if parser.parse_optional_keyword("dequantized"):
@@ -133,29 +137,23 @@ class WeightAttr(Data[Weights]):
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(f"[{', '.join(map(str, self.data.shape))}] ")
+            printer.print_string(f"{_list_text(self.data.shape)} ")
             match self.data.source:
                 case Blocked(of, axes, block):
-                    printer.print_string(f"blocked [{', '.join(map(str, axes))}] {block} of ")
-                    WeightAttr(of).print_parameter(printer)
+                    _print_made(printer, f"blocked {_list_text(axes)} {block}", of)
                 case Taken(of, places, axis):
-                    printer.print_string(f"taken {axis} [{', '.join(map(str, places))}] of ")
-                    WeightAttr(of).print_parameter(printer)
-                case Phases(of, spaces):
-                    printer.print_string(f"phases {', '.join(map(_rows_text, spaces))} of ")
-                    WeightAttr(of).print_parameter(printer)
+                    _print_made(printer, f"taken {axis} {_list_text(places)}", of)
+                case Phases(of, places):
+                    _print_made(printer, f"phases {', '.join(map(_table_text, places))}", of)
                 case Transformed(of, down, across):
-                    shown = f"{_matrix_text(down)} by {_matrix_text(across)}"
-                    printer.print_string(f"transformed {shown} of ")
-                    WeightAttr(of).print_parameter(printer)
+                    both = f"{_table_text(down)} by {_table_text(across)}"
+                    _print_made(printer, f"transformed {both}", of)
                 case Paired(of) | Bits(of) | Halves(of) as source:
-                    printer.print_string(f"{type(source).__name__.lower()} of ")
-                    WeightAttr(of).print_parameter(printer)
+                    _print_made(printer, type(source).__name__.lower(), of)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")
                     WeightAttr(scales).print_parameter(printer)
-                    printer.print_string(" of ")
-                    WeightAttr(of).print_parameter(printer)
+                    _print_made(printer, "", of)
                 case Stored(path, offset, encoding):
                     printer.print_string("stored ")
                     printer.print_string_literal(path)
@@ -168,41 +166,33 @@ class WeightAttr(Data[Weights]):
                     printer.print_string("" if dtype == "f4" else f' "{dtype}"')
 
 
+def _parse_list(parser: AttrParser, one: Callable[[], T]) -> tuple[T, ...]:
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one))
+
+
 def _parse_integers(parser: AttrParser) -> tuple[int, ...]:
-    return tuple(
-        parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
-        )
-    )
+    return _parse_list(parser, lambda: parser.parse_integer(allow_boolean=False))
 
 
-def _parse_places(parser: AttrParser) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE,
-            lambda: tuple(
-                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-            ),
-        )
-    )
+def _parse_phases(parser: AttrParser) -> tuple[tuple[int, ...], ...]:
+    return _parse_list(parser, lambda: _parse_integers(parser))
 
 
-def _rows_text(rows: tuple[tuple[int, ...], ...]) -> str:
-    shown = (", ".join(map(str, row)) for row in rows)
-    return f"[{', '.join(f'[{row}]' for row in shown)}]"
+def _parse_matrix(parser: AttrParser) -> tuple[tuple[float, ...], ...]:
+    return _parse_list(parser, lambda: _parse_list(parser, lambda: float(parser.parse_number())))
 
 
-def _matrix_text(rows: tuple[tuple[float, ...], ...]) -> str:
-    shown = (", ".join(map(repr, row)) for row in rows)
-    return f"[{', '.join(f'[{row}]' for row in shown)}]"
+def _print_made(printer: Printer, how: str, of: Weights) -> None:
+    printer.print_string(f"{how} of ")
+    WeightAttr(of).print_parameter(printer)
 
 
-def _parse_rows(parser: AttrParser) -> tuple[tuple[float, ...], ...]:
-    def row() -> tuple[float, ...]:
-        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
-        return tuple(map(float, numbers))
+def _list_text(values: Iterable[Any], text: Callable[[Any], str] = str) -> str:
+    return f"[{', '.join(map(text, values))}]"
 
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, row))
+
+def _table_text(rows: Iterable[Iterable[float]]) -> str:
+    return _list_text(rows, _list_text)
 
 
 @irdl_op_definition

@@ -9,7 +9,8 @@ import pytest
 
 from ncc.compiler import constants
 from ncc.compiler.constants import Constants
-from ncc.dialects.sources import Encoding, Inline, Random, Stored, Weights
+from ncc.dialects.sources import Inline, Random, Weights
+from ncc.dialects.stored import Encoding, Stored
 
 FILTER = ((0.25, 0.5, 0.75), (1.0, -1.0, 2.0), (0.0, 3.0, 0.5), (1.0, 1.0, 1.0))
 

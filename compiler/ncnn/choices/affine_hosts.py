@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, Ge
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.per_channel import GIVEN, BatchNormOp, ScaleOp
-from ncc.dialects.sources import Encoding, Stored
+from ncc.dialects.stored import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2
 

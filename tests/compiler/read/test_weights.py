@@ -13,7 +13,8 @@ import pytest
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import Layer
-from ncc.dialects.sources import Encoding, Random, Stored
+from ncc.dialects.sources import Random
+from ncc.dialects.stored import Encoding, Stored
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime.beside import Beside
 

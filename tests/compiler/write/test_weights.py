@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ncc.compiler.write import weights as room
 from ncc.compiler.write.weights import KeptWide, write_weights
 from ncc.dialects.ncnn.layer import LAYERS, Layer
-from ncc.dialects.sources import Encoding, Stored, Weights
+from ncc.dialects.sources import Weights
+from ncc.dialects.stored import Encoding, Stored
 from ncc.dialects.weight import WeightAttr
 
 FP32_TAG, FP16_TAG, INT8_TAG = (

@@ -29,6 +29,7 @@ from ncc.compiler.linalg.channels.packing import (
     is_selected,
     joins_channels,
     joins_ragged,
+    lanes_in,
     packed_axis,
     packing_of,
 )
@@ -67,7 +68,7 @@ def _align_groups(found: GroupedSum, made: Made) -> None:
     if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
         return
     if packing_of(found.view) is not None:
-        lead = expression({found.group: _rounded(found.size), found.channel: 1}, 0)
+        lead = expression({found.group: lanes_in(found.size), found.channel: 1}, 0)
         found.read(made, _filled, [lead])
 
 
@@ -75,13 +76,9 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
     """A value with groups of so many channels filled up."""
     groups = range(0, shape_of(value)[0], size)
     channels = [
-        first + min(channel, size - 1) for first in groups for channel in range(_rounded(size))
+        first + min(channel, size - 1) for first in groups for channel in range(lanes_in(size))
     ]
     return select_inside(b, value, channels)
-
-
-def _rounded(size: int) -> int:
-    return -(-size // BLOCK) * BLOCK
 
 
 def _is_ragged(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> bool:

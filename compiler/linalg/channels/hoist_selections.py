@@ -23,7 +23,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.packing import blocks_of
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for
 from ncc.compiler.linalg.network import generics_of, network_of
@@ -88,7 +88,7 @@ def _is_free_of(view: View, count: int) -> bool:
     if not all(_is_channel(access.index, loop) for access in by_channel):
         return False
     data = [access for access in by_channel if not is_constant(access.value)]
-    if view.reduced and not data and _blocks(count) > _blocks(view.extents[loop]):
+    if view.reduced and not data and blocks_of(count) > blocks_of(view.extents[loop]):
         return False
     values = [*(access.value for access in by_channel), view.op.outputs[0]]
     return all(is_free(value, count) for value in values)
@@ -98,10 +98,6 @@ def _is_channel(index: Sequence[Linear], loop: int) -> bool:
     """Whether the loop is the first axis, and no part of others."""
     first, *rest = index
     return first.bare == loop and not any(form.coefficient(loop) for form in rest)
-
-
-def _blocks(count: int) -> int:
-    return -(-count // BLOCK)
 
 
 def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:

@@ -21,6 +21,7 @@ from ncc.compiler.linalg.channels.packing import (
     Read,
     follows,
     has_gaps,
+    lanes_in,
     packed_axis,
     packing_of,
     takes_all,
@@ -65,7 +66,7 @@ def choose(block: Block) -> dict[Operation, Packing | None]:
 def _costs(view: View, packing: Packing) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
     extent = view.extents[packing.lane]
-    waste = -(-extent // BLOCK) * BLOCK / extent - 1
+    waste = lanes_in(extent) / extent - 1
     work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
     if view.channels is not None:
         moved = _one_pass(view.op.results[0])
@@ -173,7 +174,7 @@ def _conversion(value: SSAValue) -> float:
     if len(shape) <= 2:
         return 64.0
     axis = packed_axis(value)
-    waste = 0.0 if axis is None else -(-shape[axis] // BLOCK) * BLOCK / shape[axis] - 1
+    waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
     return _one_pass(value) * (1 + waste / 2)
 
 

@@ -28,7 +28,14 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels import layout
-from ncc.compiler.linalg.channels.packing import BLOCK, Packing, Read, packed_axis, takes_all
+from ncc.compiler.linalg.channels.packing import (
+    BLOCK,
+    Packing,
+    Read,
+    blocks_of,
+    packed_axis,
+    takes_all,
+)
 from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import network_of
@@ -172,7 +179,7 @@ class _Packer:
         ]
         operands = [w or value for w, value in zip(weights, operands, strict=True)]
         shape = list(shape_of(op.results[0]))
-        shape[packing.axis] = -(-shape[packing.axis] // BLOCK)
+        shape[packing.axis] = blocks_of(shape[packing.axis])
         outs = self._outs(op, [*shape, BLOCK])
         maps = [
             self._weight_map(access, split)
@@ -331,14 +338,14 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
             value, channels = pad_value(op), shape_of(op.source)[0]
             if high[0]:
                 x = _filled_up(b, x, channels, value)
-                high[0] = -(-(channels + high[0]) // BLOCK) - x.shape[0]
+                high[0] = blocks_of(channels + high[0]) - x.shape[0]
             return b.pad(x, [*low, 0], [*high, 0], value)
         case tensor.ConcatOp():
             return b.concat(operands, op.dim.value.data)
         case tensor.ExtractSliceOp():
             begin = [int(n) for n in op.static_offsets.get_values()]
             size = list(shape_of(op.result))
-            begin[0], size[0] = begin[0] // BLOCK, -(-size[0] // BLOCK)
+            begin[0], size[0] = begin[0] // BLOCK, blocks_of(size[0])
             return b.slice(x, [*begin, 0], [*size, BLOCK])
         case tensor.CollapseShapeOp():
             return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
@@ -347,7 +354,7 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
             axis = packed_axis(op.result)
             if axis is None:
                 raise CompilerBug("a packed value without an axis")
-            shape[axis] = -(-shape[axis] // BLOCK)
+            shape[axis] = blocks_of(shape[axis])
             return b.expand(x, [*groups_of(op), [len(shape)]], [*shape, BLOCK])
     raise CompilerBug(f"{op.name} is no view")
 
@@ -364,7 +371,7 @@ def _filled_up(b: Builder, x: Tensor, channels: int, value: float) -> Tensor:
 
 def pack(b: Builder, x: Tensor, axis: int) -> Tensor:
     """A plain value in blocks along one axis, rounded up with zeros."""
-    blocks = -(-x.shape[axis] // BLOCK)
+    blocks = blocks_of(x.shape[axis])
     high = [blocks * BLOCK - n if k == axis else 0 for k, n in enumerate(x.shape)]
     x = b.pad(x, [0] * x.rank, high)
     groups = [[k + (k > axis)] if k != axis else [k, k + 1] for k in range(x.rank)]

@@ -25,7 +25,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.packing import BLOCK, follows
+from ncc.compiler.linalg.channels.packing import BLOCK, follows, lanes_in
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import network_of
@@ -171,6 +171,6 @@ def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
     first = 0
     for extent in extents:
         place += range(first, first + extent)
-        first += -(-extent // BLOCK) * BLOCK
+        first += lanes_in(extent)
     lanes = [place[channel] for channel in channels]
     return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

@@ -31,7 +31,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.packing import lanes_in
 from ncc.compiler.linalg.convolutions.parts import following, part
 from ncc.compiler.linalg.convolutions.transposed import TransposedConvolution
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
@@ -76,10 +76,10 @@ def _is_worth(layer: TransposedConvolution) -> bool:
         (walks,) = layer.walks
         return all(walk.stride == 1 for walk in walks) and any(walk.is_reversed for walk in walks)
     outputs = shape_of(layer.weights)[0]
-    apart = _lanes(outputs) * sum(prod(len(walk.taps) for walk in walks) for walks in layer.walks)
+    apart = lanes_in(outputs) * sum(prod(len(walk.taps) for walk in walks) for walks in layer.walks)
     count = outputs * prod(axis.stride for axis in layer.axes)
     window = prod(axis.window for axis in layer.axes)
-    return _lanes(count) * window <= (WORTH if window == 1 else 1) * apart
+    return lanes_in(count) * window <= (WORTH if window == 1 else 1) * apart
 
 
 def _rewrite(layer: TransposedConvolution) -> None:
@@ -142,10 +142,6 @@ def _windows(b: Builder, layer: TransposedConvolution, cells: Sequence[int]) -> 
         low.append(max(0, -first))
         high.append(max(0, last - extent))
     return b.pad(b.slice(x, begin, size), low, high)
-
-
-def _lanes(channels: int) -> int:
-    return -(-channels // BLOCK) * BLOCK
 
 
 def _followers(op: GenericOp) -> Iterator[GenericOp]:

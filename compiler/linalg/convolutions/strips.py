@@ -30,7 +30,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.parts import (
     inside_pad,
     is_image,
@@ -207,7 +207,7 @@ def _memory(image: SSAValue, rows: int) -> int:
     """Bytes of so many rows of an image, whose channels are in blocks unless they are few."""
     channels, _, width = shape_of(image)
     if channels > BLOCK:
-        channels = -(-channels // BLOCK) * BLOCK
+        channels = lanes_in(channels)
     return 4 * channels * rows * width
 
 

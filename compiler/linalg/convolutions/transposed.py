@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 from xdsl.dialects import tensor
@@ -37,14 +38,19 @@ class Walk:
 
     @staticmethod
     def of(view: View, data: Access, weights: Access, axis: int, along: int | None) -> Walk | None:
-        """That along an axis of the image; along: the axis of the weights that has its taps."""
+        """That along an axis of the image, to the end of the result; along: the axis of the weights
+        that has its taps.
+        """
         out, read = view.write.index[axis], data.index[axis]
         cells = out.loops()
         sums = read.loops() - cells
         if len(cells) != 1 or len(sums) > 1 or not sums <= set(view.reduced):
             return None
         (cell,) = cells
-        if read.coefficient(cell) != 1 or out.coefficient(cell) < 1:
+        stride, place = out.coefficient(cell), out.constant
+        if read.coefficient(cell) != 1 or not 0 <= place < stride:
+            return None
+        if view.extents[cell] != len(range(place, shape_of(view.op.results[0])[axis], stride)):
             return None
         tap = None if along is None else weights.index[along]
         if tap is not None and tap.loops() != sums:
@@ -55,7 +61,7 @@ class Walk:
             at = read.constant + sum(u * read.coefficient(loop) for loop in sums)
             step = 0 if tap is None else tap.constant + sum(u * tap.coefficient(s) for s in sums)
             taps[at] = step
-        return Walk(out.coefficient(cell), out.constant, taps)
+        return Walk(stride, place, taps)
 
     def behind(self, before: int) -> Walk:
         """The same if so many more cells of the result lie in front."""
@@ -142,11 +148,7 @@ class TransposedConvolution:
                 return None
             phases.append(after)
             all_walks.append(found[2])
-        by_axis = zip(*all_walks, strict=True)
-        if any(len({walk.stride for walk in walks}) > 1 for walks in by_axis):
-            return None
-        places = {tuple(walk.place for walk in walks) for walks in all_walks}
-        if len(places) < len(phases):
+        if not _are_all(all_walks):
             return None
         return TransposedConvolution(tuple(phases), tuple(all_walks), image, weights, start)
 
@@ -178,6 +180,8 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
         return None
     if channel not in view.reduced or not weights.begins_with(output, channel):
         return None
+    if any(sum(loop in form.loops() for form in data.index) > 1 for loop in view.reduced):
+        return None
     taps = len(weights.index) - 2
     if taps != 2 and not (taps == 1 and shape_of(op.results[0])[1] == 1):
         return None
@@ -189,6 +193,20 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
             return None
         walks.append(walk)
     return data.value, weights.value, tuple(walks)
+
+
+def _are_all(phases: Sequence[tuple[Walk, ...]]) -> bool:
+    """Whether they walk every row in one of some ways, and every column, in any two of these once:
+    so axes can be told apart.
+    """
+    ways = [{walk.place: walk for walk in walks}.values() for walks in zip(*phases, strict=True)]
+    if any(len({walk.stride for walk in walks}) > 1 for walks in ways):
+        return False
+    found, every = (
+        {tuple(walk.place for walk in walks): walks for walks in both}
+        for both in (phases, product(*ways))
+    )
+    return len(found) == len(phases) and found == every
 
 
 def _next(op: GenericOp) -> GenericOp | None:

@@ -91,7 +91,7 @@ TWO_UNITS_OF_AMD = Core(
     streams=4,
     division=2.5,
     operand=0.0,
-    sums=20,
+    sums=13,
     joins=True,
 )
 """As measured on a Zen 5. Memory is that of two cores which both read: one alone has a line in 6

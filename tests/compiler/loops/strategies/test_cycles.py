@@ -49,9 +49,9 @@ def test_a_second_unit_is_worth_what_is_not_read(operands: Operands) -> None:
 
 
 def test_sums_beyond_those_of_the_core_cost_more(operands: Operands) -> None:
-    """Of 28 sums a core begins and stores 20 beside others: two tiles of 14 take less."""
+    """Of 28 sums a core begins and stores 13 beside others: two tiles of 14 take less."""
     (points, *_), (blocks, *_) = operands.points, operands.vectors
-    for sums in (20, 32):
+    for sums in (13, 32):
         cost = Cost(replace(operands, core=replace(TWO_UNITS_OF_AMD, sums=sums)))
         large, small = (cost.of(((points, n), (blocks, 2))) for n in (14, 7))
         assert (large < small) == (sums == 32)

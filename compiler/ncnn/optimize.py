@@ -99,7 +99,10 @@ def _require(pattern: str) -> None:
     """Raises `InputError` for a name that is no pattern; to a user patterns are passes."""
     known = pattern_names()
     if pattern not in known:
-        raise InputError(f"there is no pass {pattern!r}", suggestion=did_you_mean(pattern, known))
+        raise InputError(
+            f"there is no pass {pattern!r}: `ncc optimize --list-passes` shows all",
+            suggestion=did_you_mean(pattern, known),
+        )
 
 
 def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:

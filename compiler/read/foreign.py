@@ -1,4 +1,6 @@
-"""A file that is no .param, but something else that is known: what it is, and the way from it."""
+"""A file that is no .param, or no .bin, but something else that is known: what it is, and the way
+from it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from ncc.runtime.zip_headers import MAGIC as ZIP
 MANIFEST = b"manifest.json"
 """The name of the first entry of a compiled model, which stands in the header at its start."""
 
-_HEAD = 100
+NUMPY = b"\x93NUMPY"
+"""How a .npy file begins."""
+
+HEAD = 100
+"""Bytes by which files are told apart."""
 
 _TEXT = re.compile(rb"\s*7767517\s")
 _PNNX = re.compile(rb"\s*7767517\s+\d+\s+\d+\s+pnnx\.")
@@ -21,16 +27,42 @@ _PNNX = re.compile(rb"\s*7767517\s+\d+\s+\d+\s+pnnx\.")
 
 def foreign(path: str, data: bytes) -> ModelError | None:
     """The error about a file of another kind; None for what may be a .param, text or binary."""
-    found = _kind(os.path.basename(path), data)
+    name = os.path.basename(path)
+    found = _kind(name, data)
+    if found is None and name.endswith(".bin") and not is_param(data):
+        found = "a file of weights, by its name", "give the .param first, then its .bin"
+    return _error(path, found, ".param")
+
+
+def foreign_weights(path: str, head: bytes) -> ModelError | None:
+    """The same for what may be a .bin, of which `head` are the first bytes, up to HEAD."""
+    name = os.path.basename(path)
+    found = _kind(name, head)
+    if found is None and is_param(head):
+        found = "a .param", "give the .param first, then its .bin"
+    if found is None and head.startswith(NUMPY):
+        found = "an array, as numpy.save writes them", f"inputs have names: --input data=@{name}"
+    return _error(path, found, ".bin")
+
+
+def is_param(head: bytes) -> bool:
+    """Whether a file begins as a .param does, text or binary."""
+    return is_binary(head) or _TEXT.match(head) is not None
+
+
+def _error(path: str, found: tuple[str, str] | None, wanted: str) -> ModelError | None:
     if found is None:
         return None
     what, how = found
-    return Source(path).error(f"this is {what}; here ncnn's .param is wanted", how=how)
+    return Source(path).error(f"this is {what}; here ncnn's {wanted} is wanted", how=how)
 
 
 def _kind(name: str, data: bytes) -> tuple[str, str] | None:
     """What the file is, and what to do with it."""
-    if data.startswith(ZIP) and MANIFEST in data[:_HEAD]:
+    if data.startswith(ZIP) and name.endswith(".pnnx.bin"):
+        ncnn = name.replace(".pnnx.", ".ncnn.")
+        return "the weights of a network in pnnx's own layers", f"{ncnn} was written beside it"
+    if data.startswith(ZIP) and MANIFEST in data[:HEAD]:
         return "a compiled model", "`ncc run`, `ncc show` and ncc.load read it"
     if data.startswith(ZIP):
         return (
@@ -42,6 +74,4 @@ def _kind(name: str, data: bytes) -> tuple[str, str] | None:
     if _PNNX.match(data):
         ncnn = name.replace(".pnnx.", ".ncnn.")
         return "a network in pnnx's own layers", f"ncnn's, {ncnn}, was written beside it"
-    if name.endswith(".bin") and not is_binary(data) and not _TEXT.match(data):
-        return "a file of weights, by its name", "give the .param first, then its .bin"
     return None

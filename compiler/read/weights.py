@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.buffers import Buffer, encoding_of
+from ncc.compiler.read.foreign import HEAD, foreign_weights
 from ncc.compiler.read.records import LayerRecord, Source
 from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.file_format import TAG_SIZE
@@ -75,7 +76,7 @@ class StoredWeights:
 
     @classmethod
     def open(cls, source: Source, path: str | os.PathLike[str]) -> Self:
-        """Raises ModelError where the file cannot be read."""
+        """Raises ModelError where the file cannot be read, or holds something else."""
         name = os.fspath(path)
         try:
             file = open(name, "rb")
@@ -85,6 +86,9 @@ class StoredWeights:
         if not file.seekable():
             file.close()
             raise Source(name).error("the weights cannot be read: they must lie in a file, no pipe")
+        if (other := foreign_weights(name, file.read(HEAD))) is not None:
+            file.close()
+            raise other
         return cls(source, name, file, os.fstat(file.fileno()).st_size)
 
     def __enter__(self) -> Self:

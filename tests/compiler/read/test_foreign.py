@@ -43,6 +43,27 @@ def test_a_file_of_another_kind(
     assert what in str(caught.value) and how in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "what", "how"),
+    [
+        ("x.npy", b"\x93NUMPY\x01\0v\0{", "an array, as numpy.save", "--input data=@x.npy"),
+        ("net.param", b"7767517\n1 1\nInput x 0 1 x\n", "a .param", "then its .bin"),
+        ("net.param.bin", (7767517).to_bytes(4, "little") * 9, "a .param", "then its .bin"),
+        ("net.ncc", zipped("manifest.json"), "a compiled model", "ncc.load read it"),
+        ("net.pnnx.bin", zipped("conv.weight"), "in pnnx's own layers", "net.ncnn.bin was"),
+    ],
+)
+def test_weights_of_another_kind(
+    tmp_path: Path, name: str, data: bytes, what: str, how: str
+) -> None:
+    """The same where the .bin is expected; nothing is taken for weights that is none."""
+    (tmp_path / "my.param").write_text("7767517\n1 1\nInput x 0 1 x 0=4\n")
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ModelError, match="here ncnn's .bin is wanted") as caught:
+        read(tmp_path / "my.param", tmp_path / name)
+    assert what in str(caught.value) and how in str(caught.value)
+
+
 @pytest.mark.parametrize("data", [b"7767517\n1 1\nInput x 0 1 x 0=4\n", b"hello"])
 def test_what_may_be_a_param_is_read(tmp_path: Path, data: bytes) -> None:
     """By its content: a text in a .bin is one, and anything else is refused where it is wrong."""

@@ -278,6 +278,46 @@ def test_one_thread_starts_none_and_others_end_with_the_model(reverse: Artifact)
         model.run({"data": X})
 
 
+def test_a_model_that_is_closed_meanwhile_finishes_its_call(
+    reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the call held is given back then, and a later one is refused."""
+    run = session._Context.run
+    model = Model(reverse, 3)
+
+    def closed_meanwhile(context: session._Context) -> None:
+        model.close()
+        assert len(ncc_threads()) == 2
+        run(context)
+
+    monkeypatch.setattr(session._Context, "run", closed_meanwhile)
+    np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+    assert not model._free
+    assert not ncc_threads()
+    with pytest.raises(NccError, match="closed"):
+        model.run({"data": X})
+
+
+def test_an_interrupted_call_takes_along_what_it_held(
+    reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its arena and its threads are forgotten with it, and the next call has others."""
+    run = session._Context.run
+
+    def interrupted(context: session._Context) -> None:
+        run(context)
+        raise KeyboardInterrupt
+
+    with Model(reverse, 3) as model:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(session._Context, "run", interrupted)
+            model.run({"data": X})
+        assert not model._free
+        assert not ncc_threads()
+        np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+        assert len(ncc_threads()) == 2
+
+
 def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> None:
     """More than the arena was planned for is refused, and what is no number."""
     assert 1 <= Model(reverse).num_threads <= reverse.threads

@@ -10,7 +10,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ncc.compiler.linalg.view import Linear, expression, shape_of
+from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.operation import copied
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -23,91 +23,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-)
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.linear import Linear, linear
 from ncc.dialects.attributes import kept
 from ncc.dialects.operation import operands_of
-
-
-@dataclass(frozen=True)
-class Linear:
-    """constant + the sum of coefficient * loop; `terms` is sorted by loop and has no zeros."""
-
-    terms: tuple[tuple[int, int], ...]
-    constant: int = 0
-
-    @staticmethod
-    def of(terms: Mapping[int, int], constant: int = 0) -> Linear:
-        return Linear(tuple(sorted((d, c) for d, c in terms.items() if c)), constant)
-
-    @cached_property
-    def bare(self) -> int | None:
-        """The loop that this form is, if it is one loop alone."""
-        if len(self.terms) == 1 and self.constant == 0 and self.terms[0][1] == 1:
-            return self.terms[0][0]
-        return None
-
-    def coefficient(self, loop: int) -> int:
-        for other, factor in self.terms:
-            if other == loop:
-                return factor
-        return 0
-
-    def loops(self) -> set[int]:
-        return {loop for loop, _ in self.terms}
-
-
-def linear(expr: AffineExpr) -> Linear:
-    """An affine expression as a linear form; `CompilerBug` for quotients and remainders."""
-    if isinstance(expr, AffineDimExpr):
-        return _one(expr.position)
-    terms: dict[int, int] = {}
-
-    def add(e: AffineExpr, factor: int) -> int:
-        match e:
-            case AffineConstantExpr():
-                return factor * e.value
-            case AffineDimExpr():
-                terms[e.position] = terms.get(e.position, 0) + factor
-                return 0
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-                return add(e.lhs, factor) + add(e.rhs, factor)
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
-                if isinstance(e.rhs, AffineConstantExpr):
-                    return add(e.lhs, factor * e.rhs.value)
-                if isinstance(e.lhs, AffineConstantExpr):
-                    return add(e.rhs, factor * e.lhs.value)
-        raise CompilerBug(f"the index {e} is not linear in the loops")
-
-    constant = add(expr, 1)
-    return Linear.of(terms, constant)
-
-
-@cache
-def _one(loop: int) -> Linear:
-    """The form that is one loop alone. Most are."""
-    return Linear(((loop, 1),))
-
-
-def expression(terms: dict[int, int], constant: int) -> AffineExpr:
-    """The sum of coefficient * loop, and a constant, as an affine expression."""
-    total: AffineExpr | None = None
-    for loop, factor in sorted(terms.items()):
-        if not factor:
-            continue
-        part: AffineExpr = AffineDimExpr(loop)
-        part = part if factor == 1 else part * factor
-        total = part if total is None else total + part
-    if total is None:
-        return AffineConstantExpr(constant)
-    return total + constant if constant else total
 
 
 @dataclass(frozen=True)

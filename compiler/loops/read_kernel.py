@@ -13,7 +13,8 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.linalg.linear import Linear
+from ncc.compiler.linalg.view import View, constant_number, shape_of
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
 from ncc.compiler.loops.strategies.operands import product_of

@@ -30,8 +30,9 @@ STAGES = tuple(
 LINALG = "ncc.compiler.linalg"
 
 SHARED = {
-    # The view is how the structured level is read; writing loops is reading it.
+    # A view, of linear forms, is how the structured level is read; writing loops is reading it.
     "ncc.compiler.linalg.view": "ncc.compiler.loops",
+    "ncc.compiler.linalg.linear": "ncc.compiler.loops",
 }
 
 LIBRARIES = {

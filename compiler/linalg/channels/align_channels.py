@@ -35,9 +35,10 @@ from ncc.compiler.linalg.channels.packing import (
 )
 from ncc.compiler.linalg.channels.select_channels import select, select_inside
 from ncc.compiler.linalg.insert import move_behind
+from ncc.compiler.linalg.linear import expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant
-from ncc.compiler.linalg.view import View, expression, shape_of
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 

@@ -26,9 +26,10 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import blocks_of
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Linear, View, constant_number, shape_of
+from ncc.compiler.linalg.view import View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.weight import WeightAttr

@@ -38,9 +38,10 @@ from ncc.compiler.linalg.channels.packing import (
 )
 from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.linear import expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, View, constant_number, expression, shape_of
+from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied

@@ -19,8 +19,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.insert import again, tensor_of
+from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.tensors import pad_sides
-from ncc.compiler.linalg.view import Access, Linear, View, expression, shape_of
+from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 
 

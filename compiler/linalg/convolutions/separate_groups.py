@@ -27,6 +27,7 @@ from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import (
     is_constant,
@@ -34,7 +35,7 @@ from ncc.compiler.linalg.tensors import (
     pad_value,
     weights_of,
 )
-from ncc.compiler.linalg.view import Access, Linear, View, shape_of
+from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr

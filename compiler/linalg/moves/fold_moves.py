@@ -24,9 +24,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
-from ncc.compiler.linalg.view import Linear, View, expression, shape_of
+from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 
 

@@ -33,10 +33,11 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
-from ncc.compiler.linalg.view import Linear, View, expression
+from ncc.compiler.linalg.view import View
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of

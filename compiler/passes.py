@@ -31,6 +31,7 @@ from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.fusion.hoist_sums import HoistSums
 from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
 from ncc.compiler.linalg.moves.fold_moves import FoldMoves
@@ -69,6 +70,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         SeparateGroups(target),  # a few large groups are convolutions of their own
         DivideSums(),  # sums of quotients, while both are still side by side
         SinkViews(),  # pointwise work in front of reshapes and joints, beside what made its operand
+        HoistSums(),  # beside the last of what they read, of which they leave one value
         # Algorithms of convolutions.
         TrimWindows(),  # no products with borders, where these are most of a window
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks

@@ -28,6 +28,7 @@ PASSES = {
     "separate-groups": ("ncc.compiler.linalg.convolutions.separate_groups", "SeparateGroups"),
     "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
+    "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),
     "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),
     "compute-in-strips": ("ncc.compiler.linalg.convolutions.strips", "ComputeInStrips"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 import numpy as np
@@ -58,12 +59,17 @@ class YoloLayer(Layer):
         """Confidence and best class (from 0), of logits (boxes, h, w) and (boxes, class, h, w)."""
         raise NotImplementedError
 
-    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
-        """The confidence of the anchor of channels from `first` on; `logit` is its best class's."""
+    def rate(
+        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+    ) -> None:
+        """Confidences of the anchor of channels from `first` on, in the cells of a row.
+
+        best: the logits of the best class of each.
+        """
         raise NotImplementedError
 
     def at_most(self, code: Code, something: Value) -> Value:
-        """No smaller than the confidence, whatever the classes: few cells need a look at them."""
+        """No smaller than the confidence, whatever the classes: few rows need a look at them."""
         raise NotImplementedError
 
     def infer(self, *maps: Shape) -> Shape:
@@ -120,7 +126,8 @@ class YoloLayer(Layer):
                 self._search(code, head, code.turn - first, code.turn * width, count)
             first += more
         code.results[3][code.turn] = count.value
-        return b.counted_code(self._kept(b.code(code.operation())).operation())[0]
+        made = b.code(code.operation())[: len(kinds)]
+        return b.counted_code(self._kept(made).operation())[0]
 
     def _kept(self, made: list[Tensor]) -> Code:
         """Of what all turns found, what nothing better hides."""
@@ -142,50 +149,56 @@ class YoloLayer(Layer):
         return code
 
     def _search(self, code: Code, head: int, row: Value, start: Value, count: Variable) -> None:
-        """Put what one anchor finds in one row of a map at the places from `start` on."""
+        """Put what one anchor finds in one row of a map at the places from `start` on.
+
+        All cells of the row are rated together, where one may be sure enough.
+        """
         x = code.inputs[head]
         _, h, w = x.shape
         box, i = row // h, row % h
         first = box * (5 + self.num_class)
-        with code.range(w) as j:
-            likely = self.at_most(code, x[first + 4, i, j]) >= self.confidence_threshold
-            with code.if_(likely):
-                anchor = code.inputs[-1].part(box + head * self.num_box)
-                self._look(code, head, anchor, first, (i, j), start, count)
+        likeliest = code.largest(w, lambda j: x[first + 4, i, j], float("-inf"))
+        with code.if_(self.at_most(code, likeliest) >= self.confidence_threshold):
+            best, confidence = code.room((w,)), code.room((w,))
+            with code.lanes(w) as j:
+                best[j] = float("-inf")
+            with self._classes(code, first) as q, code.lanes(w) as j:
+                value = x[q, i, j]
+                best[j] = code.select(value > best[j], value, best[j])
+            self.rate(code, x, first, i, best, confidence)
+            anchor = code.inputs[-1].part(box + head * self.num_box)
+            with code.range(w) as j, code.if_(confidence[j] >= self.confidence_threshold):
+                place = start + count.value
+                code.results[0][place] = confidence[j]
+                self._add(code, head, anchor, first, (i, j), place)
+                count.value = count.value + 1
 
-    def _look(
-        self,
-        code: Code,
-        head: int,
-        anchor: Memory,
-        first: Value,
-        cell: Cell,
-        start: Value,
-        count: Variable,
+    def _classes(self, code: Code, first: Value) -> AbstractContextManager[Value]:
+        """The channels of classes of the anchor of channels from `first` on."""
+        return code.range(first + (5 + self.num_class), first + 5)
+
+    def _add(
+        self, code: Code, head: int, anchor: Memory, first: Value, cell: Cell, place: Value
     ) -> None:
-        """Add what the anchor of channels from `first` on finds in a cell."""
+        """Put label and box of what the anchor of channels from `first` on finds in a cell."""
         x = code.inputs[head]
-        scores, labels, boxes, _ = code.results
+        _, labels, boxes, _ = code.results
         label, logit = code.variable(0), code.variable(float("-inf"))
-        with code.range(first + (5 + self.num_class), first + 5) as q:
+        with self._classes(code, first) as q:
             value, best = x[q, *cell], logit.value
             with code.if_(value > best):
                 label.value = q - (first + 5)
                 logit.value = value
-        confidence = self.rate(code, x, first, cell, logit.value)
-        with code.if_(confidence >= self.confidence_threshold):
-            place = start + count.value
-            h, w = x.shape[1:]
-            sizes = self.scale(head, w, h)
-            for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
-                offset = code.sigmoid(x[first + k, *cell])
-                centre = (code.to_float(at) + offset) / float(cells)
-                size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
-                half = size / float(sizes[k]) * 0.5
-                boxes[place, k] = centre - half
-                boxes[place, k + 2] = centre + half
-            scores[place], labels[place] = confidence, label.value
-            count.value = count.value + 1
+        labels[place] = label.value
+        h, w = x.shape[1:]
+        sizes = self.scale(head, w, h)
+        for k, (at, cells) in enumerate(zip(reversed(cell), (w, h), strict=True)):
+            offset = code.sigmoid(x[first + k, *cell])
+            centre = (code.to_float(at) + offset) / float(cells)
+            size = code.exp(x[first + (2 + k), *cell]) * anchor[k]
+            half = size / float(sizes[k]) * 0.5
+            boxes[place, k] = centre - half
+            boxes[place, k + 2] = centre + half
 
 
 @layer("YoloDetectionOutput", inputs=(1, None))
@@ -208,11 +221,16 @@ class YoloDetectionOutputOp(YoloLayer):
         sure = 1 / (1 + np.exp(-something))
         return sure * chances.max(1), chances.argmax(1)
 
-    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
-        total = code.variable(0.0)
-        with code.range(first + (5 + self.num_class), first + 5) as q:
-            total.value = total.value + code.exp(x[q, *cell] - logit)
-        return self.at_most(code, x[first + 4, *cell]) * (1.0 / total.value)
+    def rate(
+        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+    ) -> None:
+        w = x.shape[2]
+        with code.lanes(w) as j:
+            confidence[j] = 0.0
+        with self._classes(code, first) as q, code.lanes(w) as j:
+            confidence[j] = confidence[j] + code.exp(x[q, row, j] - best[j])
+        with code.lanes(w) as j:
+            confidence[j] = self.at_most(code, x[first + 4, row, j]) * (1.0 / confidence[j])
 
     def at_most(self, code: Code, something: Value) -> Value:
         return code.sigmoid(something)
@@ -250,9 +268,12 @@ class Yolov3DetectionOutputOp(YoloLayer):
         best = classes.max(1)
         return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
 
-    def rate(self, code: Code, x: Memory, first: Value, cell: Cell, logit: Value) -> Value:
-        something = x[first + 4, *cell]
-        return 1.0 / (code.exp(-something) * (code.exp(-logit) + 1.0) + 1.0)
+    def rate(
+        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+    ) -> None:
+        with code.lanes(x.shape[2]) as j:
+            something = x[first + 4, row, j]
+            confidence[j] = 1.0 / (code.exp(-something) * (code.exp(-best[j]) + 1.0) + 1.0)
 
     def at_most(self, code: Code, something: Value) -> Value:
         return 1.0 / (code.exp(-something) + 1.0)

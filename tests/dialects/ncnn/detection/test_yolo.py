@@ -57,6 +57,22 @@ def test_nothing_found_has_no_rows(check_layer: Check, detect: Detect) -> None:
     assert detect("YoloDetectionOutput", YOLO, [empty]).shape == (0, 6)
 
 
+@pytest.mark.parametrize("type", ["YoloDetectionOutput", "Yolov3DetectionOutput"])
+def test_rows_longer_than_a_vector_are_searched(type: str, check_layer: Check) -> None:
+    """Cells of a row are rated together, in rows where one of them may be sure: here in one."""
+    params = {
+        "num_class": 3, "num_box": 2, "biases": (1.0, 2.0, 2.0, 1.0), "mask": (0.0, 1.0),
+        "anchors_scale": (8.0,), "confidence_threshold": 0.4, "nms_threshold": 1.0,
+    }  # fmt: skip
+    if type == "YoloDetectionOutput":
+        params = {name: params[name] for name in params if name not in ("mask", "anchors_scale")}
+    random = np.random.default_rng(0)
+    x = random.normal(0, 2, (16, 3, 37)).astype(np.float32)
+    x[[4, 12]] = -9
+    x[12, 1] = random.permutation(np.linspace(-9, 9, 37)).astype(np.float32)
+    check_layer(type, params, [x])
+
+
 @pytest.mark.parametrize(
     ("type", "params", "shapes", "param"),
     [

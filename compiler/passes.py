@@ -65,7 +65,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ExpandLayers(),
         # Other axes, other groups.
         LiftSequences(),  # sequences are images of one row
-        JoinPhases(),  # of transposed convolutions of few channels
+        JoinPhases(target),  # of transposed convolutions, or a convolution each
         RepeatGroups(),  # groups of one channel that make several
         SeparateGroups(target),  # a few large groups are convolutions of their own
         DivideSums(),  # sums of quotients, while both are still side by side

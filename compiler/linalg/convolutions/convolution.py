@@ -15,15 +15,13 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, Tiling, tiling_of
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, pad_value
 from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
-
-FEWEST_CHANNELS = 16
 
 
 @dataclass(frozen=True)

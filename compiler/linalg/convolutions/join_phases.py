@@ -1,4 +1,4 @@
-"""Phases of a transposed convolution as channels of one convolution.
+"""Phases of a transposed convolution as convolutions: one for all of them, or one each.
 
     y[o, 2p]     += x[i, p + u - 1] * w[o, i, 3 - 2u]
     y[o, 2p + 1] += x[i, p + u] * w[o, i, 2 - 2u]
@@ -10,10 +10,21 @@ it fills a part of its blocks, or stores lane by lane; all phases together fill 
 image once. A phase that has no tap where another has one has a zero there: of the cells of the
 result, so many in front are counted as make the window of all phases the narrowest.
 
+    the same                               ->    c[o, p] = sum x[i, p + u - 1] * v[o, i, u]
+                                                 d[o, p] = sum x[i, p + u] * t[o, i, u]
+                                                 y[o, 2p], y[o, 2p + 1] = c[o, p], d[o, p]
+
+Phases are convolutions of their own where that is cheaper: none has cells in front, which are many
+of a small image, and each has a window that tiles may fit better.
+
     y[o, p] += x[i, p + u] * w[o, i, 2 - u]    ->    y[o, p] = sum x[i, p + u] * v[o, i, u]
 
 Where the stride is 1 there is one phase, and v is w the other way round: algorithms of convolutions
 are for both.
+
+    y[o, p] += x[i, p + u - 3] * w[o, i, 3 - u]    ->    y[(o, p)] = sum x[i, 0] * w[o, i, p]
+
+Of an image of one cell, each cell of the result sees one tap and is a phase: a matrix product.
 
 Needs: the structured level before views are sunk; sequences as images.  Breaks: the order of
 floating-point sums, and what an infinite cell makes of a tap that is none.
@@ -31,86 +42,162 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.packing import lanes_in
 from ncc.compiler.linalg.convolutions.parts import following, part
-from ncc.compiler.linalg.convolutions.transposed import TransposedConvolution
+from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
 from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 
 WORTH = 0.75
-"""The most lanes that are multiplied, of those of all phases, where they are joined to have fewer:
-what is joined is moved apart. Windows of several taps are joined for the algorithms of convolutions
-as well.
+"""The most of the cycles of all phases as they are, where these have windows of one cell: what is
+made beside one another is moved apart. Wider ones as they are read their weights here and there.
 """
+
+WORTH_MORE = 0.9
+"""The most of the cycles of one convolution that several take: each reads the image."""
 
 
 @dataclass(frozen=True)
 class JoinPhases(ModulePass):
-    """Make one convolution of the phases of each such layer; see the head of this file."""
+    """Make convolutions of the phases of each such layer; see the head of this file."""
 
     name = "join-phases"
+
+    target: Target = AVX512
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         for first in list(generics_of(block)):
             layer = TransposedConvolution.of(first)
-            if layer is not None and _sees_image(layer) and _is_worth(layer):
-                _rewrite(layer)
+            way = None if layer is None else _best(layer, self.target)
+            if layer is not None and way is not None and way.sees(layer):
+                _rewrite(layer, way)
         erase_dead(block)
 
 
-def _sees_image(layer: TransposedConvolution) -> bool:
-    """Whether a window begins in the image: what crops leave may be all border."""
-    x, inner = layer.source()
-    sides = zip(layer.axes, inner, shape_of(x)[1:], strict=True)
-    return all(axis.first - offset < extent for axis, offset, extent in sides)
+@dataclass(frozen=True)
+class _Way:
+    """Convolutions that compute all phases: one, or one each in the order of their places.
+
+    axes: those of each convolution. cells: of a result of them. strides: from cell to cell of a
+    phase. before: cells in front of the result that are computed.
+    """
+
+    axes: tuple[tuple[Axis, ...], ...]
+    cells: tuple[int, ...]
+    strides: tuple[int, ...]
+    before: tuple[int, ...]
+
+    @staticmethod
+    def joined(layer: TransposedConvolution) -> _Way:
+        x, inner = layer.source()
+        axes = tuple(
+            Axis.of_one_cell(walks, at, size) if extent == 1 < size else Axis.of(walks)
+            for walks, at, size, extent in zip(
+                zip(*layer.walks, strict=True), inner, layer.sizes, shape_of(x)[1:], strict=True
+            )
+        )
+        cells = (axis.cells(size) for axis, size in zip(axes, layer.sizes, strict=True))
+        strides, before = (axis.stride for axis in axes), (axis.before for axis in axes)
+        return _Way((axes,), tuple(cells), tuple(strides), tuple(before))
+
+    @staticmethod
+    def apart(layer: TransposedConvolution) -> _Way:
+        placed = sorted(layer.walks, key=lambda walks: [walk.place for walk in walks])
+        axes = tuple(tuple(map(Axis.of_phase, walks)) for walks in placed)
+        strides = tuple(walk.stride for walk in placed[0])
+        cells = (-(-size // stride) for size, stride in zip(layer.sizes, strides, strict=True))
+        return _Way(axes, tuple(cells), strides, (0,) * len(strides))
+
+    def sees(self, layer: TransposedConvolution) -> bool:
+        """Whether windows begin in the image: what crops leave may be all border."""
+        x, inner = layer.source()
+        return all(
+            axis.first - offset < extent
+            for axes in self.axes
+            for axis, offset, extent in zip(axes, inner, shape_of(x)[1:], strict=True)
+        )
+
+    def cycles(self, layer: TransposedConvolution, target: Target) -> float:
+        """The cost, in tiles where these are cheaper."""
+        outputs, inputs = shape_of(layer.weights)[:2]
+        return sum(
+            cycles_of(
+                outputs * prod(axis.stride for axis in axes),
+                inputs,
+                self.cells,
+                [axis.window for axis in axes],
+                target,
+            )
+            for axes in self.axes
+        )
 
 
-def _is_worth(layer: TransposedConvolution) -> bool:
-    """Whether all phases together multiply fewer lanes, or the only one has its taps reversed."""
+def _best(layer: TransposedConvolution, target: Target) -> _Way | None:
+    """The cheapest way; None where the phases stay as they are."""
+    joined, extents = _Way.joined(layer), shape_of(layer.source()[0])[1:]
+    if any(extent == 1 < size for extent, size in zip(extents, layer.sizes, strict=True)):
+        return joined
     if len(layer.phases) == 1:
         (walks,) = layer.walks
-        return all(walk.stride == 1 for walk in walks) and any(walk.is_reversed for walk in walks)
-    outputs = shape_of(layer.weights)[0]
-    apart = lanes_in(outputs) * sum(prod(len(walk.taps) for walk in walks) for walks in layer.walks)
-    count = outputs * prod(axis.stride for axis in layer.axes)
-    window = prod(axis.window for axis in layer.axes)
-    return lanes_in(count) * window <= (WORTH if window == 1 else 1) * apart
+        flat = all(walk.stride == 1 for walk in walks)
+        return joined if flat and any(walk.is_reversed for walk in walks) else None
+    best, cycles = joined, joined.cycles(layer, target)
+    apart = _Way.apart(layer)
+    if len(layer.phases) == prod(apart.strides):
+        least = apart.cycles(layer, target)
+        if least <= WORTH_MORE * cycles:
+            best, cycles = apart, least
+    wide = any(len(walk.taps) > 1 for walks in layer.walks for walk in walks)
+    return best if cycles <= (1 if wide else WORTH) * _plain(layer, target) else None
 
 
-def _rewrite(layer: TransposedConvolution) -> None:
-    """Put the convolution in place of the last phase, or of what follows it at each cell."""
+def _plain(layer: TransposedConvolution, target: Target) -> float:
+    """The cost of the phases as they are."""
+    outputs, inputs = shape_of(layer.weights)[:2]
+    total = 0.0
+    for walks in layer.walks:
+        pairs = zip(layer.sizes, walks, strict=True)
+        cells = [-(-(size - walk.place) // walk.stride) for size, walk in pairs]
+        taps = [len(walk.taps) for walk in walks]
+        total += plain_cycles(outputs, inputs, cells, taps, target)
+    return total
+
+
+def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
+    """Put convolutions in place of the last phase, or of what follows it at each cell."""
     last = layer.phases[-1]
     block = Block()
     b = Builder(block, doc_of(last))
-    outputs, *sizes = shape_of(last.results[0])
-    strides = [axis.stride for axis in layer.axes]
-    cells = [axis.cells(size) for axis, size in zip(layer.axes, sizes, strict=True)]
-    origins = tuple(n // prod(strides) for n in range(outputs * prod(strides)))
-    y = _convolution(b, layer, origins, cells)
+    outputs, strides = shape_of(last.results[0])[0], way.strides
+    made = [_convolution(b, layer, axes, way.cells) for axes in way.axes]
+    y, joined = b.concat(made, 0), len(made) == 1
+    origins = _origins(outputs, prod(strides)) if joined else (*range(outputs),) * len(made)
     value, end = last.results[0], last
     for op in _followers(last):
         y = _on_phases(b, op, value, y, origins)
         value, end = op.results[0], op
     if prod(strides) > 1:
-        y = _apart(b, y, strides)
-        y = b.slice(y, [0, *(axis.before for axis in layer.axes)], [outputs, *sizes])
+        y = _apart(b, y, strides, joined)
+        y = b.slice(y, [0, *way.before], [outputs, *layer.sizes])
     put_for(end, block, y.value)
 
 
 def _convolution(
-    b: Builder, layer: TransposedConvolution, origins: tuple[int, ...], cells: Sequence[int]
+    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], cells: Sequence[int]
 ) -> Tensor:
-    """The sums of all phases, as channels; origins: the channel that each is a phase of."""
-    x = _windows(b, layer, cells)
+    """The sums of the phases of these axes, as channels."""
+    x = _windows(b, layer, axes, cells)
     kept = weights_of(layer.weights)
-    taps = layer.axes[len(layer.axes) + 2 - len(kept.shape) :]
+    origins = _origins(kept.shape[0], prod(axis.stride for axis in axes))
+    taps = axes[len(axes) + 2 - len(kept.shape) :]
     kept = kept.phases(tuple(axis.places for axis in taps))
-    wide = [axis for axis in layer.axes if axis.window > 1]
+    wide = [axis for axis in axes if axis.window > 1]
     w = b.reshape(b.weight(WeightAttr(kept)), [*kept.shape[:2], *(a.window for a in wide)])
     shape = (len(origins), *cells)
     if isinstance(layer.start, float):
@@ -123,18 +210,18 @@ def _convolution(
     c, *rest = b.loops(" ".join(names))
     ys, i, us = rest[: len(cells)], rest[len(cells)], rest[len(cells) + 1 :]
     taken = iter(us)
-    places = [
-        y + next(taken) if axis.window > 1 else y for y, axis in zip(ys, layer.axes, strict=True)
-    ]
+    places = [y + next(taken) if axis.window > 1 else y for y, axis in zip(ys, axes, strict=True)]
     return b.sum((c, *ys), over=(i, *us), of=x[(i, *places)] * w[(c, i, *us)], init=start)
 
 
-def _windows(b: Builder, layer: TransposedConvolution, cells: Sequence[int]) -> Tensor:
+def _windows(
+    b: Builder, layer: TransposedConvolution, axes: Sequence[Axis], cells: Sequence[int]
+) -> Tensor:
     """The image with as much of a border as the windows of these cells cover."""
     source, inner = layer.source()
     x = tensor_of(source)
     begin, size, low, high = [0], [x.shape[0]], [0], [0]
-    for axis, count, offset, extent in zip(layer.axes, cells, inner, x.shape[1:], strict=True):
+    for axis, count, offset, extent in zip(axes, cells, inner, x.shape[1:], strict=True):
         first = axis.first - offset
         last = first + count - 1 + axis.window
         begin.append(max(0, first))
@@ -142,6 +229,11 @@ def _windows(b: Builder, layer: TransposedConvolution, cells: Sequence[int]) -> 
         low.append(max(0, -first))
         high.append(max(0, last - extent))
     return b.pad(b.slice(x, begin, size), low, high)
+
+
+def _origins(channels: int, phases: int) -> tuple[int, ...]:
+    """The channel that each is a phase of, those of a channel side by side."""
+    return tuple(n // phases for n in range(channels * phases))
 
 
 def _followers(op: GenericOp) -> Iterator[GenericOp]:
@@ -172,10 +264,15 @@ def _on_phases(
     return part(b, op, y.shape, operand)
 
 
-def _apart(b: Builder, y: Tensor, strides: Sequence[int]) -> Tensor:
-    """Phases that are channels, where their cells lie."""
+def _apart(b: Builder, y: Tensor, strides: Sequence[int], joined: bool) -> Tensor:
+    """Phases that are channels, where their cells lie.
+
+    joined: whether those of a channel are side by side, or else all channels of a phase.
+    """
     outputs, (rows, columns) = y.shape[0] // prod(strides), strides
-    parts = b.expand(y, [[0, 1, 2], [3], [4]], [outputs, rows, columns, *y.shape[1:]])
+    order = [outputs, rows, columns] if joined else [rows, columns, outputs]
+    parts = b.expand(y, [[0, 1, 2], [3], [4]], [*order, *y.shape[1:]])
     o, p, row, q, column = b.loops_of((outputs, y.shape[1], rows, y.shape[2], columns))
-    cells = b.map((o, p, row, q, column), parts[o, row, column, p, q])
+    channel = (o, row, column) if joined else (row, column, o)
+    cells = b.map((o, p, row, q, column), parts[(*channel, p, q)])
     return b.collapse(cells, [[0], [1, 2], [3, 4]])

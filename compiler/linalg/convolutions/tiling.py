@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot, inf, prod
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.forms import BOTH, F4_5, ONE, Form, Plane, forms_of
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
@@ -56,6 +56,9 @@ ALIKE = 1.005
 UNEVEN = 0.95
 """Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left. So is
 memory that chunks would take beyond what there is room for."""
+
+FEWEST_CHANNELS = 16
+"""Of a convolution in tiles, on either side."""
 
 FEW_SUMMED = 64
 """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of
@@ -233,11 +236,33 @@ def tiling_of(
     if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
         best = least
     weights = taps ** sum(axes) * outputs * inputs * depth.taps
-    direct = hypot(
-        weights * height * width * depth.slices / _multiply_adds(target),
-        4 * weights / LINE * target.core.memory_line,
+    plain = _plain(weights, height * width * depth.slices, target)
+    return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * plain else None
+
+
+def cycles_of(
+    outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
+) -> float:
+    """The cost of a convolution of an image, of stride 1, in tiles where these are cheaper."""
+    plain = plain_cycles(outputs, inputs, cells, window, target)
+    taps, axes = max(window), (window[0] > 1, window[1] > 1)
+    if min(outputs, inputs) < FEWEST_CHANNELS or min(window) not in (1, taps) or taps == 1:
+        return plain
+    tiling = tiling_of(outputs, inputs, cells[0], cells[1], target, axes=axes, taps=taps)
+    return plain if tiling is None else _cost(tiling)
+
+
+def plain_cycles(
+    outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
+) -> float:
+    """The cost of a convolution as it is, which fills whole blocks of outputs."""
+    return _plain(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
+
+
+def _plain(weights: int, points: int, target: Target) -> float:
+    return hypot(
+        weights * points / _multiply_adds(target), 4 * weights / LINE * target.core.memory_line
     )
-    return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * direct else None
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -105,6 +104,20 @@ class Axis:
         )
         return Axis(before, min(reach), places)
 
+    @staticmethod
+    def of_phase(walk: Walk) -> Axis:
+        """A phase by itself."""
+        reach = range(min(walk.taps), max(walk.taps) + 1)
+        return Axis(0, min(walk.taps), (tuple(walk.taps.get(d, -1) for d in reach),))
+
+    @staticmethod
+    def of_one_cell(walks: Sequence[Walk], at: int, extent: int) -> Axis:
+        """Where the image is one cell, `at`: each cell of the result, of so many, is a phase."""
+        stride = walks[0].stride
+        taps_of = {walk.place: walk.taps for walk in walks}
+        cells = (divmod(cell, stride) for cell in range(extent))
+        return Axis(0, at, tuple((taps_of.get(place, {}).get(at - q, -1),) for q, place in cells))
+
     @property
     def stride(self) -> int:
         return len(self.places)
@@ -152,17 +165,17 @@ class TransposedConvolution:
             return None
         return TransposedConvolution(tuple(phases), tuple(all_walks), image, weights, start)
 
-    @cached_property
-    def axes(self) -> tuple[Axis, ...]:
-        """All phases, along each axis of the image."""
-        return tuple(map(Axis.of, zip(*self.walks, strict=True)))
+    @property
+    def sizes(self) -> list[int]:
+        """Cells of the result along each axis of the image."""
+        return list(shape_of(self.phases[-1].results[0])[1:])
 
     def source(self) -> tuple[SSAValue, list[int]]:
         """The image without a border, and how wide that is in front."""
         pad = self.image.owner
         if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0 and _is_around(pad):
             return pad.source, pad_sides(pad)[0][1:]
-        return self.image, [0] * len(self.axes)
+        return self.image, [0] * len(self.walks[0])
 
 
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:

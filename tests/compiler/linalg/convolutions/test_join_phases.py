@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import ncc
 
 IMAGE = """7767517
 4 4
-Input data 0 1 data 0=9 1=7 2=6
+Input data 0 1 data
 Convolution first 1 1 data a 0=20 1=1 5=1 6=120 9=1
 {kind} transposed 1 1 a b 0={outputs} {params}
 PReLU slopes 1 1 b y 0={outputs}
@@ -45,11 +46,9 @@ def compare(tmp_path: Path, text: str, shape: tuple[int, ...], target: str) -> N
     param = tmp_path / "net.param"
     param.write_text(text)
     x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
-    plain = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
-    one, two = (
-        ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
-        for threads in (1, 2)
-    )
+    settings: Any = {"random_weights": 1, "target": target, "input_shapes": {"data": shape}}
+    plain = ncc.compile(param, opt_level=1, **settings)(x)
+    one, two = (ncc.compile(param, num_threads=threads, **settings)(x) for threads in (1, 2))
     np.testing.assert_allclose(one, plain, rtol=0, atol=1e-5)
     np.testing.assert_array_equal(one, two)
 
@@ -61,6 +60,43 @@ def test_images(tmp_path: Path, outputs: int, taps: int, params: str) -> None:
         kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
     )
     compare(tmp_path, text, (6, 7, 9), "avx512")
+
+
+@pytest.mark.parametrize(
+    ("taps", "params"),
+    [
+        (16, "1=4 3=2 4=1 9=2 -23310=1,0.1"),
+        (16, "1=4 3=2 4=1 5=1"),
+        (16, "1=4 3=2 4=-233 20=23 21=15 5=1"),
+        (25, "1=5 3=2 4=2 18=1 5=1 9=1"),
+    ],
+)
+def test_each_of_its_own(tmp_path: Path, taps: int, params: str) -> None:
+    """Phases in tiles, of as many cells or not, with numbers of their channels behind them."""
+    text = IMAGE.replace("0=20", "0=64").replace("6=120", "6=384")
+    text = text.format(kind="Deconvolution", outputs=64, params=f"{params} 6={64 * taps * 64}")
+    compare(tmp_path, text, (6, 8, 12), "avx512")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "taps", "params"),
+    [
+        (40, 16, "1=4 5=1 9=1"),
+        (16, 16, "1=4 3=2 4=1 5=1"),
+        (3, 9, "1=3 3=2 4=1 18=1"),
+        (4, 4, "1=2 3=3 18=2 2=2"),
+        (2, 15, "1=5 11=3 3=2 13=1 4=2 14=1 5=1"),
+    ],
+)
+@pytest.mark.parametrize("shape", [(6, 1, 1), (6, 1, 9)])
+def test_few_cells(
+    tmp_path: Path, outputs: int, taps: int, params: str, shape: tuple[int, ...]
+) -> None:
+    """Of an axis of one cell, each cell of the result is a phase."""
+    text = IMAGE.format(
+        kind="Deconvolution", outputs=outputs, params=f"{params} 6={20 * taps * outputs}"
+    )
+    compare(tmp_path, text, shape, "avx512")
 
 
 @pytest.mark.parametrize("target", ["avx2", "baseline"])

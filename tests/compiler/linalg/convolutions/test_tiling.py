@@ -18,7 +18,12 @@ from ncc.compiler.linalg.convolutions.forms import (
     Form,
     lengthened,
 )
-from ncc.compiler.linalg.convolutions.tiling import Tiling, tiling_of
+from ncc.compiler.linalg.convolutions.tiling import (
+    Tiling,
+    cycles_of,
+    plain_cycles,
+    tiling_of,
+)
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Target
 
@@ -218,3 +223,12 @@ def test_alike_costs() -> None:
     few, many = tiling.cycles(2, threads=2), tiling.cycles(7, threads=2)
     assert few == pytest.approx(many, rel=0.002)
     assert tiling.chunk(threads=2) == 2
+
+
+def test_the_cheaper_way_is_counted() -> None:
+    """Tiles where they are cheaper, and where they can compute the window; whole blocks else."""
+    large = (64, 64, (32, 32), (2, 2), AVX512)
+    assert cycles_of(*large) < plain_cycles(*large)
+    for sizes in ((64, 64, (2, 2), (2, 2)), (64, 8, (32, 32), (2, 2)), (64, 64, (32, 32), (2, 3))):
+        assert cycles_of(*sizes, AVX512) == plain_cycles(*sizes, AVX512)
+    assert plain_cycles(3, 8, (9, 9), (2, 2), AVX512) == plain_cycles(16, 8, (9, 9), (2, 2), AVX512)

@@ -48,6 +48,19 @@ def test_a_phase_without_a_tap_has_none_in_the_window() -> None:
     assert Axis.of([Walk(3, 0, {0: 0}), Walk(3, 1, {0: 1})]).places == ((0,), (1,), (-1,))
 
 
+def test_a_phase_by_itself_has_none_in_front() -> None:
+    """Its own taps, and zeros between them."""
+    assert Axis.of_phase(EVEN) == Axis(before=0, first=-1, places=((3, 1),))
+    assert Axis.of_phase(Walk(2, 1, {0: 2, 2: 0})).places == ((2, -1, 0),)
+
+
+def test_cells_that_see_one_cell_are_phases() -> None:
+    """Of four taps around it the first is cropped; cells beyond them see nothing."""
+    axis = Axis.of_one_cell([EVEN, ODD], at=0, extent=4)
+    assert axis == Axis(before=0, first=0, places=((1,), (2,), (3,), (-1,)))
+    assert (axis.stride, axis.window, axis.cells(4)) == (4, 1, 1)
+
+
 def test_reversed() -> None:
     """Later cells by earlier taps, as a transposed convolution has them and another one has not."""
     assert EVEN.is_reversed and ODD.is_reversed

@@ -82,7 +82,7 @@ class Followers:
 
     def _follower(self, value: SSAValue) -> GenericOp | None:
         op = value.get_user_of_unique_use()
-        if not isinstance(op, GenericOp) or value is op.outputs[0]:
+        if not isinstance(op, GenericOp):
             return None
         view = View(op)
         if not view.is_pointwise or view.computes_coordinates:

@@ -1,0 +1,134 @@
+"""What follows a convolution in tiles: done there where it can be, with the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.network import network_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import maximum
+from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
+from tests.compiler.linalg.convolutions.test_convolve import MakeNetwork, check_numbers
+
+SHAPE = (16, 7, 7)
+
+Follow = Callable[[Builder, Tensor, Tensor], Tensor]
+
+
+def with_coordinates(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    scales = weights(b, y.shape[1:2], 3)
+    at = b.loops_of(y.shape)
+    return b.map(at, y[at] * scales.at(b.index(at[1])))
+
+
+def with_itself_turned(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] + y[o, q, p])
+
+
+def by_its_corner(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), maximum(y[o, 0, 0], 0.0))
+
+
+def turned(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), maximum(y[o, q, p], 0.0))
+
+
+def with_another_turned(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] + x[o, q, p])
+
+
+def with_rows(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    scales = weights(b, y.shape[1:2], 3)
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] * scales[p])
+
+
+def with_columns_of_channels(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    scales = weights(b, (y.shape[0], y.shape[2]), 3)
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] * scales[o, q])
+
+
+def first_row(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    room = b.full(y.shape, 0.5)
+    o, q = b.loops("o q")
+    return b.map((o, 0, q), maximum(y[o, 0, q], 0.0), into=room)
+
+
+def added_in_place(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    at = b.loops_of(y.shape)
+    return b.sum(at, (), x[at] * 0.5, y)
+
+
+def on_top(b: Builder, y: Tensor, x: Tensor) -> Tensor:
+    w = weights(b, (y.shape[0], x.shape[0]), 3)
+    o, p, q, i = b.loops("o p q i")
+    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i], y)
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(
+    "follow",
+    [
+        with_coordinates,
+        with_itself_turned,
+        by_its_corner,
+        turned,
+        with_another_turned,
+        with_rows,
+        with_columns_of_channels,
+        first_row,
+        added_in_place,
+        on_top,
+    ],
+    ids=lambda follow: follow.__name__,
+)
+def test_what_waits_for_the_image(make_network: MakeNetwork, follow: Follow) -> None:
+    """It asks for more than the cell of a point, which tiles have elsewhere."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return follow(b, relu(b, convolution(b, x, 16)), x)
+
+    check_numbers(make_network([SHAPE], write), [SHAPE])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("axis", [0, 1], ids=["a number a group", "a number a channel of each"])
+def test_groups(make_network: MakeNetwork, axis: int) -> None:
+    """Groups are one behind the other on tiles, which have no axis for them."""
+    shape = (32, 8, 8)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = grouped(b, x, 16, window=3)
+        scales = weights(b, y.shape[axis : axis + 1], 3)
+        at = b.loops_of(y.shape)
+        return relu(b, b.map(at, y[at] * scales[at[axis]]))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_a_residual_that_is_padded_later(make_network: MakeNetwork) -> None:
+    """Its frame has room for whole tiles, but is not there when they are summed."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        y = add(b, convolution(b, x, 16, pad=1), relu(b, x))
+        other = relu(b, x)
+        y = relu(b, add(b, convolution(b, y, 16), other))
+        return add(b, y, convolution(b, other, 16))
+
+    module = make_network([SHAPE], write)
+    check_numbers(module, [SHAPE])
+    known: set[SSAValue] = set(network_of(module).body.block.args)
+    for op in network_of(module).body.block.ops:
+        assert known.issuperset(op.operands)
+        known.update(op.results)

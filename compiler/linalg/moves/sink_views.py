@@ -1,7 +1,8 @@
-"""Pointwise computations in front of the reshapes and joints that they read.
+"""Pointwise computations in front of the reshapes, joints and moves that they read.
 
     relu(collapse(x))    ->  collapse(relu(x))
     relu(concat(x, y))   ->  concat(relu(x), relu(y))
+    relu(shuffle(x))     ->  shuffle(relu(x))
 
 There they follow the computation that makes x, and become its epilogue: the groups of a convolution
 and the branches of a joint are stored once, as they shall be. Other operands of a pointwise
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -25,7 +27,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -35,7 +37,7 @@ from ncc.dialects.element import element_of
 
 @dataclass(frozen=True)
 class SinkViews(ModulePass):
-    """Move reshapes and joints behind the pointwise computations that read them."""
+    """Move reshapes, joints and moves behind the pointwise computations that read them."""
 
     name = "sink-views"
 
@@ -65,6 +67,8 @@ def _sink(op: GenericOp) -> None:
             made = _before_collapse(builder, view, position, source)
         elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
             made = _before_concat(builder, view, position, source)
+        elif isinstance(source, GenericOp):
+            made = _before_move(builder, view, position, source)
         if made is not None and isinstance(source, Operation):
             written = [inner for inner in scratch.ops if isinstance(inner, GenericOp)]
             put_for(op, scratch, made.value)
@@ -147,6 +151,39 @@ def _before_concat(b: Builder, view: View, position: int, source: tensor.ConcatO
         operands = [tensor_of(part if k == position else view.reads[k].value) for k in view.live]
         parts.append(_pointwise(b, view, operands, [*maps, _loops_of(view.write)], extents))
     return b.concat(parts, _loops_of(view.write).index(loop))
+
+
+def _before_move(b: Builder, view: View, position: int, source: GenericOp) -> Tensor | None:
+    """The computation on what is moved, where it reads nothing else, cell by cell, and no cell is
+    left out or stored twice: what is repeated is computed on its way.
+    """
+    move = View(source)
+    if not _is_move(move) or _is_move(view) or view.live != [position]:
+        return None
+    if view.reads[position].index != view.write.index or not _is_fresh(view):
+        return None
+    x = move.reads[move.live[0]].value
+    element = element_of(view.op.results[0])
+    if not _is_computed(x) or element_of(x) != element:
+        return None
+    if prod(shape_of(x)) != prod(shape_of(source.results[0])):
+        return None
+    axes = list(range(len(shape_of(x))))
+    made = _pointwise(b, view, [tensor_of(x)], [axes, axes], shape_of(x))
+    inputs = [made.value if value is x else value for value in source.inputs]
+    return again(b, source, inputs, b.empty(shape_of(source.results[0]), element))
+
+
+def _is_move(view: View) -> bool:
+    """Whether it puts the cells of one value elsewhere, as they are."""
+    if not view.is_pointwise or view.computes_coordinates or view.op.attributes:
+        return False
+    return _is_fresh(view) and [view.yielded] == [view.body.args[k] for k in view.live]
+
+
+def _is_fresh(view: View) -> bool:
+    """Whether nothing is where the result is stored."""
+    return isinstance(view.op.outputs[0].owner, tensor.EmptyOp)
 
 
 def _loops_of(access: Access) -> list[int]:

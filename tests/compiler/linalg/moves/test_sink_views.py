@@ -78,6 +78,30 @@ def test_activations_join_each_branch(groups: Groups) -> None:
     assert groups(write) == (3, 2)
 
 
+def shuffled(b: Builder, x: Tensor) -> Tensor:
+    """Pairs of channels, as neighbours of a row."""
+    c, y, z, r = b.loops_of((x.shape[0] // 2, *x.shape[1:], 2))
+    return b.collapse(b.map((c, y, z, r), x[c * 2 + r, y, z]), [[0], [1], [2, 3]])
+
+
+def repeated(b: Builder, x: Tensor) -> Tensor:
+    """Each cell twice, as neighbours of a row."""
+    c, y, z, r = b.loops_of((*x.shape, 2))
+    return b.collapse(b.map((c, y, z, r), x[c, y, z]), [[0], [1], [2, 3]])
+
+
+@pytest.mark.parametrize(("move", "joins"), [(shuffled, True), (repeated, False)])
+def test_activations_join_what_is_shuffled(
+    make_network: MakeNetwork, move: Callable[[Builder, Tensor], Tensor], joins: bool
+) -> None:
+    """They are computed where the value is made, not where it is put; of what is
+    repeated, as it is stored.
+    """
+    module = make_network([SHAPE], lambda b, x: relu(b, move(b, add(b, x, x))))
+    *_, moved = after(module, SinkViews())
+    assert (moved.yielded is moved.body.args[0]) == joins
+
+
 def test_what_others_read_stays(groups: Groups) -> None:
     """The value before the activation would be made twice."""
 

@@ -16,6 +16,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose, rivals
+from ncc.compiler.loops.strategies.dot import quads_of
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
@@ -29,6 +30,20 @@ LAYERS = [(1, 16, 16), (3, 40, 20), (3, 17, 32), (2, 64, 8), (1, 8, 36)]
 
 
 ONES = WeightAttr.of(np.ones((32, 32), np.float32))
+
+
+def test_fours_of_floats_are_none(
+    make_network: Callable[..., ModuleOp], kernels_of: Callable[[ModuleOp], list[Kernel]]
+) -> None:
+    """Rows of four weights lie as those of bytes do."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(WeightAttr.of(np.ones((32, 4), np.float32)))
+        o, i = b.loops("o i")
+        return b.sum((o,), (i,), x[i] * w[o, i])
+
+    [kernel] = [one for one in kernels_of(make_network([(4,)], write)) if one.reduced]
+    assert quads_of(kernel) is None
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

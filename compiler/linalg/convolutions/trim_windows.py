@@ -31,7 +31,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -238,7 +238,10 @@ class _Trimming:
         cut = _cheapest(axes)
         if cut is None:
             return None
-        return _Trimming((op, *following(op)), pad, weights.value, cut)
+        operations = (op, *following(op))
+        if not _products(cut) and len(operations) == 1 and isinstance(op.outputs[0].owner, FillOp):
+            return None  # a number by itself is no value in memory, as sums read it
+        return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""

@@ -310,6 +310,25 @@ def test_compiled_blind(tmp_path: Path, target: str) -> None:
         np.testing.assert_allclose(one[name], expected, rtol=0, atol=atol, err_msg=name)
 
 
+NOTHING_SEEN = """7767517
+3 3
+Input data 0 1 data 0=1 1=1 2=8
+Convolution far 1 1 data far 0=16 1=2 2=2 4=1 6=512
+Convolution next 1 1 far next 0=8 1=1 5=1 6=128
+"""
+"""Two taps, two cells apart, on both sides of the only cell."""
+
+
+def test_compiled_where_nothing_is_seen(tmp_path: Path) -> None:
+    """Zeros of a convolution whose cells see nothing are computed, and sums can read them."""
+    param = tmp_path / "net.param"
+    param.write_text(NOTHING_SEEN)
+    x = np.full((8, 1, 1), 2.0, np.float32)
+    plain, found = (ncc.compile(param, random_weights=1, opt_level=level)(x) for level in (1, 2))
+    assert np.abs(plain).max() > 0
+    np.testing.assert_array_equal(found, plain)
+
+
 @pytest.mark.parametrize(
     ("target", "depth"), [("avx512", 2), ("avx512", 5), ("avx2", 5), ("baseline", 2)]
 )

@@ -1,0 +1,195 @@
+"""Small networks take the plans of large ones, and compute the same.
+
+From what size on a plan pays is a number beside the pass that chooses it. Networks of tests are
+small, and would meet few such plans: here these numbers are drawn, and the core with its caches.
+What a run leaves in its memory is overwritten before the next, so that nothing is read that the
+run has not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ncc.compiler.options import Options
+from ncc.compiler.pipeline import Compilation
+from ncc.compiler.read.network import read
+from ncc.compiler.target import ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
+from ncc.compiler.verification.interpret import interpret
+from ncc.compiler.verification.verify import difference
+from ncc.dialects.ncnn.layer import ParamValue
+from ncc.runtime.session import Model
+
+TOLERANCE = 5e-4
+"""Of the largest value: transforms of tiles are drawn whatever they round."""
+
+THREADS = (1, 3)
+
+QUICK, ALL, BATCH = 6, 40, 10
+
+DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "channels.layout": {"BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0), "STEPS_APART": (1, 500)},
+    "channels.turn_factors": {"FEWEST_USES": (0, 4)},
+    "convolutions.join_phases": {"WORTH": (0.0, 9.0)},
+    "convolutions.peel_borders": {"MOST_WORK": (0, 10**9)},
+    "convolutions.separate_groups": {"MOST_GROUPS": (1, 16), "L2_SHARE": (0.0, 9.0)},
+    "convolutions.strips": {"LARGE": (0.0, 0.1), "STRIP": (0.2, 2.0), "WEIGHTS": (0, 1 << 30)},
+    "convolutions.tiling": {
+        "CALLS": (0, 0, 10**6),
+        "FEW_SUMMED": (0, 10**9),
+        "FEWER_BYTES": (0.0, 0.0, 5.0),
+        "FORMING": (0.0, 20.0),
+        "MANY_WEIGHTS": (0, 0, 1 << 16),
+        "UNEVEN": (0.5, 3.0),
+    },
+    "convolutions.trim_windows": {"WORTH": (0.0, 1.0), "FEWEST_POINTS": (0, 4)},
+    "fusion.read_in_place": {"MOST_BLOCKS": (0, 1, 100)},
+    "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},
+    "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
+    "sums.scale_weights": {"TIMES_SMALLER": (0, 1)},
+    "sums.split_sums": {"TIMES_LARGER": (0, 1), "FEWEST_BYTES": (0,), "MOST_BYTES": (1 << 30,)},
+    "sums.sum_in_parts": {"STAYS": (0.0, 2.0), "PART": (0.01, 0.1), "WORTH": (0,)},
+    "sums.sum_rows": {"FEWEST_BYTES": (0, 1 << 12)},
+}
+"""Numbers of passes in compiler/linalg, and what else they may be."""
+
+CORES = {
+    "l1_bytes": (1 << 10, 8 << 10, 1 << 20),
+    "l2_bytes": (8 << 10, 64 << 10, 1 << 30),
+    "multiply_adds": (1, 2),
+    "memory_line": (0.1, 200.0),
+    "joins": (False, True),
+}
+
+CHANNELS = (3, 8, 16, 16, 17, 24, 32, 32, 32, 48, 64)
+EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 12, 16)
+ACTIVATIONS: Sequence[Mapping[str, ParamValue]] = (
+    {},
+    {"activation_type": 1},
+    {"activation_type": 5},
+)
+
+Grow = Callable[[int], Any]
+
+
+def convolved(net: Any, x: str) -> str:
+    """A convolution of a sequence, an image or a volume."""
+    channels, *space = net.shape(x)
+    kind, group, outputs = "Convolution", 1, net.pick(CHANNELS)
+    if net.chance(0.3):
+        group = net.pick([n for n in (2, 3, 4, channels) if channels % n == 0])
+        kind, outputs = "ConvolutionDepthWise", group * net.pick([1, 1, 16])
+    elif net.chance(0.2):
+        kind = "Deconvolution"
+    taps = net.pick([1, 2, 3, 3, 3, 3, 5])
+    window = [taps if net.chance(0.8) else 1 for _ in space]
+    dilation = net.pick([1, 1, 1, 2])
+    params: dict[str, ParamValue] = {
+        "num_output": outputs,
+        "bias_term": net.number(0, 1),
+        "stride_w": net.pick([1, 1, 1, 2]),
+        "dilation_w": dilation,
+        "weight_data_size": outputs * channels // group * int(np.prod(window)),
+        **net.pick(ACTIVATIONS),
+    }
+    sides = zip(("w", "h", "d"), ("left", "top", "front"), reversed(window), strict=False)
+    for axis, side, count in sides:
+        params[f"kernel_{axis}"] = count
+        params[f"pad_{side}"] = net.pick([0, dilation * (count // 2), dilation * (count - 1)])
+    if group > 1:
+        params["group"] = group
+    name: str = net.one(f"{kind}{('1D', '', '3D')[len(space) - 1]}", x, **params)
+    return name
+
+
+def added(net: Any, x: str) -> str:
+    """A sum of what there is in that shape, through an activation."""
+    total = net.one("BinaryOp", x, net.like(x), op_type=0)
+    name: str = net.one(net.pick(["ReLU", "Swish", "TanH"]), total)
+    return name
+
+
+@pytest.fixture(scope="session")
+def convolutions(random_blocks: Grow) -> Grow:
+    """The convolutions of a seed, or its blocks."""
+    from tests.networks.random_growth import Growth
+    from tests.networks.random_network import RandomNetwork
+
+    def make(seed: int) -> Any:
+        if seed % 4 == 3:
+            return random_blocks(seed)
+        net = Growth(np.random.default_rng([seed, 14]), most_elements=60_000)
+        extents = [net.pick(EXTENTS) for _ in range(net.pick([1, 2, 2, 3, 3]))]
+        x = net.fed(net.random((net.pick(CHANNELS), *extents)))
+        while len(net.lines) < 4:
+            net.try_motif(net.pick([convolved, convolved, added]), x)
+            x = net.lines[-1].outputs[0]
+        return RandomNetwork(seed, tuple(net.lines), net.feeds)
+
+    return make
+
+
+def drawn_core(rng: np.random.Generator) -> Core:
+    core = (ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD)[int(rng.integers(3))]
+    fields = {name: values[int(rng.integers(len(values)))] for name, values in CORES.items()}
+    kept = {name: value for name, value in fields.items() if rng.random() < 0.6}
+    changes: dict[str, Any] = kept
+    return replace(core, **changes)
+
+
+def draw(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Set some of the numbers; what was set."""
+    likely, said = rng.choice([0.2, 0.6, 1.0]), []
+    for module, numbers in DRAWN.items():
+        for name, values in numbers.items():
+            if rng.random() < likely:
+                value = values[int(rng.integers(len(values)))]
+                monkeypatch.setattr(import_module(f"ncc.compiler.linalg.{module}"), name, value)
+                said.append(f"{module}.{name} = {value}")
+    return said
+
+
+def runs(model: Model, feeds: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Two runs; before the second, all memory of the first is filled with numbers that are none."""
+    first = model.run(feeds)
+    for context in model._free:
+        memory = context._arena.bytes
+        memory[:] = b"\xff" * len(memory)
+    return [first, model.run(feeds)]
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(QUICK), id="quick"),
+        *(
+            pytest.param(range(first, first + BATCH), id=f"{first}", marks=pytest.mark.slow)
+            for first in range(0, ALL, BATCH)
+        ),
+    ],
+)
+def test_numbers(seeds: range, convolutions: Grow, tmp_path: Path) -> None:
+    """Those of the references, and the same bits for any number of threads, on any memory."""
+    for seed in seeds:
+        rng, network = np.random.default_rng([seed, 15]), convolutions(seed)
+        param, bin = network.save(tmp_path)
+        wanted = interpret(read(param, bin).module, network.feeds)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            target = replace(Target.of("host", tiles=False), core=drawn_core(rng))
+            said = "\n".join([f"seed {seed}", *draw(rng, monkeypatch), str(target.core)])
+            found: list[Mapping[str, Any]] = []
+            for threads in THREADS:
+                options = Options(num_threads=threads, target=target, tuned=False)
+                model = Model(Compilation(param, bin, options).artifact(), threads)
+                found += runs(model, network.feeds)
+        for name, array in wanted.items():
+            apart = difference(found[0][name], array)
+            assert apart <= TOLERANCE, f"{name}: {apart:.2g}\n{said}\n{network.text}"
+            same = all(np.array_equal(found[0][name], one[name]) for one in found)
+            assert same, f"{name}\n{said}\n{network.text}"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
 
-from xdsl.dialects import arith, tensor, vector
+from xdsl.dialects import arith, math, tensor, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType, i32
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -268,15 +268,16 @@ class PointWriter:
     def _multiply_add(
         self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
     ) -> SSAValue:
-        """acc + a * b as one fused operation."""
+        """acc + a * b as one fused operation, of vectors and of numbers: which cells are in a vector
+        may depend on the number of threads, what they become must not.
+        """
         multiplied = only_result(product)
         addend = next(o for o in operands_of(op) if o is not multiplied)
         values = [value_of(operand) for operand in (*operands_of(product), addend)]
         if any([_is_vector(value) for value in values]):
             values = [self._wide(v) for v in values]
             return self.builder.add(vector.FMAOp, values, values[0].type)
-        a, b, c = values
-        return self.builder.binary(arith.AddfOp, self.builder.binary(arith.MulfOp, a, b), c)
+        return self.builder.add(math.FmaOp, values, values[0].type)
 
     def _loop_index(self, dim: int, point: Point) -> SSAValue:
         loop = self.kernel.index_of[dim]

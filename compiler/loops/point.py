@@ -268,8 +268,8 @@ class PointWriter:
     def _multiply_add(
         self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
     ) -> SSAValue:
-        """acc + a * b as one fused operation, of vectors and of numbers alike: the number of threads
-        may decide which cells are in a vector, and not what they become.
+        """acc + a * b as one fused operation, of vectors and of numbers alike: which cells are in a
+        vector may depend on the number of threads, what they become does not.
         """
         multiplied = only_result(product)
         addend = next(o for o in operands_of(op) if o is not multiplied)

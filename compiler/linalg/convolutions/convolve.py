@@ -7,10 +7,10 @@
                                                       %y = extract_slice (collapse %e)
 
 Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
-the point that is stored. The rows of tiles are cut into chunks with generics of their own, whose
-results are concatenated: what a chunk makes in between fits a cache, and all chunks are given the
-same memory. A reduction over windows of rows that lie apart, as most pools are, is done chunk by
-chunk as well, while a chunk's result is still near:
+the point that is stored. The rows of tiles, or of a single row the columns, are cut into chunks
+with generics of their own, whose results are concatenated: what a chunk makes in between fits a
+cache, and all chunks are given the same memory. A reduction over windows of rows that lie apart, as
+most pools are, is done chunk by chunk as well, while a chunk's result is still near:
 
     max2x2 (slice (collapse (concat %t0, %t1, ..)))
                                         ->      concat (max2x2 (collapse %t0)), ..
@@ -40,7 +40,7 @@ from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
-from ncc.compiler.linalg.convolutions.strips import ROWS
+from ncc.compiler.linalg.convolutions.tiling import ROWS, Chunk
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
@@ -162,7 +162,7 @@ class _Rewrite:
         for other in others:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
-        rows = replace(self.tiling, outputs=outputs).chunk(self.threads, room)
+        size = replace(self.tiling, outputs=outputs).chunk(self.threads, room)
         tiles = self.tiling.rows, self.tiling.columns
         reach = [
             n * step + more
@@ -174,17 +174,16 @@ class _Rewrite:
 
         def chunks() -> Iterator[Tensor]:
             """Those of this one, while the others' are made beside them."""
-            for first in range(0, self.tiling.rows, rows):
-                count = min(rows, self.tiling.rows - first)
-                v = self._transformed(x, together[0][1], first, count)
-                mine, *rest = (one._chunk(v, own, first, count) for one, own in together)
-                for made, chunk in zip(beside, rest, strict=True):
-                    made.append(chunk)
+            for chunk in self.tiling.chunks(size):
+                v = self._transformed(x, together[0][1], chunk)
+                mine, *rest = (one._chunk(v, own, chunk) for one, own in together)
+                for made, other in zip(beside, rest, strict=True):
+                    made.append(other)
                 yield mine
 
-        self._replace(chunks(), rows)
+        self._replace(chunks(), size)
         for other, made in zip(others, beside, strict=True):
-            other._replace(made, rows)
+            other._replace(made, size)
 
     def _constants(self) -> Constants:
         weights = weights_of(self.convolution.weights)
@@ -196,18 +195,21 @@ class _Rewrite:
         weights = replace(weights, shape=(*channels, *taps, *window))
         return Constants.of(self.builder, self.plane, weights, self.tiling.formed)
 
-    def _replace(self, chunks: Iterable[Tensor], rows: int) -> None:
-        """Put chunks of so many rows of tiles, and what pools make of them, in place of all."""
+    def _replace(self, chunks: Iterable[Tensor], size: int) -> None:
+        """Put chunks of so many rows of tiles, or columns, in place of all, or what pools make of
+        them.
+        """
         b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
-        made, number = self.followers.last.results[0], -(-self.tiling.rows // rows)
-        pool = pool_of(made, self.tiles.tile * rows, number)
+        made, pool = self.followers.last.results[0], None
+        if self.tiling.along == ROWS:
+            pool = pool_of(made, self.tiles.spans[0] * size, -(-self.tiling.rows // size))
         if pool is None:
-            tiles = b.concat(list(chunks), axis=ROWS + len(self.tiles.slices))
+            tiles = b.concat(list(chunks), axis=self.tiles.along)
             result = self.tiles.image(b, tiles, self.tiling.height)
         else:
             dead = [*reversed(pool.ops), *dead]
-            pooled = [self._pooled(pool, chunk, n, rows) for n, chunk in enumerate(chunks)]
-            result = b.concat(pooled, axis=ROWS)
+            pooled = [self._pooled(pool, chunk, n, size) for n, chunk in enumerate(chunks)]
+            result = b.concat(pooled, axis=1 + ROWS)
         last: Operation = dead[0]
         if self.tiles.grouped:
             joint = last.results[0].get_user_of_unique_use()
@@ -225,25 +227,27 @@ class _Rewrite:
 
     def _pooled(self, pool: Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
         """What a pool makes of a chunk, where those before it have so many rows of tiles."""
-        height = self.tiling.height - number * rows * self.tiles.tile
+        height = self.tiling.height - number * rows * self.tiles.spans[0]
         return pool.of_chunk(self.builder, self.tiles.image(self.builder, chunk, height), number)
 
-    def _transformed(self, x: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
-        """V of rows of tiles from `first`."""
-        step, beside = self.plane.steps[0], self.plane.beside[0]
-        size = [*x.shape[:-2], step * rows + beside, x.shape[-1]]
-        x = self.builder.slice(x, [*[0] * (x.rank - 2), step * first, 0], size)
-        grid = self.plane.read((rows, self.tiling.columns))
-        return transformed(self.builder, x, constants, grid)
+    def _transformed(self, x: Tensor, constants: Constants, chunk: Chunk) -> Tensor:
+        """V of a chunk."""
+        axis = self.tiling.along
+        step, beside = self.plane.steps[axis], self.plane.beside[axis]
+        first, last = chunk.first[axis], chunk.first[axis] + chunk.tiles[axis]
+        x = self.builder.cut(x, x.rank - 2 + axis, step * first, step * last + beside)
+        return transformed(self.builder, x, constants, self.plane.read(chunk.tiles))
 
-    def _chunk(self, v: Tensor, constants: Constants, first: int, rows: int) -> Tensor:
-        """Rows of tiles from `first`, by their V, with everything that follows the convolution."""
-        height, width = self.tiling.height, self.tiling.width
-        tile, covered, phases = self.tiles.tile, self.tiles.covered, self.plane.dilations
-        keep = (min(height - tile * first, tile * rows), width)
-        if covered == (height, width) or any(n % d for n, d in zip(keep, phases, strict=True)):
-            keep = (tile * rows, covered[1])
+    def _chunk(self, v: Tensor, constants: Constants, chunk: Chunk) -> Tensor:
+        """The tiles of a chunk, by their V, with everything that follows the convolution."""
+        cells = self.tiling.height, self.tiling.width
+        places = zip(cells, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
+        down, across = (min(n - span * k, span * count) for n, k, count, span in places)
+        keep, phases = (down, across), self.plane.dilations
+        if self.tiles.covered == cells or any(n % d for n, d in zip(keep, phases, strict=True)):
+            down, across = (n * span for n, span in zip(chunk.tiles, self.tiles.spans, strict=True))
+            keep = down, across
         init = self.convolution.init
         start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)
         y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
-        return self.followers.on_tiles(self.builder, y, first)
+        return self.followers.on_tiles(self.builder, y, chunk)

@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineMap
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.padding import padded
+from ncc.compiler.linalg.convolutions.tiling import Chunk
 from ncc.compiler.linalg.insert import again, tensor_of
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.tensors import pad_sides
@@ -32,8 +33,8 @@ class TiledImage:
 
     def __init__(self, convolution: Convolution) -> None:
         self.tiling = convolution.tiling
-        self.tile, across = self.tiling.plane.spans
-        self.covered = (self.tile * self.tiling.rows, across * self.tiling.columns)
+        self.spans = self.tiling.plane.spans
+        self.covered = self.spans[0] * self.tiling.rows, self.spans[1] * self.tiling.columns
         self.grouped = self.tiling.groups > 1
         self.slices = list(shape_of(convolution.op.results[0])[1:-2]) if not self.grouped else []
 
@@ -43,8 +44,13 @@ class TiledImage:
         rows, columns = (list(range(n, n + parts)) for n in (row, row + parts))
         return [*([axis] for axis in range(row)), rows, columns]
 
+    @property
+    def along(self) -> int:
+        """The axis of tiles that chunks lie along."""
+        return self.axes()[self.tiling.along - 2][0]
+
     def image(self, b: Builder, tiles: Tensor, height: int) -> Tensor:
-        """The first rows of what tiles hold, of each slice."""
+        """The first rows of what whole rows of tiles hold, of each slice."""
         image = b.collapse(tiles, self.axes())
         size = [*image.shape[:-2], min(height, image.shape[-2]), self.tiling.width]
         return b.slice(image, [0] * image.rank, size)
@@ -64,11 +70,11 @@ class Followers:
         self.ops = self._found()
         self.last: Operation = self.ops[-1] if self.ops else convolution.op
 
-    def on_tiles(self, b: Builder, y: Tensor, first: int) -> Tensor:
-        """What they make of the rows of tiles from `first`, which are y."""
+    def on_tiles(self, b: Builder, y: Tensor, chunk: Chunk) -> Tensor:
+        """What they make of a chunk of tiles, which is y."""
         value: SSAValue = self.convolution.results[0]
         for op in self.ops:
-            y = self._one(b, op, value, y, first)
+            y = self._one(b, op, value, y, chunk)
             value = op.results[0]
         return y
 
@@ -120,7 +126,7 @@ class Followers:
                     return pad.result, low
         return (value, begin) if _is_free(value) else None
 
-    def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor, first: int) -> Tensor:
+    def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor, chunk: Chunk) -> Tensor:
         """One of them, whose input `value` is y."""
         view = View(op)
         channels = self._channels(view)
@@ -133,7 +139,7 @@ class Followers:
             if access.value is value:
                 operands.append(y.value)
             elif whole:
-                operands.append(self._rows(b, access.value, op, y, first))
+                operands.append(self._part(b, access.value, op, y, chunk))
             elif index == channels:
                 operands.append(self.tiles.by_channel(b, access.value).value)
                 index = index[:1]
@@ -142,19 +148,22 @@ class Followers:
             maps.append(identity if whole else _moved_by_channel(index, out.rank))
         return again(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
 
-    def _rows(self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, first: int) -> SSAValue:
-        """The rows of a tensor that belong to the tiles of y."""
+    def _part(
+        self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, chunk: Chunk
+    ) -> SSAValue:
+        """What belongs of a tensor to a chunk of tiles, of which y consists."""
         cover = self._cover(value, self.last)
         if cover is None:
             raise CompilerBug(f"{op.name} was not to be done on tiles")
         source, begin = cover
         held = tensor_of(source)
+        spans = self.tiles.spans
         if source is value:
             held = tensor_of(padded(value, *self.tiles.covered))
-        lead, rows = y.shape[: 1 + len(self.tiles.slices)], y.shape[1 + len(self.tiles.slices)]
-        *before, top, left = begin
-        box = [*lead, self.tiles.tile * rows, self.tiles.covered[1]]
-        held = b.slice(held, [*before, top + self.tiles.tile * first, left], box)
+        lead, before = y.shape[: 1 + len(self.tiles.slices)], begin[:-2]
+        corner = [n + k * span for n, k, span in zip(begin[-2:], chunk.first, spans, strict=True)]
+        box = [n * span for n, span in zip(chunk.tiles, spans, strict=True)]
+        held = b.slice(held, [*before, *corner], [*lead, *box])
         return b.expand(held, self.tiles.axes(), y.shape).value
 
     def _channels(self, view: View) -> tuple[Linear, ...]:

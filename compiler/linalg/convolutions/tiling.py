@@ -31,6 +31,8 @@ from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target
 
+ROWS, COLUMNS = range(2)
+
 LINE = 64
 """Bytes."""
 
@@ -84,6 +86,19 @@ worth that what it reads is written into frames of its own.
 CALLS = 19_000
 """The three calls of a chunk, their barriers, and the time to compile them."""
 
+MOST_OF_A_ROW = 24
+"""Chunks of one row of tiles, which may be of any length: each is compiled and launched by itself,
+and V and M of one in so many are about a twelfth of what image and result are.
+"""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Tiles that are computed together: how many rows and columns of them, from which on."""
+
+    first: tuple[int, int]
+    tiles: tuple[int, int]
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -127,6 +142,27 @@ class Tiling:
         return -(-self.width // self.plane.spans[1])
 
     @property
+    def along(self) -> int:
+        """What chunks consist of: rows of tiles, or columns where there is one row."""
+        return COLUMNS if self.rows == 1 else ROWS
+
+    @property
+    def length(self) -> int:
+        """Tiles along that axis."""
+        return self.columns if self.along == COLUMNS else self.rows
+
+    def chunks(self, size: int) -> list[Chunk]:
+        """All tiles, in chunks of so many rows, or columns; the last may have fewer."""
+
+        def chunk(first: int) -> Chunk:
+            count = min(size, self.length - first)
+            if self.along == COLUMNS:
+                return Chunk((0, first), (self.rows, count))
+            return Chunk((first, 0), (count, self.columns))
+
+        return [chunk(first) for first in range(0, self.length, size)]
+
+    @property
     def components(self) -> int:
         """Of a tile, of one channel and slice."""
         return prod(form.window for form in self.plane.forms)
@@ -139,9 +175,11 @@ class Tiling:
     def _places(self, columns: int) -> int:
         return self.components * prod(self.plane.dilations) * columns
 
-    def cycles(self, rows: int, threads: int = 1) -> float:
-        """The cost in chunks of `rows` rows of tiles, for each of some threads that share them."""
-        core, chunks = self.target.core, -(-self.rows // rows)
+    def cycles(self, size: int, threads: int = 1) -> float:
+        """The cost in chunks of so many rows of tiles, or columns, for each of some threads that
+        share them.
+        """
+        core, chunks = self.target.core, -(-self.length // size)
         points = self.places * self.rows * self.depth.slices
         pairs = self.outputs * self.inputs * self.depth.taps * self.plane.parts
         transformed = self.components * pairs
@@ -150,7 +188,8 @@ class Tiling:
             work = work / FULL_BETWEEN + chunks * FORMING * transformed
             weights = 4 * self.form.taps**2 * pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
-        between = self._between(self.rows)
+        last = self.length - (chunks - 1) * size
+        between = (chunks - 1) * self._between(size) + self._between(last)
         shared = hypot(
             work / _multiply_adds(self.target),
             weights / LINE * stream,
@@ -172,17 +211,18 @@ class Tiling:
         return plain and blocks and fits and many
 
     def chunk(self, threads: int = 1, room: float = inf) -> int:
-        """The cheapest number of rows of tiles in a chunk; of those that cost as much, or nearly,
-        the smallest, which takes the least memory.
+        """The cheapest number of rows of tiles in a chunk, or of columns; of those that cost as
+        much, or nearly, the smallest, which takes the least memory.
 
         All chunks are equal, for they share kernels, unless others cost much less, or no more and
         stay in a cache which equal ones leave, or are smaller where equal ones take more than
         `room` bytes: then the last has fewer. Chunks for which there is room may cost a little more
         than those for which there is none.
         """
-        fewest = {-(-self.rows // n): n for n in range(self.rows, 0, -1)}
-        costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sorted(fewest.values())}
-        equal = _cheapest({n: cost for n, cost in costs.items() if self.rows % n == 0})
+        most = min(self.length, MOST_OF_A_ROW) if self.along == COLUMNS else self.length
+        sizes = sorted({-(-self.length // chunks) for chunks in range(1, most + 1)})
+        costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sizes}
+        equal = _cheapest({n: cost for n, cost in costs.items() if self.length % n == 0})
         found = _cheapest(costs)
         fitting = {n: cost for n, cost in costs.items() if self._between(n) <= room}
         if fitting and self._between(found) > room:
@@ -194,11 +234,12 @@ class Tiling:
         worth = 1 if stays else 1 / UNEVEN if fits_better else UNEVEN
         return found if costs[found] < worth * costs[equal] else equal
 
-    def _between(self, rows: int) -> int:
-        """Bytes of V and M of so many rows of tiles."""
+    def _between(self, size: int) -> int:
+        """Bytes of V and M of a chunk of so many rows of tiles, or columns."""
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
-        down, across = self.plane.read((rows, self.columns))
-        return 4 * (self._places(across) * down * v + self.places * rows * m)
+        rows, columns = (self.rows, size) if self.along == COLUMNS else (size, self.columns)
+        down, across = self.plane.read((rows, columns))
+        return 4 * (self._places(across) * down * v + self._places(columns) * rows * m)
 
 
 def _cheapest(costs: dict[int, float]) -> int:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
+from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import weights
-from tests.compiler.linalg.convolutions.test_convolve import MakeNetwork, check_numbers, pool
+from tests.compiler.linalg.convolutions.test_convolve import (
+    MakeNetwork,
+    calls_of,
+    check_numbers,
+    pool,
+)
 
 
 def along(
@@ -120,3 +128,86 @@ def test_rows_in_groups(make_network: MakeNetwork) -> None:
         return b.sum((g, o, p, q), (i, m), x[g * 16 + i, p, q + m] * w[g, o, i, m])
 
     check_numbers(make_network([shape], write), [shape])
+
+
+def residual(b: Builder, x: Tensor, taps: int, dilation: int) -> Tensor:
+    """Two convolutions of a sequence, and the sequence added, which lies in the first one's pad."""
+    x = relu(b, x)
+    y = relu(b, along(b, x, x.shape[0], taps, 2, dilation=dilation))
+    return relu(b, add(b, along(b, y, x.shape[0], taps, 2, dilation=dilation), x))
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("taps, dilation", [(3, 1), (7, 1), (3, 4), (7, 3)])
+@pytest.mark.parametrize("width", [12, 41])
+def test_chunks_of_columns(
+    make_network: MakeNetwork,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    taps: int,
+    dilation: int,
+    size: int,
+) -> None:
+    """One row of tiles is cut along it, with what follows; the last chunk is what is left."""
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: size)
+    shape = (16, 1, width)
+    write = partial(residual, taps=taps, dilation=dilation)
+    check_numbers(make_network([shape], write), [shape])
+
+
+def row(b: Builder, x: Tensor, outputs: int, seed: int) -> Tensor:
+    """A convolution along rows of three taps, without a border and a bias."""
+    w = weights(b, (outputs, x.shape[0], 3), seed)
+    o, p, q, i, k = b.loops(f"o p:{x.shape[1]} q:{x.shape[2] - 2} i k")
+    return b.sum((o, p, q), (i, k), x[i, p, q + k] * w[o, i, k])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_chunks_of_columns_side_by_side(make_network: MakeNetwork) -> None:
+    """Two convolutions of one sequence are computed chunk by chunk from one V."""
+    shape = (16, 1, 41)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        x = relu(b, b.pad(x, [0, 0, 1], [0, 0, 1]))
+        return [relu(b, row(b, x, 32, 1)), row(b, x, 16, 2)]
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+def test_chunks_of_columns_at_stride(make_network: MakeNetwork) -> None:
+    """The same, where tiles of the input are two steps apart."""
+    shape = (16, 1, 37)
+    write = partial(along, outputs=16, taps=3, axis=2, stride=2)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_chunks_of_columns_by_windows_of_rows(make_network: MakeNetwork) -> None:
+    """All phases of a dilation are one row of tiles, whose columns are single cells."""
+    shape = (16, 8, 5)
+    write = partial(along, outputs=16, taps=3, axis=1, dilation=4)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, relu(b, x)))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_chunks_of_columns_of_volumes(make_network: MakeNetwork) -> None:
+    """Each slice has one row of tiles."""
+    shape = (16, 3, 1, 30)
+    check_numbers(
+        make_network([shape], lambda b, x: relu(b, rows_of_a_volume(b, relu(b, x)))), [shape]
+    )
+
+
+@pytest.mark.parametrize("taps, dilation", [(3, 1), (3, 4)])
+def test_chunks_of_columns_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, always_tiled: Form, taps: int, dilation: int
+) -> None:
+    """Three kernels a chunk, with all that follows, and not a single copy between them."""
+    shape = (16, 1, 41)
+    chunks = -(-shape[-1] // (always_tiled.tile * dilation))
+    module = make_network([shape], partial(residual, taps=taps, dilation=dilation))
+    before_and_behind = 2
+    assert chunks > 2
+    assert len(calls_of(make_plan(module))) <= 2 * 3 * chunks + before_and_behind

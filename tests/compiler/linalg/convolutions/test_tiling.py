@@ -19,6 +19,10 @@ from ncc.compiler.linalg.convolutions.forms import (
     lengthened,
 )
 from ncc.compiler.linalg.convolutions.tiling import (
+    CALLS,
+    COLUMNS,
+    MOST_OF_A_ROW,
+    ROWS,
     Tiling,
     cycles_of,
     plain_cycles,
@@ -104,6 +108,50 @@ def test_tiles_of_one_row(target: Target) -> None:
     assert (tiling.plane.parts, tiling.plane.read((17, 5))) == (2, (17, 6))
     dilated = Tiling(F4, 64, 64, 9, 30, target, dilation=3, axes=(True, False))
     assert (dilated.rows, dilated.columns, dilated.plane.dilations) == (1, 30, (3, 1))
+
+
+@ON_ALL
+def test_one_row_is_cut_along_it(target: Target) -> None:
+    """V and M of a sequence of 16000 cells are 8 MB; a chunk of columns fits L2."""
+    tiling = Tiling(F4_5, 32, 32, 1, 16000, target, axes=(False, True))
+    size = tiling.chunk()
+    assert (tiling.rows, tiling.along, tiling.length) == (1, COLUMNS, 4000)
+    assert size * 4 * 8 * 64 <= target.core.l2_bytes
+    first, *_, last = tiling.chunks(size)
+    assert (first.first, first.tiles) == ((0, 0), (1, size))
+    assert (last.first[1] + last.tiles[1], last.tiles[0]) == (4000, 1)
+
+
+@ON_ALL
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_row_of_any_length_has_few_chunks(target: Target, threads: int) -> None:
+    """Half a minute of audio has 300 times what L2 holds; rows of an image may be many chunks."""
+    sequence = Tiling(F4_5, 64, 64, 1, 1_440_000, target, axes=(False, True))
+    assert sequence.length / sequence.chunk(threads) <= MOST_OF_A_ROW
+    image = Tiling(F4, 64, 64, 1024, 1024, target)
+    assert image.length / image.chunk(threads) > MOST_OF_A_ROW
+
+
+@ON_ALL
+def test_several_rows_are_cut_between_them(target: Target) -> None:
+    """The last chunk of 19 rows by 8 has 3; all columns are in each."""
+    tiling = Tiling(F4, 64, 16, 74, 74, target)
+    assert (tiling.along, tiling.length) == (ROWS, 19)
+    chunks = [(chunk.first, chunk.tiles) for chunk in tiling.chunks(8)]
+    assert chunks == [((0, 0), (8, 19)), ((8, 0), (8, 19)), ((16, 0), (3, 19))]
+
+
+@ON_ALL
+def test_parts_are_made_again_in_each_chunk(target: Target) -> None:
+    """A window of two parts reads one column of V more in each chunk."""
+    sizes = 64, 64, 1, 400, target
+
+    def more(form: Form) -> float:
+        """What chunks of one column cost more than chunks of two, beside being more."""
+        row = Tiling(form, *sizes, axes=(False, True))
+        return row.cycles(1) - row.cycles(2) - CALLS * row.length / 2
+
+    assert more(F4_4) <= 0 < more(lengthened(F4_4, 7))
 
 
 @ON_ALL

@@ -22,6 +22,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.part_groups import PartGroups
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.channels.turn_factors import TurnFactors
+from ncc.compiler.linalg.convolutions.compute_read_cells import ComputeReadCells
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
@@ -63,6 +64,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ]
     return [
         ExpandLayers(),
+        ComputeReadCells(),  # of convolutions, while their slices read them and no views of them
         # Other axes, other groups.
         LiftSequences(),  # sequences are images of one row
         JoinPhases(target),  # of transposed convolutions, or a convolution each

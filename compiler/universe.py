@@ -22,6 +22,10 @@ PASSES = {
     "canonicalize-ncnn": ("ncc.compiler.ncnn.canonicalize", "CanonicalizeNcnn"),
     "optimize-ncnn": ("ncc.compiler.ncnn.optimize", "OptimizeNcnn"),
     "expand-layers": ("ncc.compiler.ncnn.expand", "ExpandLayers"),
+    "compute-read-cells": (
+        "ncc.compiler.linalg.convolutions.compute_read_cells",
+        "ComputeReadCells",
+    ),
     "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
     "join-phases": ("ncc.compiler.linalg.convolutions.join_phases", "JoinPhases"),
     "repeat-groups": ("ncc.compiler.linalg.convolutions.repeat_groups", "RepeatGroups"),

@@ -9,8 +9,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.insert import again
-from ncc.compiler.linalg.tensors import is_constant, pad_sides
+from ncc.compiler.linalg.insert import again, tensor_of
+from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, constant_number
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -51,14 +51,17 @@ def is_space(view: View, moves: Callable[[Access, View], bool]) -> bool:
     moves: whether a part of the result needs a part of an operand, or all of one that stands still;
     so it must be for what the computation starts from, too.
     """
-    if len(view.write.index) not in (3, 4) or view.write.axes is None:
-        return False
-    if view.computes_coordinates or view.op.attributes:
+    return len(view.write.index) in (3, 4) and has_parts(view, moves)
+
+
+def has_parts(view: View, moves: Callable[[Access, View], bool]) -> bool:
+    """The same of a result with any number of axes behind its channels, as a sequence has one."""
+    if view.write.axes is None or view.computes_coordinates or view.op.attributes:
         return False
     start = view.op.outputs[0].owner
     if isinstance(start, GenericOp):
         first = View(start)
-        if not first.is_pointwise or not is_space(first, moves):
+        if not first.is_pointwise or not has_parts(first, moves):
             return False
     elif not isinstance(start, FillOp | tensor.EmptyOp):
         return False
@@ -108,6 +111,20 @@ def window_of(b: Builder, x: Tensor, spans: Sequence[Span]) -> Tensor:
     """Those slices, rows and columns of an image or a volume."""
     size = [last - first for first, last in spans]
     return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
+
+
+def window_of_pad(b: Builder, pad: tensor.PadOp, spans: Sequence[Span]) -> Tensor:
+    """A window of a padded value, which is padded where it reaches beyond the value."""
+    source = tensor_of(pad.source)
+    kept: list[Span] = []
+    low, high = ([side[0]] for side in pad_sides(pad))
+    fronts = pad_sides(pad)[0][1:]
+    for (first, last), before, extent in zip(spans, fronts, source.shape[1:], strict=True):
+        begin, end, in_front, behind = inside_pad(first, last, before, extent)
+        low.append(in_front)
+        high.append(behind)
+        kept.append((begin, end))
+    return b.pad(window_of(b, source, kept), low, high, pad_value(pad))
 
 
 def span(access: Access, view: View, axis: int, first: int, last: int) -> Span:

@@ -29,7 +29,6 @@ from ncc.compiler.linalg.convolutions.parts import (
     Span,
     following,
     image_loops,
-    inside_pad,
     is_image,
     moves_with_image,
     no_window_is_border,
@@ -37,10 +36,11 @@ from ncc.compiler.linalg.convolutions.parts import (
     span,
     stands_or_moves,
     window_of,
+    window_of_pad,
 )
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -121,7 +121,7 @@ class Peeling:
                 for axis, cells in ((ROWS, rows), (COLUMNS, columns))
             ]
             if access.value is self.pad.result:
-                return _window_of_pad(b, self.pad, spans).value
+                return window_of_pad(b, self.pad, spans).value
             return window_of(b, tensor_of(access.value), spans).value
 
         for op in self.operations:
@@ -129,20 +129,6 @@ class Peeling:
             shape = (channels, rows[1] - rows[0], columns[1] - columns[0])
             made[op.results[0]] = part(b, op, shape, operand)
         return made[self.operations[-1].results[0]]
-
-
-def _window_of_pad(b: Builder, pad: tensor.PadOp, spans: list[Span]) -> Tensor:
-    """A window of a padded value, which is padded where it reaches beyond the value."""
-    source = tensor_of(pad.source)
-    kept: list[Span] = []
-    low, high = [0], [0]
-    fronts = pad_sides(pad)[0][1:]
-    for (first, last), before, extent in zip(spans, fronts, source.shape[1:], strict=True):
-        begin, end, in_front, behind = inside_pad(first, last, before, extent)
-        low.append(in_front)
-        high.append(behind)
-        kept.append((begin, end))
-    return b.pad(window_of(b, source, kept), low, high, pad_value(pad))
 
 
 def match(op: GenericOp, copied: int) -> Peeling | None:

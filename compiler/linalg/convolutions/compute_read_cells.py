@@ -1,0 +1,154 @@
+"""Convolutions of the cells that are read, where a slice takes all that is.
+
+    %p = pad %x by 6 and 6                         %p = pad %x by 6 and 0
+    %y = relu(conv(%p))                   ->       %y = relu(conv(%p))
+    %z = %y without its last 6 cells
+
+A causal convolution is written so: padded on both sides, and cropped. What follows a convolution
+point by point, and alone reads it, is sliced with it; so are pads, and what pads are made of.
+
+Needs: the structured level, sequences not yet images.  Breaks: the order of floating-point sums
+where fewer cells get other tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.convolutions.parts import (
+    Span,
+    has_parts,
+    image_loops,
+    inside_pad,
+    part,
+    span,
+    stands_or_moves,
+    window_of,
+    window_of_pad,
+)
+from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import pad_sides
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.comprehension import Builder
+
+
+@dataclass(frozen=True)
+class ComputeReadCells(ModulePass):
+    """Compute no other cells of convolutions; see the head of this file."""
+
+    name = "compute-read-cells"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        left = [one for one in _slices(block) if one.result.uses][::-1]
+        while left:
+            found = _Sliced.of(left.pop())
+            if found is not None:
+                left += found.rewrite()
+                erase_dead(block)
+
+
+def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
+    return [op for op in block.ops if isinstance(op, tensor.ExtractSliceOp)]
+
+
+@dataclass(frozen=True)
+class _Sliced:
+    """A computation, and the slice that alone reads it: these cells behind its channels."""
+
+    op: GenericOp
+    slice: tensor.ExtractSliceOp
+    cells: tuple[Span, ...]
+
+    @staticmethod
+    def of(slice: tensor.ExtractSliceOp) -> _Sliced | None:
+        """What a slice reads, if it is a convolution or follows one, and has all channels."""
+        begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
+        whole, op = shape_of(slice.source), slice.source.owner
+        if any(step != 1 for step in slice.static_strides.get_values()):
+            return None
+        if len(slice.operands) > 1 or len(size) != len(whole) or size[0] != whole[0]:
+            return None
+        if not isinstance(op, GenericOp) or not _is_convolution_alone(slice.source):
+            return None
+        cells = tuple((first, first + n) for first, n in zip(begin[1:], size[1:], strict=True))
+        found = _Sliced(op, slice, cells)
+        return found if found._reads_values() else None
+
+    def _spans(self, access: Access, view: View) -> list[Span]:
+        """The cells of an operand that are read, behind its channels."""
+        return [span(access, view, axis, *cells) for axis, cells in enumerate(self.cells, 1)]
+
+    def _reads_values(self) -> bool:
+        """Whether what it reads of padded operands is not their border alone."""
+        view = View(self.op)
+        for access in view.reads:
+            pad = access.value.owner
+            if isinstance(pad, tensor.PadOp) and _moves(access, view):
+                fronts, extents = pad_sides(pad)[0][1:], shape_of(pad.source)[1:]
+                spans = zip(self._spans(access, view), fronts, extents, strict=True)
+                for cells, before, extent in spans:
+                    begin, end, *_ = inside_pad(*cells, before, extent)
+                    if begin >= end:
+                        return False
+        return True
+
+    def rewrite(self) -> list[tensor.ExtractSliceOp]:
+        """Put the computation of these cells in place of the slice; the slices of operands."""
+        block = Block()
+        b = Builder(block)
+
+        def operand(access: Access, view: View) -> SSAValue:
+            if not _moves(access, view):
+                return access.value
+            spans, pad = self._spans(access, view), access.value.owner
+            if isinstance(pad, tensor.PadOp):
+                return window_of_pad(b, pad, spans).value
+            return window_of(b, tensor_of(access.value), spans).value
+
+        made = part(b, self.op, shape_of(self.slice.result), operand)
+        slices = _slices(block)
+        put_for(self.slice, block, made.value)
+        return slices
+
+
+def _moves(access: Access, view: View) -> bool:
+    """Whether an operand is read elsewhere for other cells."""
+    return any(map(access.uses, image_loops(view)))
+
+
+def _is_convolution_alone(value: SSAValue) -> bool:
+    """Whether a value is a convolution, or what follows one point by point; nobody reads any of
+    them twice.
+    """
+    left = [value]
+    while left:
+        value = left.pop()
+        op = value.owner
+        if not isinstance(op, GenericOp) or not value.has_one_use():
+            continue
+        view = View(op)
+        if not has_parts(view, stands_or_moves):
+            continue
+        if _is_convolution(view):
+            return True
+        if view.is_pointwise:
+            left += [one.value for one in view.reads if one.index == view.write.index]
+    return False
+
+
+def _is_convolution(view: View) -> bool:
+    """Whether it sums products over a window."""
+    pair = view.product()
+    if pair is None:
+        return False
+    loops, summed = set(image_loops(view)), set(view.reduced)
+    return any(form.loops() & loops and form.loops() & summed for form in view.reads[pair[0]].index)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
@@ -22,11 +23,13 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
+from ncc.dialects.shapes import Shape
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, every_other
 from tests.structured.evaluate import evaluate
 
+Array = NDArray[np.float32]
 MakeNetwork = Callable[..., ModuleOp]
 Sides = tuple[int, int, int, int]
 """Cells of padding above, below, on the left and on the right."""
@@ -66,6 +69,19 @@ def pads(module: ModuleOp) -> list[tensor.PadOp]:
     return [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
 
 
+def check_peeled(module: ModuleOp, shapes: Sequence[Shape]) -> tuple[list[Array], Array]:
+    """That borders are peeled, and numbers stay; inputs of these shapes, and the result."""
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    PeelBorders(SMALL).apply(Context(), module)
+    module.verify()
+    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
+    (after,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    return x, before
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(
     ("window", "sides"),
@@ -83,14 +99,7 @@ def test_numbers(
     size = (26 + sides[0] + sides[1], 23 + sides[2] + sides[3])
     shapes = [(3, 26, 23), (32, *((n - window) // stride + 1 for n in size))]
     module = make_network(shapes, convolution(window, stride, sides))
-    rng = np.random.default_rng(1)
-    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-    (before,) = evaluate(network_of(module), x, dtype=np.float64)
-    PeelBorders(SMALL).apply(Context(), module)
-    module.verify()
-    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
-    (after,) = evaluate(network_of(module), x, dtype=np.float64)
-    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    x, before = check_peeled(module, shapes)
     Pack().apply(Context(), module)
     (packed,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
@@ -105,14 +114,7 @@ def test_what_is_read_elsewhere(
     write = convolution(3, 1, (1, 1, 1, 1))
     shapes = [(3, 24, 24), ELSEWHERE[how]]
     module = make_network(shapes, lambda b, x, y: add_from_elsewhere(b, write(b, x), y, how))
-    rng = np.random.default_rng(1)
-    x = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-    (before,) = evaluate(network_of(module), x, dtype=np.float64)
-    PeelBorders(SMALL).apply(Context(), module)
-    module.verify()
-    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
-    (after,) = evaluate(network_of(module), x, dtype=np.float64)
-    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    check_peeled(module, shapes)
 
 
 def test_what_takes_every_other_cell(
@@ -122,13 +124,7 @@ def test_what_takes_every_other_cell(
     monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     write = convolution(3, 1, (1, 1, 1, 1))
     module = make_network([(3, 24, 24)], lambda b, x: every_other(b, write(b, x)))
-    x = [np.random.default_rng(1).standard_normal((3, 24, 24)).astype(np.float32)]
-    (before,) = evaluate(network_of(module), x, dtype=np.float64)
-    PeelBorders(SMALL).apply(Context(), module)
-    module.verify()
-    assert any(isinstance(op, tensor.ConcatOp) for op in network_of(module).body.block.ops)
-    (after,) = evaluate(network_of(module), x, dtype=np.float64)
-    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+    check_peeled(module, [(3, 24, 24)])
 
 
 def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -> None:

@@ -21,10 +21,10 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.ncnn.layer import Array
 from ncc.dialects.scalar import maximum
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.compiled import compiled
 from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
 from tests.structured.evaluate import evaluate
 
@@ -267,17 +267,6 @@ Convolution far 1 1 data c 0=40 1=3 4=3 5=1 6=8640 9=1
 ConvolutionDepthWise each 1 1 data d 0=24 1=1 4=2 5=1 6=24 7=24
 Convolution none 1 1 data e 0=8 1=2 2=20 4=15 6=768 5=1
 """
-
-
-def compiled(param: Path, x: Array, target: str) -> tuple[Array, Array]:
-    """What windows make that are whole, and what those make that are not, by any threads."""
-    whole = ncc.compile(param, random_weights=1, target=target, opt_level=1)(x)
-    one, two = (
-        ncc.compile(param, random_weights=1, target=target, num_threads=threads)(x)
-        for threads in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
-    return whole, one
 
 
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])

@@ -231,20 +231,20 @@ class EndOp(IRDLOperation):
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """A hint that an element will be read soon: its line may be brought near, nothing changes.
+    """A software prefetch: the line of an element may be brought into the second-level cache, or,
+    with `l1`, into the first. No value changes.
 
-    `next` is for what is read in no time, and goes into the nearest cache. The address need not be
-    inside the memref, nor be mapped at all.
+    The address need not be inside the memref, nor be mapped at all.
     """
 
     name = "rt.prefetch"
 
     memref = operand_def(MemRefType)
     index = operand_def(IndexType())
-    next = opt_prop_def(UnitAttr)
+    l1 = opt_prop_def(UnitAttr)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$memref `[` $index `]` (`next` $next^)? attr-dict `:` type($memref)"
+    assembly_format = "$memref `[` $index `]` (`l1` $l1^)? attr-dict `:` type($memref)"
 
 
 @irdl_op_definition

@@ -195,9 +195,9 @@ class LoopBuilder:
         made = vector_type(kind.element_type, len(mask))
         return self.add(vector.ShuffleOp, [a, b], made, lanes)
 
-    def prefetch(self, source: SSAValue, at: SSAValue, next: bool = False) -> None:
-        """A hint that the element will be read soon, or next."""
-        properties: dict[str, Attribute] = {"next": UnitAttr()} if next else {}
+    def prefetch(self, source: SSAValue, at: SSAValue, l1: bool = False) -> None:
+        """Prefetch the line of an element into L2, or into L1."""
+        properties: dict[str, Attribute] = {"l1": UnitAttr()} if l1 else {}
         append(self.blocks[-1], make(rt.PrefetchOp, operands=[source, at], properties=properties))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:

@@ -182,7 +182,7 @@ class Nest(RowWriter):
         if self.kernel.accumulates:
             values = self._accumulate(points)
         else:
-            self._ask_ahead()
+            self._prefetch()
             values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
         self.cache = {}
         self._finish(points, values)
@@ -218,7 +218,7 @@ class Nest(RowWriter):
     ) -> list[SSAValue]:
         """All reduced loops around one step; the accumulators are carried."""
         if not loops:
-            self._ask_ahead()
+            self._prefetch()
             return [
                 self._step_at(point, value) for point, value in zip(points, values, strict=True)
             ]

@@ -129,12 +129,13 @@ class PointWriter:
             found = self.cache[key] = self.builder.load(source, self.builder.linear(*place), lanes)
         return found
 
-    def _ask_ahead(self) -> None:
-        """The hints of one step."""
-        for accesses, next in ((self.schedule.ahead, False), (self.schedule.next, True)):
+    def _prefetch(self) -> None:
+        """The prefetches of one step."""
+        to_l2, to_l1 = self.schedule.prefetch_l2, self.schedule.prefetch_l1
+        for accesses, l1 in ((to_l2, False), (to_l1, True)):
             for access in accesses:
                 source = self.entry.args[access.argument]
-                self.builder.prefetch(source, self._address(access, {}), next)
+                self.builder.prefetch(source, self._address(access, {}), l1)
 
     def _read_apart(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that do not lie side by side."""

@@ -27,9 +27,9 @@ class Schedule:
              along it and transposed in registers
     chunks   how many of the outermost loops are handed out to threads
     quad     the reduced loop of the four products that a lane of a dot product takes in
-    ahead    elements that every step of the reduction, or each tile without one, asks to be brought
-             near for later
-    next     the same, for the tile that comes next
+    prefetch_l2, prefetch_l1
+             elements that every step of the reduction, or each tile without one, prefetches: for a
+             later tile, and for the next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
     short    (loop, elements): at the last step of the loop only so many elements of the lane count;
@@ -46,8 +46,8 @@ class Schedule:
     unroll: frozenset[int] = frozenset()
     turn: int | None = None
     chunks: int = 1
-    ahead: tuple[Access, ...] = ()
-    next: tuple[Access, ...] = ()
+    prefetch_l2: tuple[Access, ...] = ()
+    prefetch_l1: tuple[Access, ...] = ()
     quad: int | None = None
     tiles: int = 0
     flat: bool = False

@@ -27,7 +27,7 @@ builtin.module {
     rt.barrier %3 until 179, %buffers, %threads, %before
     rt.end %3 until 179, %buffers, %tid, %threads, %before
     rt.prefetch %1[%3] : memref<8xi8>
-    rt.prefetch %1[%3] next : memref<8xi8>
+    rt.prefetch %1[%3] l1 : memref<8xi8>
     %4 = arith.constant dense<1> : vector<4xi32>
     %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
     func.return

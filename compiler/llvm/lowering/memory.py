@@ -106,7 +106,7 @@ def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
     """To the second level of the caches, or to the first, for reading."""
     builder = function.builder
     pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
-    level = 2 if op.next is None else 3
+    level = 2 if op.l1 is None else 3
     hints = [builder.constant(number, i32) for number in (0, level, 1)]  # read, level, data
     builder.intrinsic("llvm.prefetch.p0", [pointer, *hints], None)
 

@@ -13,9 +13,9 @@ from math import prod
 
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
-from ncc.compiler.loops.strategies.ahead import asked_ahead, asked_next
 from ncc.compiler.loops.strategies.cycles import L2_SHARE, Cost
 from ncc.compiler.loops.strategies.operands import Operands, cells, product_of
+from ncc.compiler.loops.strategies.prefetch import prefetched_to_l1, prefetched_to_l2
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
@@ -43,8 +43,8 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            ahead=asked_ahead(operands, sizes, order) if operands.quad is None else (),
-            next=asked_next(operands, sizes, order),
+            prefetch_l2=prefetched_to_l2(operands, sizes, order) if operands.quad is None else (),
+            prefetch_l1=prefetched_to_l1(operands, sizes, order),
             quad=operands.quad,
             short=operands.short,
             joined=operands.joined,

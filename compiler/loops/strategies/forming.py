@@ -14,8 +14,8 @@ of o, one row a at a time, and multiplies all tiles with them while they are in 
           for b, tiles of t:                    acc in registers, over i'
             acc += u[b, i', o'] * v[i, a, b, t]
 
-Meanwhile it asks for the weights of the next block of i, some at each place (a, b): asked for all
-at once, they would be waited for.
+Meanwhile it prefetches the weights of the next block of i, some at each place (a, b): all at once,
+they would be more lines than a core can have on their way.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class FormingNest(Transform):
         self.at_tile = self._sum
 
         def at_column() -> None:
-            self._ask_for_next()
+            self._prefetch_weights()
             self._parallel(points)
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
@@ -200,8 +200,8 @@ class FormingNest(Transform):
             at = self.builder.linear([(i, self.across)], column * self.pitch + first)
             self.builder.store(value, self.weights, at)
 
-    def _ask_for_next(self) -> None:
-        """Bring the share of one place (a, b) in the weights of the next slab near."""
+    def _prefetch_weights(self) -> None:
+        """Prefetch weights of the next slab: the share of one place (a, b)."""
         weights, formed = self.loops.data, self.formed
         row, column = (self.state.bases[d] for d in (self.loops.row, self.loops.column))
         inside = (self.loops.down, self.loops.across, formed.slab, formed.lane)
@@ -219,7 +219,7 @@ class FormingNest(Transform):
                 terms = (*terms, (column, lines * LINE))
             for line in range(lines):
                 at = self.builder.linear(terms, first + line * LINE)
-                self.builder.prefetch(self.entry.args[weights.argument], at, next=True)
+                self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
 
     # --- products ---------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ class JoinedNest(Nest):
     ) -> list[SSAValue]:
         if loops:
             return super()._reduce(loops, points, values)
-        self._ask_ahead()
+        self._prefetch()
         return [self._added(cell, value) for cell, value in zip(self.cells, values, strict=True)]
 
     def _added(self, cell: Cell, value: SSAValue) -> SSAValue:

@@ -37,16 +37,16 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     wide = kernel.extents[lane] >= 4 * vector
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    ahead = _rows_behind(kernel, lane, dict(tile).get(lane, 1) * vector)
+    next_rows = _rows_behind(kernel, lane, dict(tile).get(lane, 1) * vector)
     reduced = tuple(sorted(kernel.reduced))
-    return Schedule(lane, vector, tile, order, reduced, chunks=chunks, ahead=ahead)
+    return Schedule(lane, vector, tile, order, reduced, chunks=chunks, prefetch_l2=next_rows)
 
 
 def _rows_behind(kernel: Kernel, lane: int, together: int) -> tuple[Access, ...]:
-    """What follows rows that are copied into a frame, where their planes go on behind them.
+    """The rows behind those that are copied into a frame, where their planes go on behind them.
 
-    They are a strip of an image of the caller's. What the next strip copies is asked for by this
-    one: its rows are so few that each would be waited for.
+    These are a strip of an image of the caller's: it prefetches what the next strip will copy,
+    whose few rows are too short for hardware prefetchers.
     """
     if kernel.reduced or len(kernel.extents) != 3 or len(kernel.anchor.inputs) != 1:
         return ()

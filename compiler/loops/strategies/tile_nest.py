@@ -225,7 +225,7 @@ class TileNest(Nest):
             middle = len(products) // 2
             for op in products[:middle]:
                 self._do(op)
-            self._ask_for_next(q)
+            self._prefetch_weights(q)
             if before is not None:
                 self._follow_some(before)
             for op in products[middle:]:
@@ -241,11 +241,11 @@ class TileNest(Nest):
         bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
         self.builder.loop(*bounds, 1, [], step)
 
-    def _ask_for_next(self, q: int) -> None:
+    def _prefetch_weights(self, q: int) -> None:
         """The share of this turn in both halves of the weights of this step, of the next blocks."""
         lines = 2 * tile.ROWS
         share = -(-lines // self.plan.point_groups)
-        for access, block, line in product(self.schedule.ahead, range(q), range(share)):
+        for access, block, line in product(self.schedule.prefetch_l2, range(q), range(share)):
             point = {} if self.halves.vectors is None else {self.halves.vectors: block}
             at = self.builder.local(self._address(access, point))
             further = self.builder.linear([(at, 1), (self.turn, share * STEP)], line * STEP)

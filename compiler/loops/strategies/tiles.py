@@ -21,7 +21,7 @@ from ncc.compiler.target import Target
 from ncc.dialects import tile
 
 MOST_TURNS = 8
-"""Groups of points that are worth asking for weights in."""
+"""Groups of points that share the prefetching of weights."""
 
 FLAT = 0.9
 """The part of the products that flat tiles may take at most: storing their rows takes longer."""
@@ -133,17 +133,21 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         (*order, found.lane),
         found.steps,
         chunks=len(order),
-        ahead=_ahead(kernel, found, target, q, -(-count // p)) if not points_outer else (),
+        prefetch_l2=_next_weights(kernel, found, target, q, -(-count // p))
+        if not points_outer
+        else (),
         tiles=p,
         flat=flat,
     )
 
 
-def _ahead(kernel: Kernel, found: Halves, target: Target, q: int, turns: int) -> tuple[Access, ...]:
+def _next_weights(
+    kernel: Kernel, found: Halves, target: Target, q: int, turns: int
+) -> tuple[Access, ...]:
     """The weights of the next blocks, while tiles of points walk through the present ones.
 
-    Where more turns than lines of a step share the asking, or all weights stay in L2, it is left
-    to the hardware.
+    Left to the hardware where all weights stay in L2, or where groups of points are so many that a
+    share is less than a line.
     """
     if found.vectors is None:
         return ()

@@ -444,7 +444,7 @@ def test_prefetching_reaches_no_element(compiled: Compile) -> None:
     func.func @k(%x: memref<8xf32>) {
       %far = arith.constant 1000000000000 : index
       rt.prefetch %x[%far] : memref<8xf32>
-      rt.prefetch %x[%far] next : memref<8xf32>
+      rt.prefetch %x[%far] l1 : memref<8xf32>
       func.return
     }""")
     calls = [line for line in code.llvm.splitlines() if "call void @llvm.prefetch.p0" in line]

@@ -40,11 +40,11 @@ def test_a_strip_that_is_copied_asks_for_the_next(kernel: KernelOf, target: Targ
         for (plane, row, column) in [schedule.order]
         for p, r, c in product(range(planes), range(rows), range(0, width, together))
     ]
-    asked = {line_of(ahead, place) for ahead in schedule.ahead for place in places}
+    asked = {line_of(hint, place) for hint in schedule.prefetch_l2 for place in places}
     behind = [(p * 224 + r) * width for p in range(planes) for r in range(rows, 2 * rows)]
     assert asked == {(row + c) // LINE for row in behind for c in range(width)}
     whole = kernel(copy_of_rows(224), (planes, 224, width), packed=False)
-    assert not choose(whole, target).ahead
+    assert not choose(whole, target).prefetch_l2
 
 
 @targets

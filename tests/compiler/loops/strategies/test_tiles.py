@@ -108,7 +108,7 @@ def test_weights_are_asked_for(
     schedule, halves = choose(found, AMX), halves_of(found)
     assert halves is not None and halves.vectors is not None
     blocks = 2 * halves.weights.coefficients[halves.vectors]
-    assert [access.offset for access in schedule.ahead] == [blocks] * wanted
+    assert [access.offset for access in schedule.prefetch_l2] == [blocks] * wanted
     module = ModuleOp([write(found, schedule, "k")])
     module.verify()
     groups = (size - 2 + 1) // 2  # a row of points is a tile, two of them a group

@@ -1,14 +1,16 @@
-"""What the tiles of a contraction ask to be brought near before it is read.
+"""Software prefetches of a contraction: what the next tiles read.
 
-A core foresees lines that follow each other, but not where the next tile begins:
+Hardware prefetchers follow streams of consecutive lines, but not to where the next tile begins:
 
     for vectors:                                    for points:
       for points:                                     for vectors:
         for steps: acc += point * vector                for steps: acc += point * vector
-                   ahead: some of the next vectors                 ahead: the next points
-                   next: the next points
+                   to L2: some of the next vectors                 to L2: the next points
+                   to L1: the next points
 
-Ahead comes from behind L2 and waits there, next comes into L1. Every step asks for little.
+The operand of the outer loops comes from L3 or memory, and stays in L2 until its tile begins; that
+of the inner loops is in L2, and is read by the very next tile. Each step of the reduction
+prefetches a line or two.
 """
 
 from __future__ import annotations
@@ -20,34 +22,35 @@ from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.loops.strategies.cycles import L2_SHARE
 from ncc.compiler.loops.strategies.operands import Operands, cells
 
-ASKED = LINE // 2
-"""Elements that a step asks for of one stream of lines: a core follows several streams at once, and
-brings lines of each before they are asked for, but only so many of one."""
+PER_STREAM = LINE // 2
+"""Elements that a step prefetches of one stream of lines. A share that is larger is made of several
+streams: hardware prefetchers follow many at once, and run ahead on each, but only so far."""
 
 
-def asked_ahead(
+def prefetched_to_l2(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """What is brought near while a tile is computed, of the operand that is walked outside."""
-    return _vectors_ahead(operands, sizes, order) or _points_ahead(operands, sizes, order)
+    """What a step prefetches of the operand of the outer loops, for their next tile."""
+    return _next_vectors(operands, sizes, order) or _next_points_to_l2(operands, sizes, order)
 
 
-def asked_next(
+def prefetched_to_l1(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """What the next tile reads, of the operand that is walked inside."""
-    return _next_points(operands, sizes, order) or _next_rows(operands, sizes, order)
+    """What a step prefetches of the operand of the inner loops, for the next tile."""
+    return _next_points_to_l1(operands, sizes, order) or _next_rows(operands, sizes, order)
 
 
-def _vectors_ahead(
+def _next_vectors(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """The vectors of the next tile, where points walk through the present ones in the meantime.
+    """The vectors of the next tile, a share of them by each tile of points that meets the present
+    ones.
 
-    Every tile of points asks for its share, a piece at each step: asked for all at once, they come
-    slower than a tile multiplies them. Vectors that are not packed in panels, all steps of one side
-    by side, have no next ones that a stream of lines would bring. Panels that lie apart are asked
-    for one by one: those of halves of sums do.
+    The share is spread over all steps: prefetched at once, it would come more slowly than a tile
+    multiplies. This is for vectors that are packed in panels, all steps of a vector side by side;
+    without panels no stream of lines leads to the next ones. Panels with gaps between them, as
+    those of halves of sums have, are prefetched one by one.
     """
     if not operands.points or not operands.vectors:
         return ()
@@ -61,7 +64,7 @@ def _vectors_ahead(
     length = operands.steps * step
     runs, together = ([count], count) if panel == length else (range(count, 2 * count), 1)
     piece = -(-together * step // prod(trips.values()))
-    streams = -(-piece // (ASKED if len(runs) == 1 else LINE))
+    streams = -(-piece // (PER_STREAM if len(runs) == 1 else LINE))
     piece = -(-piece // streams)
     coefficients = list(stream.coefficients)
     for d in kernel.reduced:
@@ -77,14 +80,15 @@ def _vectors_ahead(
     )
 
 
-def _next_points(
+def _next_points_to_l1(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """The points of the next tile, where vectors stay while points are walked, or are but one.
+    """The points of the next tile, where loops over points are inside those over vectors.
 
-    Blocks of channels at points that lie side by side: so many steps as a line has elements read
-    the lines of so many points, and each asks for one of the next tile. Another thread may have
-    made them, and a line in its cache is far away; the pieces are too short to be foreseen.
+    Points lie side by side, each a line: a block of 16 channels. The 16 steps over one block read
+    the same lines, one a point, and each prefetches the line of one point of the next tile. Another
+    thread may have made them, so that they are in its cache; the runs of lines are too short for
+    hardware prefetchers.
     """
     found = _points_of_next(operands, sizes)
     outside = operands.vectors[:1]
@@ -93,13 +97,13 @@ def _next_points(
     return (found[1],)
 
 
-def _points_ahead(
+def _next_points_to_l2(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """The points of the next tile, where they stay while vectors are walked.
+    """The points of the next tile, where loops over vectors are inside those over points.
 
-    They come from behind L2, a piece of each block: too short to be foreseen. Every tile of vectors
-    asks for all of them again, which finds them there.
+    They come from L3 or memory, a run of lines in each block, too short for hardware prefetchers.
+    Every tile of vectors prefetches all of them; after the first, they are in L2.
     """
     found = _points_of_next(operands, sizes)
     inside = operands.vectors[:1]
@@ -135,10 +139,10 @@ def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Acc
 def _next_rows(
     operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
 ) -> tuple[Access, ...]:
-    """What the next row of points reads of planes, as an image lies that the caller has.
+    """What the next row of points reads of planes, as an image of the caller's has them.
 
-    Its pieces of rows are too short to be foreseen, and come from far away. The steps along a
-    window's row share the lines that a tile reads of a row of the image.
+    The pieces of its rows are too short for hardware prefetchers, and may come from memory. The
+    steps along a row of the window share the lines that a tile reads of a row of the image.
     """
     if len(operands.points) != 2 or operands.quad is not None:
         return ()

@@ -1,4 +1,4 @@
-"""What the tiles of a contraction ask for: all lines of the next tile, and few others."""
+"""What the tiles of a contraction prefetch: all lines of the next tile, and few others."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from math import prod
 import pytest
 
 from ncc.compiler.loops.schedule import LINE
-from ncc.compiler.loops.strategies.ahead import ASKED
 from ncc.compiler.loops.strategies.choose import choose
+from ncc.compiler.loops.strategies.prefetch import PER_STREAM
 from ncc.compiler.target import AVX512, ONE_UNIT
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.loops.strategies.layers import (
@@ -26,8 +26,8 @@ from tests.compiler.loops.strategies.layers import (
 deep_convolution = pointwise_convolution(512)
 
 
-def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
-    """Tiles of points share the asking for all lines of the next tile of weights."""
+def test_weights_of_the_next_tile_are_prefetched(kernel: KernelOf) -> None:
+    """All their lines, by tiles of points that share them."""
     found = kernel(deep_convolution, (512, 7, 7))
     schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
@@ -39,23 +39,23 @@ def test_weights_are_asked_for_a_tile_ahead(kernel: KernelOf) -> None:
     steps = product(*(range(found.extents[d]) for d in schedule.reduced))
     places = [dict(zip(schedule.reduced, step, strict=True)) for step in steps]
     asked = {
-        line_of(ahead, place)
-        for ahead in schedule.ahead
+        line_of(hint, place)
+        for hint in schedule.prefetch_l2
         for place in [{**step, points: first} for step in places for first in tiles_of_points]
-        if ahead.argument == weights.argument
+        if hint.argument == weights.argument
     }
     assert asked >= set(range(tile // LINE, 2 * tile // LINE))
     assert max(asked) <= 2 * tile // LINE + len(tiles_of_points)
-    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).ahead
+    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).prefetch_l2
 
 
-def test_streams_are_asked_for_side_by_side(kernel: KernelOf) -> None:
-    """A step that wants more than half a line asks for parts of as many streams, which are all."""
+def test_large_shares_are_several_streams(kernel: KernelOf) -> None:
+    """A step whose share is more than half a line takes parts of as many streams."""
     schedule = choose(kernel(deep_convolution, (512, 4, 4)), AVX512)
-    offsets = sorted(access.offset for access in schedule.ahead)
+    offsets = sorted(access.offset for access in schedule.prefetch_l2)
     assert len(offsets) > 1
     distances = {b - a for a, b in pairwise(offsets)}
-    assert len(distances) == 1 and distances.pop() >= 512 * ASKED / 2
+    assert len(distances) == 1 and distances.pop() >= 512 * PER_STREAM / 2
 
 
 def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
@@ -64,14 +64,14 @@ def product_inside_a_border(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o, y, z), over=(i,), of=x[i, y + 1, z + 1] * w[o, i])
 
 
-def test_rows_of_planes_are_not_asked_for_ahead(kernel: KernelOf) -> None:
-    """Between two steps lies a whole plane: to ask for a row of each would be to ask for all."""
+def test_rows_of_planes_are_not_prefetched(kernel: KernelOf) -> None:
+    """Between two steps lies a whole plane: a row of each would be all of them."""
     found = kernel(product_inside_a_border, (24, 46, 46), packed=False)
     schedule = choose(found, AVX512)
     image = found.anchor.inputs[0]
     assert schedule.lane is not None and image is not None
     assert image.coefficients[schedule.lane] == 1
-    assert not schedule.ahead
+    assert not schedule.prefetch_l2
 
 
 def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
@@ -82,13 +82,13 @@ def deep_sums_of_halves(b: Builder, x: Tensor) -> Tensor:
     return b.sum((h, o, y, z), over=(i,), of=x[h, i, y, z] * w[o, h, i])
 
 
-def test_weights_that_lie_apart_are_asked_for_one_by_one(kernel: KernelOf) -> None:
+def test_panels_with_gaps_between_them_are_prefetched_one_by_one(kernel: KernelOf) -> None:
     """The lines of each vector of the next tile, and none in between."""
     found = kernel(deep_sums_of_halves, (512, 7, 7))
     schedule = choose(found, AVX512)
     weights = found.anchor.inputs[1]
     assert weights is not None
-    asked = [ahead.offset for ahead in schedule.ahead if ahead.argument == weights.argument]
+    asked = [hint.offset for hint in schedule.prefetch_l2 if hint.argument == weights.argument]
     blocks = max(found.parallel, key=lambda d: weights.coefficients[d])
     count, apart = schedule.points(blocks), weights.coefficients[blocks]
     assert {offset // apart for offset in asked} == set(range(count, 2 * count))
@@ -102,7 +102,7 @@ def behind_a_deep_one(outputs: int) -> Callable[[Builder, Tensor], Tensor]:
 
 
 @pytest.mark.parametrize("outputs", [512, 16])
-def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf, outputs: int) -> None:
+def test_the_points_of_the_next_tile_are_prefetched(kernel: KernelOf, outputs: int) -> None:
     """All its lines, where weights stay while points are walked, or are of one vector; not where
     windows overlap.
     """
@@ -116,13 +116,13 @@ def test_the_points_of_the_next_tile_are_asked_for(kernel: KernelOf, outputs: in
     tile = [range(schedule.points(d)) for d in own]
     for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
         place = dict(zip(schedule.reduced, step, strict=True))
-        asked |= {line_of(access, place) for access in schedule.next}
+        asked |= {line_of(access, place) for access in schedule.prefetch_l1}
         for cell in product(*tile):
             here = dict(zip(own, cell, strict=True))
             here[tiled] += schedule.points(tiled)
             wanted.add(line_of(points, {**place, **here}))
     assert wanted <= asked and len(asked) <= LINE * found.extents[schedule.reduced[0]]
-    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).next
+    assert not choose(kernel(depthwise_of_blocks, (64, 18, 18)), AVX512).prefetch_l1
 
 
 def convolution_of_stride_2(b: Builder, x: Tensor) -> Tensor:
@@ -132,21 +132,21 @@ def convolution_of_stride_2(b: Builder, x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("write", [convolution, convolution_of_stride_2])
-def test_the_next_row_of_planes_is_asked_for(
+def test_the_next_row_of_planes_is_prefetched(
     kernel: KernelOf, write: Callable[[Builder, Tensor], Tensor]
 ) -> None:
     """All lines that the same tile of the next row of points reads, and few others."""
     found = kernel(write, (3, 114, 114))
     schedule = choose(found, AVX512)
     points = found.anchor.inputs[0]
-    assert points is not None and schedule.next
+    assert points is not None and schedule.prefetch_l1
     column, row = sorted(
         (d for d in schedule.order if points.coefficients[d]), key=points.coefficients.__getitem__
     )
     wanted, asked = set(), set()
     for step in product(*(range(found.extents[d]) for d in schedule.reduced)):
         place = dict(zip(schedule.reduced, step, strict=True))
-        asked |= {line_of(access, place) for access in schedule.next}
+        asked |= {line_of(access, place) for access in schedule.prefetch_l1}
         for cell in range(schedule.points(column)):
             wanted.add(line_of(points, {**place, row: 1, column: cell}))
     assert wanted <= asked and len(asked) <= 2 * len(wanted)
@@ -158,24 +158,24 @@ def behind_another(inputs: int, outputs: int) -> Callable[[Builder, Tensor], Ten
     return lambda b, x: second(b, first(b, x))
 
 
-def test_points_from_behind_l2_are_asked_for_while_vectors_are_walked(kernel: KernelOf) -> None:
+def test_points_that_leave_l2_are_prefetched_while_vectors_are_walked(kernel: KernelOf) -> None:
     """All lines of the next tile of points in every tile of vectors; none of what stays in L2."""
     found = kernel(behind_another(1024, 128), (16, 26, 26))
     schedule = choose(found, replace(AVX512, core=ONE_UNIT))
     points, weights = found.anchor.inputs
-    assert points is not None and weights is not None and not schedule.next
+    assert points is not None and weights is not None and not schedule.prefetch_l1
     tiled = next(d for d in schedule.order if points.coefficients[d])
     assert weights.coefficients[schedule.order[1]] and schedule.order[0] == tiled
-    (ahead,) = schedule.ahead
+    (hint,) = schedule.prefetch_l2
     extents = [found.extents[d] for d in schedule.reduced]
     asked, wanted = set(), set()
     for step in product(*(range(extent) for extent in extents)):
         place = dict(zip(schedule.reduced, step, strict=True))
-        asked.add(line_of(ahead, place))
+        asked.add(line_of(hint, place))
         for point in range(schedule.points(tiled)):
             wanted.add(line_of(points, {**place, tiled: schedule.points(tiled) + point}))
     assert wanted <= asked and len(asked) <= prod(extents)
     small = kernel(behind_another(256, 32), (16, 14, 14))
     (near,) = (access for access in small.anchor.inputs[:1] if access is not None)
-    hints = choose(small, replace(AVX512, core=ONE_UNIT)).ahead
+    hints = choose(small, replace(AVX512, core=ONE_UNIT)).prefetch_l2
     assert all(hint.argument != near.argument for hint in hints)

@@ -10,31 +10,32 @@ from ncc.runtime import cpu
 
 @dataclass(frozen=True)
 class Core:
-    """What choices weigh: cycles of one core of a CPU, in sustained work.
+    """What the cost models know of one core of a CPU: cycles, in sustained work.
 
-    A line is 64 bytes, and its cycles are those in which it arrives beside others on their way.
+    A line has 64 bytes; its cycles are the inverse of a bandwidth, not a latency.
     """
 
     multiply_adds: int
-    """Vectors, as wide as the target's, that are multiplied and added in a cycle."""
+    """Multiply-adds of vectors, as wide as the target's, a cycle."""
     l1_bytes: int
     l2_bytes: int
     l2_line: float
     """Cycles of a line from L2."""
     l3_line: float
-    """Cycles of a line from behind L2."""
+    """Cycles of a line from L3."""
     memory_line: float
-    """Cycles of a line from behind all caches."""
+    """Cycles of a line from memory."""
     streams: int
-    """Streams of lines from behind L2 that a core brings as fast as one."""
+    """Streams of lines from beyond L2 that the hardware prefetches as fast as one."""
     division: float
-    """Cycles of a vector of quotients, beside which multiply-adds go on."""
+    """Cycles of a division of vectors, which overlaps with multiply-adds."""
     operand: float
-    """Cycles by which a step of a sum is longer for each operand that it reads, however soon."""
+    """Cycles that each load adds to a step of a sum, even where it overlaps with multiply-adds."""
     sums: int
-    """Sums of a tile that are begun and stored while others are multiplied."""
+    """Accumulators of a tile that out-of-order execution starts and stores while other tiles
+    multiply."""
     joins: bool
-    """Whether halves of two vectors are put together while others are multiplied."""
+    """Whether shuffles of two vectors overlap with multiply-adds, so that they cost nothing."""
 
     @staticmethod
     def here(wide: bool) -> Core:

@@ -1,11 +1,12 @@
 """Writes what follows the accumulation of a tile: the epilogue of each point, and its store.
 
-  for point in tile:  memory = epilogue(accumulator)
+  for point in tile:  memory = epilogue(accumulator)            unrolled
 
-with a function of mathematics, which is long, as a loop over accumulators in memory, if many:
+Where the epilogue has a function of mathematics, and points are many, accumulators are spilled to
+the stack, so that its long code is there once, in a loop:
 
-  waiting = accumulators
-  for point along the tile:  memory = epilogue(waiting[point])
+  spilled = accumulators
+  for point in tile:  memory = epilogue(spilled[point])
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import Point, PointWriter
 
 IN_LINE = 16
-"""So many accumulators are finished where they are: they leave registers to compute in."""
+"""So many accumulators need not be spilled: they leave registers for the function."""
 
 _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,
@@ -55,7 +56,7 @@ class FinishWriter(PointWriter):
         return [point for point in points if not self._is_left_out(point)]
 
     def _is_left_out(self, point: Point) -> bool:
-        """Whether a whole vector lies behind what counts of the lane."""
+        """Whether a vector lies wholly behind the elements of the lane that count."""
         lane, short = self.schedule.lane, self.schedule.short
         if lane is None or short is None or not self._is_short(point):
             return False
@@ -85,12 +86,11 @@ class FinishWriter(PointWriter):
             self._store(value, point)
 
     def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
-        """The loop of the tile whose points are finished in turn, where that is long to write.
+        """The loop of the tile whose points are finished in turn, where a function is long.
 
-        A function takes longer to compile than a few of its instructions are worth, so that for
-        many points it is written for one or two of them. Where they are few it is not: their way
-        through memory, and that of what a window reads, which its constants drive out of registers,
-        are a sixth of a depthwise convolution's time.
+        Unrolled for many points, it would be most of what LLVM compiles. For few points spilling
+        costs more: accumulators go through memory, and constants of the function evict from
+        registers what a window reads, which is a sixth of a depthwise convolution's time.
         """
         if self.kernel.halving is not None or not self.kernel.accumulates or not self._is_long:
             return None
@@ -108,17 +108,17 @@ class FinishWriter(PointWriter):
         return any(is_function(op) for stage in self.kernel.epilogue for op in stage.body.ops)
 
     def _finish_in_turn(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
-        """The same in a loop along one of the tile, over accumulators that wait in memory.
+        """The same in a loop along one of the tile, over accumulators on the stack.
 
-        Two points a turn where that divides: then it takes no longer than all of them in line.
+        Two points an iteration where that divides: then it is as fast as unrolled.
         """
         builder, size, lanes = self.builder, self.state.sizes[loop], self.state.lanes
         base, beside = self.state.bases.get(loop, 0), len(points) // size
         at_once = 2 if size % 2 == 0 else 1
-        waiting = builder.scratch(memory_type(self._accumulated, len(points) * lanes))
+        spilled = builder.scratch(memory_type(self._accumulated, len(points) * lanes))
         pairs = zip(points, values, strict=True)
         for place, (_, value) in enumerate(sorted(pairs, key=lambda pair: pair[0][loop])):
-            builder.store(value, waiting, builder.constant(place * lanes))
+            builder.store(value, spilled, builder.constant(place * lanes))
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.cache = {}
@@ -133,7 +133,7 @@ class FinishWriter(PointWriter):
                 builder.linear([(i, beside * lanes)], place * lanes) for place in range(len(here))
             ]
             values = [
-                builder.load(waiting, at, self._lanes_at(point))
+                builder.load(spilled, at, self._lanes_at(point))
                 for at, point in zip(places, here, strict=True)
             ]
             self._finish_each(here, values)

@@ -2,8 +2,8 @@
 
 func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
   for chunk in [first, last):                 outermost parallel loops, delinearized
-    for parallel loops, tiles:                a remainder is one more copy with a smaller tile;
-                                              squares are moved back over their neighbours instead
+    for parallel loops, tiles:                a remainder is one more copy with a smaller tile; one
+                                              that is transposed overlaps its neighbour instead
       accumulators = initial values           points x vectors, in registers
       for reduced loops: accumulators = ...   carried values, rolled
       epilogue; store

@@ -1,12 +1,12 @@
-"""The loops of a kernel in normal form: no fewer would walk its accesses, and some can be shared.
+"""The loops of a kernel in normal form: as few as walk its accesses, and one for threads to share.
 
     for a in 1:  for b in 4:  for c in 8:  y[8 * b + c] = x[8 * b + c]
                                             ->      for d in 32:  y[d] = x[d]
 
-Loops of extent 1 are dropped, and neighbours that walk every access as one loop would are joined:
-kernels that differ by nothing else are one. A long loop that is left alone is cut for threads. The
-loop over one block alone stays where results of it are not read: its schedule says by that loop
-which vectors are short.
+Loops of extent 1 are dropped, and perfectly nested loops that walk every access as one would are
+collapsed: kernels that differ by nothing else are one. A long loop that is left alone is split, so
+that threads can share it. A loop over a single block stays if results of the block are not read:
+its schedule says by that loop which vectors are short.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reductions along rows, the lane reduced: vectors of partial results, folded where a row ends.
+"""Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
 
 for outer reduced loops:
   partial = neutral elements              a vector for each point
@@ -6,7 +6,7 @@ for outer reduced loops:
   partial = ...                           the last vector of the row, in lanes that are left
   value = value combined with all lanes of partial
 
-What is left of a row is computed with cells in front of it, whose lanes are not taken: a row is no
+The last vector of a row overlaps the one before it, and only its new lanes are taken: a row is no
 shorter than a vector.
 """
 

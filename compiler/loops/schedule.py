@@ -1,6 +1,6 @@
-"""How one kernel is written: which loop is the vector, which are register tiles, in which order.
+"""The schedule of one kernel: which loop is vectorized, what is blocked in registers, loop order.
 
-`strategies` chooses, `nest` writes; here is what they agree on.
+`strategies` chooses it, `nest` writes loops by it.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ncc.compiler.target import Target
 class Schedule:
     """Decisions for one kernel.
 
-    lane     the loop whose neighbours share a vector, or None
+    lane     the vectorized loop, or None
     vector   elements of a vector
-    tile     (loop, points), outermost first: points of a tile are unrolled and live in registers;
-             the lane's points are vectors
+    tile     (loop, points), outermost first: the register blocking. Points of a tile are unrolled,
+             and their results are in registers; the lane's points are vectors
     order    parallel loops, outermost first
     reduced  reduced loops, outermost first
-    unroll   reduced loops without a loop: their window's reads are shared
-    turn     a loop along which operands lie whose lane does not: squares of lane x turn are read
-             along it and transposed in registers
-    chunks   how many of the outermost loops are handed out to threads
+    unroll   reduced loops that are unrolled, so that points of a tile share loads
+    turn     the loop along which operands are contiguous that are not so along the lane: squares
+             of lane x turn are loaded along it and transposed in registers
+    chunks   how many of the outermost loops are parallel: threads share their iterations
     quad     the reduced loop of the four products that a lane of a dot product takes in
     prefetch_l2, prefetch_l1
              elements that every step of the reduction, or each tile without one, prefetches: for a
              later tile, and for the next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
-    flat     whether rows of a matrix tile go on behind the end of a row of points, with the next
-    short    (loop, elements): at the last step of the loop only so many elements of the lane count;
-             no vector goes on behind them, and zeros are stored there, which nobody reads
-    joined   whether short vectors of two points are summed in one
-    slab     the reduced loop for whose steps weights are transformed, to be multiplied with points
+    flat     whether a matrix tile goes on from the end of a row of points to the next row
+    short    (loop, elements): at the last step of the loop, vectors have only so many elements;
+             zeros are stored behind them, which nobody reads
+    joined   whether short vectors of two points share one vector
+    slab     the reduced loop whose weights are transformed in L1 before they are multiplied
     """
 
     lane: int | None
@@ -63,7 +63,7 @@ LINE = 16
 """Elements of a cache line."""
 
 CHUNKS_WANTED = 16
-"""Of a kernel: enough for several threads, of which one may be late."""
+"""Chunks of a kernel: enough for several threads to share evenly, even if one comes late."""
 
 
 def vector_of(extent: int, target: Target) -> int:
@@ -75,7 +75,7 @@ def vector_of(extent: int, target: Target) -> int:
 
 
 def short_of(kernel: Kernel, lane: int, target: Target, shortest: int) -> tuple[int, int] | None:
-    """The loop over blocks of the lane whose last one a short vector holds as far as it counts.
+    """The loop over blocks whose last one can be computed by short vectors, and their elements.
 
     shortest: elements of the shortest vectors that are worth it.
     """
@@ -102,9 +102,9 @@ def in_store_order(kernel: Kernel, loops: Sequence[int]) -> tuple[int, ...]:
 def chunks_of(
     kernel: Kernel, loops: Sequence[int], sizes: dict[int, int], wanted: int = CHUNKS_WANTED
 ) -> int:
-    """How many of these outer loops give every thread something to do.
+    """How many of these outer loops must be parallel to make as many chunks as are wanted.
 
-    loops: outermost first, and without the lane, which is never split.
+    loops: outermost first, and without the lane, which threads never share.
     """
     count, trips = 0, 1
     for loop in loops:

@@ -1,12 +1,12 @@
-"""Who does what: a thread goes on where it made what is read.
+"""Locality between kernels: a thread goes on with what it made, which is in its cache.
 
     conv, rows of all channels outermost       %y[b, r, c]     thread 0 makes the upper rows
     window, channels outermost                 reads half of what it does from another core
             rows outermost                     reads what it made, and a few rows of another core
 
-A window does little with each cell that it reads. Where the value that it reads was handed out in
-another order than its own, it is handed out as that one was: its tiles stay what they are, and so
-do results.
+A window does little with each cell that it reads, so that reading from another core's cache shows.
+Where what it reads was shared out among threads along another loop than its own outermost one, that
+loop becomes the outermost one here. Its tiles stay what they are, and so do results.
 """
 
 from __future__ import annotations

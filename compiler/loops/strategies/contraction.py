@@ -1,7 +1,8 @@
-"""Register tiles for contractions: P points x Q vectors, the cheapest by a count of cycles.
+"""Register blocking of contractions: tiles of P points x Q vectors, whose sums stay in registers.
 
-A step of the reduction multiplies P broadcast elements of one operand (`still` along the lane)
-with Q vectors of the other (`stream`): P*Q multiply-adds, P + Q reads.
+A step of the reduction broadcasts P elements of one operand (`still`: it does not move along the
+lane) and multiplies each with Q vectors of the other (`stream`): P*Q multiply-adds for P + Q loads.
+Of all tiles that fit the registers the cheapest is taken, by a count of cycles.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ncc.compiler.loops.strategies.prefetch import prefetched_to_l1, prefetched_
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32
-"""So many that one more for a thread is no loss worth mentioning; a tile is work enough for one."""
+"""Chunks of a kernel: so many that a thread which takes one more than another costs little. A chunk
+may be a single tile, which is work enough."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _candidates(operands: Operands, target: Target) -> list[Candidate]:
 
 
 def _in_thirds(operands: Operands, target: Target) -> list[Candidate]:
-    """One block and a half as three short vectors: what a point is read for suffices for more."""
+    """One block and a half as three vectors of half the width: three multiply-adds a broadcast."""
     kernel, short, vectors = operands.kernel, operands.short, operands.vectors
     if short is None or operands.joined or not operands.points or vectors[:1] != short[:1]:
         return []
@@ -126,8 +128,8 @@ def _in_thirds(operands: Operands, target: Target) -> list[Candidate]:
 def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
     """Candidate tiles that fit the registers.
 
-    Of points and vectors those of which there are fewer are innermost: they stay in registers while
-    the others pass.
+    Of points and vectors, the fewer are the inner loop of what is unrolled: they are held in
+    registers, the others are loaded one after another.
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane = -(-extents[operands.lane] // operands.vector)
@@ -149,16 +151,17 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
 
 
 def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
-    """The order in which the fewest bytes come from behind L2.
+    """The order of the loops over tiles with the least traffic from beyond L2.
 
-        vectors, points          of each vector once, of all points again for each tile of vectors
-        rows, vectors, points    of each row once, of all vectors again for each row
-        points, vectors          of each point once, of all vectors again for each tile of points
+        vectors, points          reads vectors once, all points again for each tile of vectors
+        rows, vectors, points    reads points once, all vectors again for each row of points
+        points, vectors          reads points once, all vectors again for each tile of points
 
-    "Again" costs nothing where all of them stay in L2. Where orders are equal, vectors are walked
-    once if their first time, from memory, takes longer than one of the points, which were made just
-    now: then they can be asked for ahead. So they are if much more is made of the points: results
-    leave in one stream. Else points are, and each thread finds what it made in the layer before.
+    To read again costs nothing where all of it stays in L2. Of orders that cost the same, that with
+    vectors outermost is taken if to load them from memory takes longer than to load the points,
+    which were made just now: then they can be prefetched. So it is if there are many more results
+    than points: those of one vector are stored as one stream. Else points are outermost, and each
+    thread finds in its cache what it made in the layer before.
     """
     kernel, lane = operands.kernel, operands.lane
     inner = {lane, *operands.points, *operands.vectors}
@@ -170,7 +173,7 @@ def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:
     still = 4 * cells(operands.still, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
-        """What is read beyond the first time where these loops stand outside."""
+        """Bytes that are read after the first time, if these loops are the outer ones."""
         times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
         return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
 

@@ -1,8 +1,8 @@
-"""A count of the cycles that a contraction takes by a register tile, on the core it is for.
+"""The cost model of register tiles: cycles of a contraction on the core that it is compiled for.
 
-A step of the reduction reads P points and Q vectors for P*Q multiply-adds; reads and multiply-adds
-go on side by side, and the longer of the two counts. What a vector costs depends on where those of
-a tile live between two uses: in L1, in L2 or behind it.
+A step of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
+multiply-adds, and the longer of the two counts. What a vector costs depends on which cache holds
+the vectors of a tile from one use to the next: L1, L2 or what is beyond.
 """
 
 from __future__ import annotations
@@ -14,38 +14,40 @@ from ncc.compiler.loops.strategies.operands import Operands
 from ncc.compiler.target import Core
 
 L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
-"""Parts of the caches that a tile's vectors stay in beside everything else."""
+"""The parts of L1 and of L2 that the vectors of a tile may fill and still be there when they are
+read again."""
 
 L1_WAY = 4096
-"""Bytes between addresses of one set, of which a tile's points may take L1_SHARE of the lines."""
+"""Bytes from one address to the next in the same set of L1. Points of a tile may take L1_SHARE of
+the ways of a set."""
 
 LATENCY = 8
-"""Accumulators in flight that keep the multiply-adders busy."""
+"""Independent accumulators that hide the latency of multiply-adds."""
 
 POINT, POINT_FROM_L2 = 0.5, 4.0
-"""Cycles of a point that is read into all lanes: in L1, and where points push each other out."""
+"""Cycles of a broadcast: from L1, and where points evict one another from a set of it."""
 
 VECTOR_IN_L1 = 1.0
-"""Cycles of a vector that is read where it stays in L1; a `Core` says those from further away."""
+"""Cycles of loading a vector from L1; a `Core` says those from L2 and beyond."""
 
 STRAY = 0.25
-"""The part by which a line comes later where a core follows no such stream as its own."""
+"""The part by which lines take longer in streams beyond those that a core prefetches."""
 
 STEP = 0.5
-"""Cycles that a step takes besides on a core with one unit."""
+"""Cycles of a step beside its loads and multiply-adds, on a core with one unit."""
 
 UNLIKE = 0.17
-"""Cycles of a point that is read for one whole vector and a short one, beyond their products."""
+"""Cycles of a broadcast for one whole vector and a short one, beyond those of their products."""
 
 STORE, TILE = 2.0, 10.0
-"""Cycles of a vector of results that leaves its register, and of beginning a tile."""
+"""Cycles of storing a vector of results, and of starting a tile."""
 
 CROWD = 4.0
-"""Cycles of each vector of sums beyond those that a core begins and stores in the meantime."""
+"""Cycles of each accumulator beyond `Core.sums`, whose start and store nothing overlaps."""
 
 
 class Cost:
-    """Cycles of a whole kernel by one tile or another, what whole tiles leave over included."""
+    """Cycles of a whole kernel by one tile or another, those of partial tiles included."""
 
     def __init__(self, operands: Operands) -> None:
         kernel, lane = operands.kernel, operands.lane
@@ -72,8 +74,8 @@ class Cost:
     def _read_shares(
         self, loops: tuple[int, ...], sizes: tuple[int, ...]
     ) -> list[tuple[int, int, bool]]:
-        """How often a tile has so many cells along some loops, and whether the last one is short:
-        whole ones, and what is left.
+        """Whole and partial tiles along some loops: how many there are, how many points each has,
+        and whether the last of these is short.
         """
         shares = [(1, 1, False)]
         for loop, size in zip(loops, sizes, strict=True):
@@ -90,7 +92,7 @@ class Cost:
 
 
 def _conflicts(operands: Operands, p: int) -> bool:
-    """Whether the lines of p points fall into more ways of one L1 set than it has to spare."""
+    """Whether the lines of p points want more ways of one set of L1 than it has to spare."""
     if not operands.points:
         return False
     distance = 4 * abs(operands.still.coefficients[operands.points[0]])
@@ -100,8 +102,8 @@ def _conflicts(operands: Operands, p: int) -> bool:
 def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
     """Cycles of one tile: its steps, then the stores. The last of its vectors may be short.
 
-    Vectors without points are read once: those of one tile stay nowhere for another. Without
-    loops of their own they are all walked inside each tile of points.
+    Without loops over points, each vector is read once, whatever caches hold. Without loops over
+    vectors but the lane, all of them are read for each tile of points.
     """
     core, held = operands.core, 4 * operands.steps
     again = operands.points and operands.vectors

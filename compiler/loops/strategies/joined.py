@@ -1,10 +1,11 @@
-"""Contractions whose last block is half full: halves of two points are summed in one vector.
+"""Contractions whose last block is half full: two points share a vector there.
 
-    whole blocks      acc[p] += x[p], in all lanes * w
-    half of one       acc[p, p'] += (x[p], in half of the lanes; x[p'], in the others) * (w; w)
+    whole blocks      acc[p] += broadcast x[p] * w
+    half a block      acc[p, p'] += (x[p], ..., x[p], x[p'], ..., x[p']) * (w, w)
 
-The second vector of x is put together from two of the first. Sums part before what follows
-on them: each is that of its own lanes, as if it had been alone.
+The vector of both points is shuffled from their two broadcasts. In front of the epilogue each
+accumulator is split into the sums of its two points. Each lane sums what it would alone: results
+are the same bits.
 """
 
 from __future__ import annotations

@@ -31,11 +31,14 @@ def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
 
 @dataclass(frozen=True)
 class Operands:
-    """One choice of the lane: the operand that moves along it, the one that does not.
+    """The operands of a contraction for one choice of the lane.
 
-    `points` are loops of `still` alone, innermost first; `vectors` those of `stream` alone
-    besides the lane. `quad` is the loop of the four products of a dot product, if that is what a
-    multiply-add is here. `short` is that of a `Schedule`.
+    stream   is contiguous along the lane: it is loaded in vectors
+    still    does not move along the lane: its elements are broadcast
+    points   the loops that only `still` moves with, innermost first
+    vectors  the loops that only `stream` moves with, without the lane
+    quad     the loop over the four products that a lane of a dot product takes in, if there is one
+    short    that of a `Schedule`
     """
 
     kernel: Kernel
@@ -60,14 +63,15 @@ class Operands:
 
     @property
     def all_vectors(self) -> int:
-        """Elements that one step of the reduction meets in all tiles of vectors."""
+        """Elements of `stream` that one step of the reduction reads in all tiles."""
         return prod(self.kernel.extents[d] for d in (*self.vectors, self.lane))
 
     def registers(self, p: int, q: int) -> int:
-        """How many a tile takes: accumulators, and the vectors of the operand that has fewer.
+        """How many a tile takes: accumulators, all of the smaller operand, one for the other.
 
-        Dot products accumulate one vector more for each of `stream`, and hold these in two halves.
-        Two points whose short vectors are joined are held beside what is put together of them.
+        Dot products have one accumulator more for each vector of `stream`, and hold these in two
+        halves. Where short vectors of two points are joined, both broadcasts are held beside the
+        vector that is made of them.
         """
         if self.quad is not None:
             return p * q + 3 * q + 3
@@ -77,10 +81,10 @@ class Operands:
 
 
 def cells(access: Access, kernel: Kernel, batch: Sequence[int]) -> int:
-    """What an access brings near for one step of the batch.
+    """How many elements an access brings into a cache for one step of the batch.
 
-    Cells that windows share count once; those that lie apart come with their neighbours, since
-    lines are fetched in pairs.
+    Those that windows share count once. Where elements lie apart, each counts twice: lines come in
+    pairs.
     """
     own = [
         (abs(c), kernel.extents[d])

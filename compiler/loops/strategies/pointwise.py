@@ -1,4 +1,4 @@
-"""What is computed point by point, along the store; and plain loops, for all that fits nowhere."""
+"""Schedules of what is computed point by point, along the store, and of what nothing else fits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ncc.compiler.loops.schedule import (
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
-"""Elements along a side of a square that is worth turning in registers."""
+"""Elements along a side of a square that is worth transposing in registers."""
 
 MOST_SHARED = 4
 """Channels that are read at the same computed places in one step."""
@@ -64,10 +64,10 @@ def _rows_behind(kernel: Kernel, lane: int, together: int) -> tuple[Access, ...]
 
 
 def gathered(kernel: Kernel, target: Target) -> Schedule | None:
-    """The lane is the contiguous loop of the store, what is read lies where each lane says.
+    """The lane is the contiguous loop of the store, and each lane reads at a place of its own.
 
     for y, z by vector:
-      for c by 4: out[c, y, z] = x[c, f(a[y, z])]       the places computed once for all of the tile
+      for c by 4: out[c, y, z] = x[c, f(a[y, z])]       f(a) is computed once for all c of the tile
     """
     lanes = [d for d in kernel.parallel if can_gather(kernel, d)]
     if not lanes:

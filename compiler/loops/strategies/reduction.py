@@ -1,4 +1,4 @@
-"""Reductions that are no contractions: windows of channels, sums along rows."""
+"""Schedules of reductions that are no contractions: over windows, and along rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ncc.compiler.loops.schedule import (
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
-"""Cells of a window that are written out, so that neighbouring points share their reads."""
+"""The most cells of a window that is unrolled, so that neighbouring points share loads."""
 
 MOST_POINTS, FEW_POINTS = 7, 4
-"""Points of a tile of vectors: with 32 registers, and with fewer, or where none shares a read."""
+"""Points of a register tile: with 32 registers, and with fewer, or where points share no loads."""
 
 
 def window(kernel: Kernel, target: Target) -> Schedule | None:
@@ -29,7 +29,7 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     for y (by 2 where windows of two rows overlap):
       for z by 7:
         v = initial                                 a vector of channels for each point
-        for k, m: v[z] += x[y + k, z + m] * w[k, m]         written out, if few
+        for k, m: v[z] += x[y + k, z + m] * w[k, m]         unrolled, if few
         out[y, z] = epilogue(v[z])
     """
     if not kernel.accumulates or not kernel.reduced:
@@ -57,15 +57,15 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
 
 
 def _tile(
-    kernel: Kernel, loops: Sequence[int], written_out: bool, target: Target
+    kernel: Kernel, loops: Sequence[int], unrolled: bool, target: Target
 ) -> tuple[tuple[int, int], ...]:
-    """Points of the innermost loop, by two rows of the one around it, where these share reads."""
+    """Points of the innermost loop, and two rows of them where windows of rows share loads."""
     if not loops:
         return ()
     inner, around = loops[-1], len(loops) > 1
-    wide = target.registers >= 32 and (written_out or around)
+    wide = target.registers >= 32 and (unrolled or around)
     tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
-    if written_out and around and _overlap(kernel, loops[-2]):
+    if unrolled and around and _overlap(kernel, loops[-2]):
         tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)
 

@@ -1,14 +1,14 @@
 """Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
 
-P tiles of points by Q of vectors are summed at once, at most four (`tile_step`). Sums are read back
-from memory, row by row, for what follows at each point: a few rows in every step of the next sums,
-which are as good as free between products.
+P tiles of points by Q of vectors are summed at once, at most four (`tile_step`), and stored to a
+buffer. Epilogues are software-pipelined: while the next group is summed, every step finishes a few
+rows of the buffer of the group before, which costs next to nothing between products of tiles.
 
-Flat tiles go on behind the end of a row of points, over what lies between it and the next row: in a
-padded plane its border, whose sums are not stored.
+Flat tiles go on from the end of a row of points to the next row, over what lies between them: the
+border of a padded plane, whose sums are not stored.
 
 The last tile of a row of points is moved back to end with the row, and the last group of tiles is
-filled up with its last tile: what they hold for the second time is not stored again.
+filled up with copies of its last tile: results that are computed twice are stored once.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class TileNest(Nest):
         self.builder.loop(*bounds, 1, [], step)
 
     def _prefetch_weights(self, q: int) -> None:
-        """The share of this turn in both halves of the weights of this step, of the next blocks."""
+        """The weights of the same step of the next blocks, in both halves: this group's share."""
         lines = 2 * tile.ROWS
         share = -(-lines // self.plan.point_groups)
         for access, block, line in product(self.schedule.prefetch_l2, range(q), range(share)):
@@ -290,7 +290,7 @@ class TileNest(Nest):
             self._follow_rows(group, k, q, held.first, last)
 
     def _follow_some(self, group: _Group) -> None:
-        """The same for as many rows as fall to the present step of the sums after."""
+        """The same for those rows that the present step of the next group's sums has to finish."""
         builder, number = self.builder, 1
         terms: list[tuple[SSAValue, int]] = []
         for loop in reversed(self.halves.steps):

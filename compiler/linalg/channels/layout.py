@@ -19,6 +19,7 @@ from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     Packing,
     Read,
+    blocks_of,
     follows,
     has_gaps,
     lanes_in,
@@ -29,7 +30,7 @@ from ncc.compiler.linalg.channels.packing import (
     view_can_pack,
 )
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
-from ncc.compiler.linalg.view import Role, View, shape_of
+from ncc.compiler.linalg.view import Access, Role, View, shape_of
 
 BYTES_PER_MULTIPLY_ADD = 0.6
 """Bytes that can be moved in the time of one vectorised multiply-add."""
@@ -40,6 +41,9 @@ itself, or with the others of a vector."""
 
 STEPS_APART = 20
 """Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
+
+STEPS_OF_LANES = 8
+"""The same in the time of summing the lanes of a vector."""
 
 
 def choose(block: Block) -> dict[Operation, Packing | None]:
@@ -88,8 +92,10 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if Role.OUT in roles.values():
         return work * waste, work * (0.5 if contiguous else 7)
-    along = _along_a_row(view.extents[last]) if last is not None and contiguous else STEPS_APART
-    return work * waste, work * along
+    if last is not None and contiguous:
+        return work * waste, work * _along_a_row(view.extents[last])
+    row = _summed_row(view)
+    return work * waste, work * (_along_a_summed_row(row) if row >= BLOCK else STEPS_APART)
 
 
 def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:
@@ -107,6 +113,30 @@ def _along_a_row(extent: int) -> float:
     """
     vectors = extent // BLOCK + (extent % BLOCK).bit_count()
     return 2.5 * vectors * BLOCK / extent - 2.0
+
+
+def _summed_row(view: View) -> int:
+    """Cells side by side in all that is read which are summed to one, as an image's in its mean."""
+    reads = (view.reads[position] for position in view.live)
+    summed = [access for access in reads if any(map(access.uses, view.reduced))]
+    return min((_row_of(view, access) for access in summed), default=1)
+
+
+def _row_of(view: View, access: Access) -> int:
+    """Cells side by side in what is read that its innermost loops, all reduced ones, walk."""
+    row = 1
+    for form, extent in zip(reversed(access.index), reversed(shape_of(access.value)), strict=True):
+        if form.bare not in view.reduced or view.extents[form.bare] != extent:
+            break
+        row *= extent
+    return row
+
+
+def _along_a_summed_row(extent: int) -> float:
+    """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
+    than in blocks.
+    """
+    return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
 
 
 def _add_edges(

@@ -183,3 +183,24 @@ def test_reads_at_computed_places_are_packed(packed: Packed) -> None:
 
     assert packed((32, 12, 12), write) == [True]
     assert packed((1, 12, 12), write) == [False]
+
+
+@pytest.mark.parametrize(("width", "blocks"), [(12, False), (3, True)])
+def test_images_are_summed_where_they_lie(packed: Packed, width: int, blocks: bool) -> None:
+    """A vector of partial sums costs less than blocks of what is given, but of few cells."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        c, p, q = b.loops("c p q")
+        return b.sum((c,), over=(p, q), of=x[c, p, q])
+
+    assert packed((32, width, width), write) == [blocks]
+
+
+def test_one_sum_is_no_block(packed: Packed) -> None:
+    """As those of a softmax along a vector are: fifteen others would be computed beside each."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        one, k = b.loops(f"one:1 k:{x.shape[0]}")
+        return b.sum((one,), over=(k,), of=x[k + one * 0])
+
+    assert packed((1000,), write) == [False]

@@ -34,12 +34,20 @@ THREADS = (1, 3)
 QUICK, ALL, BATCH = 6, 40, 10
 
 DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "channels.layout": {"BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0), "STEPS_APART": (1, 500)},
+    "channels.layout": {
+        "BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0),
+        "STEPS_APART": (1, 500),
+        "STEPS_OF_LANES": (0, 500),
+    },
     "channels.turn_factors": {"FEWEST_USES": (0, 4)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
     "convolutions.join_phases": {"WORTH": (0.0, 9.0)},
     "convolutions.peel_borders": {"MOST_WORK": (0, 10**9)},
-    "convolutions.separate_groups": {"MOST_GROUPS": (1, 16), "L2_SHARE": (0.0, 9.0)},
+    "convolutions.separate_groups": {
+        "MOST_GROUPS": (1, 16),
+        "MOST_RAGGED": (1, 16),
+        "L2_SHARE": (0.0, 9.0),
+    },
     "convolutions.strips": {"LARGE": (0.0, 0.1), "STRIP": (0.2, 2.0), "WEIGHTS": (0, 1 << 30)},
     "convolutions.tiling": {
         "CALLS": (0, 0, 10**6),

@@ -1,10 +1,11 @@
-"""A few large groups, as convolutions of their own.
+"""A few large groups, or ragged ones, as convolutions of their own.
 
     y[g, o] += x[g * I + i] * w[g, o, i]      ->      y_g[o] += x_g[i] * w_g[o, i]
     z = relu(collapse(y))                             z = concat(relu(y_0), relu(y_1))
 
 All of an image is computed with the weights of one group, which stay in L2 where those of all do
-not, and in the memory that tiles of one group take.
+not, and in the memory that tiles of one group take. Groups that are no whole blocks of channels can
+be computed in tiles only so.
 
 Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -26,6 +27,7 @@ from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.convolutions.parts import part
+from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
@@ -40,8 +42,8 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 
-MOST_GROUPS = 4
-"""Groups of which each is worth the kernels of a convolution."""
+MOST_GROUPS, MOST_RAGGED = 4, 16
+"""Groups of which each is worth the kernels of a convolution: so many more share those of tiles."""
 
 L2_SHARE = 0.5
 """The part of L2 that is left to weights beside what is computed with them."""
@@ -58,8 +60,8 @@ class SeparateGroups(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
-        l2_bytes = self.target.core.l2_bytes
-        found = [one for joint in joints if (one := _Separating.of(joint, l2_bytes)) is not None]
+        matches = (_Separating.of(joint, self.target) for joint in joints)
+        found = [one for one in matches if one is not None]
         for one in found:
             one.rewrite()
         if found:
@@ -75,7 +77,7 @@ class _Separating:
     start: SSAValue | float
 
     @staticmethod
-    def of(joint: tensor.CollapseShapeOp, l2_bytes: int) -> _Separating | None:
+    def of(joint: tensor.CollapseShapeOp, target: Target) -> _Separating | None:
         view = sums_in_groups(joint)
         sums = None if view is None else GroupedSum.of(view)
         if view is None or sums is None:
@@ -85,9 +87,8 @@ class _Separating:
         weights = next(access for access in view.reads if access.value is sums.weights)
         if not (weights.begins_with(sums.group) and view.write.begins_with(sums.group)):
             return None
-        if sums.groups > MOST_GROUPS or sums.size % BLOCK or shape_of(joint.src)[1] % BLOCK:
-            return None
-        if 4 * prod(shape_of(sums.weights)) < L2_SHARE * l2_bytes:
+        ragged = sums.size % BLOCK or shape_of(joint.src)[1] % BLOCK
+        if not (_have_tiles(sums, target) if ragged else _leave_a_cache(sums, target)):
             return None
         start = start_of(view.op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
@@ -135,6 +136,22 @@ class _Separating:
         if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
             return _cut(b, value, group, size)
         return b.pad(_cut(b, pad.source, group, size), *pad_sides(pad), pad_value(pad))
+
+
+def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:
+    """Whether there are few groups whose weights do not stay in L2 together."""
+    weights = 4 * prod(shape_of(sums.weights))
+    return sums.groups <= MOST_GROUPS and weights >= L2_SHARE * target.core.l2_bytes
+
+
+def _have_tiles(sums: GroupedSum, target: Target) -> bool:
+    """Whether each of the groups is cheaper in tiles, which know of groups in whole blocks only."""
+    shape, cells = shape_of(sums.weights), shape_of(sums.view.op.results[0])[2:]
+    steps = {by for form in sums.data.index[1:] for _, by in form.terms}
+    if sums.groups > MOST_RAGGED or len(shape) != 5 or len(cells) != 2 or steps != {1}:
+        return False
+    sizes = shape[1], sums.size, cells, shape[3:]
+    return cycles_of(*sizes, target) < plain_cycles(*sizes, target)
 
 
 def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:

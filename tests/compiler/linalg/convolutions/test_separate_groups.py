@@ -76,6 +76,32 @@ def test_compiled(
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize(
+    ("groups", "size", "count", "stride", "in_tiles"),
+    [(2, 40, 24, 1, True), (16, 24, 24, 1, True), (17, 24, 24, 1, False), (2, 40, 24, 2, False)],
+)
+def test_ragged_groups_have_tiles(
+    tmp_path: Path, groups: int, size: int, count: int, stride: int, in_tiles: bool
+) -> None:
+    """Of their own, and the numbers of -O0: where there are not too many, and tiles pay."""
+    outputs = groups * count
+    param = tmp_path / "net.param"
+    param.write_text(
+        f"""7767517
+2 2
+Input data 0 1 data 0=28 1=28 2={groups * size}
+ConvolutionDepthWise y 1 1 data y 0={outputs} 1=3 3={stride} 4=1 5=1 6={9 * outputs * size} \
+7={groups} 9=1
+""".replace("\\\n", "")
+    )
+    x = np.random.default_rng(5).standard_normal((groups * size, 28, 28)).astype(np.float32)
+    plain = ncc.compile(param, random_weights=1, target="avx512", opt_level=0)(x)
+    model = ncc.compile(param, random_weights=1, target="avx512")
+    np.testing.assert_allclose(model(x), plain, rtol=0, atol=1e-5 * np.abs(plain).max())
+    kernels = {kernel.rpartition("_")[0] for kernel, _ in model.artifact.info["steps"]}
+    assert ("transform" in kernels) is in_tiles
+
+
 def in_groups(b: Builder, x: Tensor, inputs: int) -> Tensor:
     """(group, output, row, column), of groups of so many channels."""
     groups = x.shape[0] // inputs

@@ -39,8 +39,9 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.padding import padded
+from ncc.compiler.linalg.convolutions.parts import ROWS
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
-from ncc.compiler.linalg.convolutions.tiling import ROWS, Chunk
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
@@ -201,7 +202,7 @@ class _Rewrite:
         """
         b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
         made, pool = self.followers.last.results[0], None
-        if self.tiling.along == ROWS:
+        if self.tiling.along == DOWN:
             pool = pool_of(made, self.tiles.spans[0] * size, -(-self.tiling.rows // size))
         if pool is None:
             tiles = b.concat(list(chunks), axis=self.tiles.along)
@@ -209,7 +210,7 @@ class _Rewrite:
         else:
             dead = [*reversed(pool.ops), *dead]
             pooled = [self._pooled(pool, chunk, n, size) for n, chunk in enumerate(chunks)]
-            result = b.concat(pooled, axis=1 + ROWS)
+            result = b.concat(pooled, axis=ROWS)
         last: Operation = dead[0]
         if self.tiles.grouped:
             joint = last.results[0].get_user_of_unique_use()

@@ -15,6 +15,9 @@ from ncc.compiler.linalg.view import Access, View, constant_number
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
+ROWS, COLUMNS = 1, 2
+"""The axes of an image in (channels, height, width)."""
+
 Span: TypeAlias = tuple[int, int]
 """Cells [first, last) along an axis."""
 

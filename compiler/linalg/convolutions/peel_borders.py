@@ -26,6 +26,8 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.parts import (
+    COLUMNS,
+    ROWS,
     Span,
     following,
     image_loops,
@@ -44,9 +46,6 @@ from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-
-ROWS, COLUMNS = 1, 2
-"""The axes of an image in (channels, height, width)."""
 
 MOST_WORK = 256
 """Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.convolutions.parts import is_image, part, span
-from ncc.compiler.linalg.convolutions.strips import ROWS, moves_by_rows, view_moves
+from ncc.compiler.linalg.convolutions.parts import ROWS, is_image, part, span
+from ncc.compiler.linalg.convolutions.strips import moves_by_rows, view_moves
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 

@@ -32,6 +32,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.parts import (
+    ROWS,
     inside_pad,
     is_image,
     no_window_is_border,
@@ -44,9 +45,6 @@ from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-
-ROWS = 1
-"""The axis of rows in (channels, height, width)."""
 
 LARGE = 0.75
 """The share of a second-level cache that a value takes which does not stay there by itself."""

@@ -1,21 +1,31 @@
-"""Which tiles a convolution is cut into, in how many chunks, and whether they pay.
+"""Which tiles a convolution is computed in, in how many chunks, and whether they pay.
 
-A count of cycles of one core. Arithmetic and the stream of weights go on side by side: of times a
-and b, sqrt(a*a + b*b) is left. What lies between the three steps comes on top.
-F(4) does the least arithmetic; F(2) has less than half the weights, which is worth more where a
-result has few points, as late in a network. For windows of 5x5 there is F(2), which rounds as F(4)
-does for 3x3: it has the same points. F(4) has two more, and rounds up to twice as coarsely: it sums
-a few channels only, with less than half the products. F(6) for 3x3 has the points of that, and is
-left out: a fifth fewer products than F(4)'s, by weights 1.8 times as large, are not worth sums of
-many channels that round 1.4 to 1.7 times as coarsely. Along rows alone, or columns, all of these
-round to 6e-6 of the largest result where 512 channels are summed, and have no such bound.
-Late in a network, where a row of places of all tiles stays in L1 beside the transformed weights of
-some channels, the run can transform these: they come from memory as they are in the file, a quarter
-of F(4)'s, and are transformed once a chunk. Memory is worth a little time.
-At stride 2, phases of the input are summed in the last step: sums over them beside those over
-channels would leave fewer M, but read so much at a time that they lose as much as that step wins.
-Threads share a chunk, and their caches hold more of it; which tiles they compute does not depend on
-how many they are, so that results do not.
+The cost is a count of cycles of one core. Arithmetic and the stream of weights overlap: of cycles a
+and b, sqrt(a*a + b*b) are left. V and M, which one step writes and the next one reads, come on top.
+
+              products a result   weights   rounding   taken
+    3x3              9              1
+      F(2)           4              1.8       < 1      where results are few, so that weights decide
+      F(4)           2.25           4         1        elsewhere
+      F(6)           1.8            7.1     1.4 - 1.7  along rows alone, or columns
+    5x5             25              1
+      F(2)           9              1.4       1        where many channels are summed
+      F(4)           4              2.6      up to 2   where at most `FEW_SUMMED` are
+
+Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many channels may be. Along
+rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
+summed, and have no such bound.
+
+Transformed weights need not be kept (`formed`): the run can transform them, a few channels at a
+time, where these and one row of the components of all tiles fit L1, as late in a network. Then they
+come from memory as they are in the file, a quarter of F(4)'s, and are transformed once a chunk. The
+memory that this saves is worth a little time.
+
+At stride 2, the output transform adds up the phases of the window (`strided`). If the sum over
+channels did, M would be smaller; but it would read so many streams that it loses as much.
+
+Threads share a chunk, which may be the larger the more they are. Which form is taken does not
+depend on how many they are, so that results do not.
 """
 
 from __future__ import annotations
@@ -31,7 +41,8 @@ from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target
 
-ROWS, COLUMNS = range(2)
+DOWN, ACROSS = range(2)
+"""How chunks of tiles lie: one below the other, or side by side."""
 
 LINE = 64
 """Bytes."""
@@ -40,24 +51,24 @@ BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
 
 FULL = 0.85
-"""The part of a core's multiply-adds that contractions reach while nothing else holds them up."""
+"""The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
 
 NEAR, FAR = 1.2, 1.45
-"""What a line of V or M costs to be written and read, in lines from L2 and from L3."""
+"""Writing and reading a line of V or M takes so many times as long as a line from L2, or L3."""
 
 HELD_NEAR, HELD_FAR = 2.0, 16 << 20
-"""V and M of a chunk come the more from L3 the larger they are, all of them at so many times L2;
-from memory where they are so many bytes."""
+"""The larger V and M of a chunk, the more of them comes from L3: all, where they are so many times
+L2. Where they are more than so many bytes, from memory."""
 
 AGAIN_NEAR, AGAIN_FAR = 0.5, 16 << 20
-"""The part of L2, and the bytes, that weights may have to come from there for the next chunk."""
+"""Weights come from L2 for the next chunk up to this part of it, from L3 up to so many bytes."""
 
 ALIKE = 1.005
-"""Costs that are further apart than the count of cycles can tell."""
+"""Costs that differ by less count as equal: the model is no finer."""
 
 UNEVEN = 0.95
-"""Of the cycles of equal chunks: kernels of its own for a smaller one are worth what is left. So is
-memory that chunks would take beyond what there is room for."""
+"""Unequal chunks take at most this part of the cycles of equal ones: the last chunk has kernels of
+its own. So do chunks that need more memory than there is room for."""
 
 FEWEST_CHANNELS = 16
 """Of a convolution in tiles, on either side."""
@@ -67,28 +78,29 @@ FEW_SUMMED = 64
 the largest result."""
 
 FORMING = 2.6
-"""Multiply-adds that take as long as a weight that is transformed and stored."""
+"""Multiply-adds in the time of transforming one weight and storing it."""
 
 MANY_WEIGHTS = 12 << 20
-"""Bytes of transformed weights that are worth it: fewer need not come from memory."""
+"""Bytes of transformed weights from which on the run transforms them: fewer stay in caches."""
 
 FULL_BETWEEN = 0.94
 """The part of `FULL` that is left where sums go to memory after each block of inputs."""
 
 FEWER_BYTES = 0.9
-"""Of the cycles of transformed weights: up to here, not holding these is worth more."""
+"""The run transforms weights if this part of the cycles is less than by transformed ones: memory is
+worth the rest."""
 
 ROW_WORTH = 0.85
-"""Of the cycles of a window of one row, or of one column, as it is: tiles that take more are not
-worth that what it reads is written into frames of its own.
+"""Tiles of windows of one row, or one column, take at most this part of the cycles of the direct
+convolution: what they read is written into frames of its own.
 """
 
 CALLS = 19_000
-"""The three calls of a chunk, their barriers, and the time to compile them."""
+"""Cycles for the three launches of a chunk, their barriers, and what it takes to compile them."""
 
 MOST_OF_A_ROW = 24
-"""Chunks of one row of tiles, which may be of any length: each is compiled and launched by itself,
-and V and M of one in so many are about a twelfth of what image and result are.
+"""The most chunks of a single row of tiles, which may be of any length: each is compiled and
+launched by itself, and with so many V and M are about a twelfth of the image and the result.
 """
 
 
@@ -143,20 +155,20 @@ class Tiling:
 
     @property
     def along(self) -> int:
-        """What chunks consist of: rows of tiles, or columns where there is one row."""
-        return COLUMNS if self.rows == 1 else ROWS
+        """How chunks lie: they are rows of tiles, or columns where there is one row."""
+        return ACROSS if self.rows == 1 else DOWN
 
     @property
     def length(self) -> int:
-        """Tiles along that axis."""
-        return self.columns if self.along == COLUMNS else self.rows
+        """Tiles in that direction."""
+        return self.columns if self.along == ACROSS else self.rows
 
     def chunks(self, size: int) -> list[Chunk]:
         """All tiles, in chunks of so many rows, or columns; the last may have fewer."""
 
         def chunk(first: int) -> Chunk:
             count = min(size, self.length - first)
-            if self.along == COLUMNS:
+            if self.along == ACROSS:
                 return Chunk((0, first), (self.rows, count))
             return Chunk((first, 0), (count, self.columns))
 
@@ -219,7 +231,7 @@ class Tiling:
         `room` bytes: then the last has fewer. Chunks for which there is room may cost a little more
         than those for which there is none.
         """
-        most = min(self.length, MOST_OF_A_ROW) if self.along == COLUMNS else self.length
+        most = min(self.length, MOST_OF_A_ROW) if self.along == ACROSS else self.length
         sizes = sorted({-(-self.length // chunks) for chunks in range(1, most + 1)})
         costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sizes}
         equal = _cheapest({n: cost for n, cost in costs.items() if self.length % n == 0})
@@ -237,7 +249,7 @@ class Tiling:
     def _between(self, size: int) -> int:
         """Bytes of V and M of a chunk of so many rows of tiles, or columns."""
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
-        rows, columns = (self.rows, size) if self.along == COLUMNS else (size, self.columns)
+        rows, columns = (self.rows, size) if self.along == ACROSS else (size, self.columns)
         down, across = self.plane.read((rows, columns))
         return 4 * (self._places(across) * down * v + self._places(columns) * rows * m)
 

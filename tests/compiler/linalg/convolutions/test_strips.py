@@ -14,7 +14,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 import ncc
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions import strips
-from ncc.compiler.linalg.convolutions.strips import ROWS, Chain, ComputeInStrips, chains
+from ncc.compiler.linalg.convolutions.parts import ROWS
+from ncc.compiler.linalg.convolutions.strips import Chain, ComputeInStrips, chains
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan

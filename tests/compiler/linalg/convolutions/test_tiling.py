@@ -19,10 +19,10 @@ from ncc.compiler.linalg.convolutions.forms import (
     lengthened,
 )
 from ncc.compiler.linalg.convolutions.tiling import (
+    ACROSS,
     CALLS,
-    COLUMNS,
+    DOWN,
     MOST_OF_A_ROW,
-    ROWS,
     Tiling,
     cycles_of,
     plain_cycles,
@@ -115,7 +115,7 @@ def test_one_row_is_cut_along_it(target: Target) -> None:
     """V and M of a sequence of 16000 cells are 8 MB; a chunk of columns fits L2."""
     tiling = Tiling(F4_5, 32, 32, 1, 16000, target, axes=(False, True))
     size = tiling.chunk()
-    assert (tiling.rows, tiling.along, tiling.length) == (1, COLUMNS, 4000)
+    assert (tiling.rows, tiling.along, tiling.length) == (1, ACROSS, 4000)
     assert size * 4 * 8 * 64 <= target.core.l2_bytes
     first, *_, last = tiling.chunks(size)
     assert (first.first, first.tiles) == ((0, 0), (1, size))
@@ -136,7 +136,7 @@ def test_a_row_of_any_length_has_few_chunks(target: Target, threads: int) -> Non
 def test_several_rows_are_cut_between_them(target: Target) -> None:
     """The last chunk of 19 rows by 8 has 3; all columns are in each."""
     tiling = Tiling(F4, 64, 16, 74, 74, target)
-    assert (tiling.along, tiling.length) == (ROWS, 19)
+    assert (tiling.along, tiling.length) == (DOWN, 19)
     chunks = [(chunk.first, chunk.tiles) for chunk in tiling.chunks(8)]
     assert chunks == [((0, 0), (8, 19)), ((8, 0), (8, 19)), ((16, 0), (3, 19))]
 

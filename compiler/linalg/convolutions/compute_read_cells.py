@@ -73,9 +73,7 @@ class _Sliced:
         """What a slice reads, if it is a convolution or follows one, and has all channels."""
         begin, size = slice.static_offsets.get_values(), shape_of(slice.result)
         whole, op = shape_of(slice.source), slice.source.owner
-        if any(step != 1 for step in slice.static_strides.get_values()):
-            return None
-        if len(slice.operands) > 1 or len(size) != len(whole) or size[0] != whole[0]:
+        if any(step != 1 for step in slice.static_strides.get_values()) or size[0] != whole[0]:
             return None
         if not isinstance(op, GenericOp) or not _is_convolution_alone(slice.source):
             return None

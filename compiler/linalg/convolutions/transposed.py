@@ -182,7 +182,7 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
     view = View(op)
     pair = view.product()
-    if pair is None or len(view.live) != 2 or op.attributes or view.computes_coordinates:
+    if pair is None or op.attributes:
         return None
     data, weights = (view.reads[k] for k in pair)
     if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:

@@ -42,10 +42,10 @@ class HoistSums(ModulePass):
 
 
 def _leaves_one(op: GenericOp) -> bool:
-    """Whether op makes one value of several of its size, that it alone reads, point by point."""
+    """Whether op makes one value of several of its size, that it alone reads."""
     read = {value for value in op.inputs if value.has_one_use() and _is_made(value)}
     alike = [value for value in read if shape_of(value) == shape_of(op.results[0])]
-    return len(alike) > 1 and View(op).is_pointwise
+    return len(alike) > 1
 
 
 def _is_made(value: SSAValue) -> bool:
@@ -53,13 +53,15 @@ def _is_made(value: SSAValue) -> bool:
 
 
 def _hoist(block: Block, op: GenericOp) -> None:
-    """Move op, and where its result goes, behind the last operation that it needs."""
+    """Move op, if it works point by point, and where its result goes behind the last operation
+    that it needs.
+    """
     first, *_ = empty = [value.owner for value in op.outputs]
     if len(empty) != 1 or not isinstance(first, tensor.EmptyOp):
         return
-    needed = [value.owner for value in op.inputs if isinstance(value.owner, Operation)]
-    last = needed[0]
-    for owner in needed[1:]:
+    read = (*op.inputs, *View(op).captured)
+    last, *others = [value.owner for value in read if isinstance(value.owner, Operation)]
+    for owner in others:
         last = owner if last.is_before_in_block(owner) else last
     moved = [first, op] if first.results[0].has_one_use() else [op]
     if len(moved) == 1 and last.is_before_in_block(first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from ncc.compiler.linalg.convolutions.transposed import Axis, Walk
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from tests.compiler.linalg.computations import add
+from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import weights
+from tests.compiler.linalg.same_numbers import marked
 from tests.structured.evaluate import evaluate
 
 Phase = Callable[[Builder, Tensor, Tensor, Tensor | float], Tensor]
@@ -79,7 +81,7 @@ def phase(
     stride: tuple[int, int] = (2, 2),
     cells: tuple[int, int] = (6, 6),
     taps: Callable[[AffineExpr, AffineExpr], Sequence[AffineExpr]] = lambda u, v: (u, v),
-    first: int = 0,
+    first: tuple[int, int] = (0, 0),
 ) -> Phase:
     """Every other row and column from that one on, by two taps along each axis."""
 
@@ -87,20 +89,27 @@ def phase(
         loops = f"o:2 p:{cells[0]} q:{cells[1]} i:{x.shape[0]} u:2 v:2"
         o, p, q, i, u, v = b.loops(loops)
         at = (o, p * stride[0] + row, q * stride[1] + column)
-        places = taps(u * -2 + 2 + row % 2, v * -2 + 2 + column % 2)
-        return b.sum(at, (i, u, v), x[i, p + u + first, q + v + first] * w[(o, i, *places)], y)
+        places = (tap * -2 + 2 + n % 2 for tap, n in zip(taps(u, v), (row, column), strict=True))
+        return b.sum(
+            at, (i, u, v), x[i, p + u + first[0], q + v + first[1]] * w[(o, i, *places)], y
+        )
 
     return write
 
 
 def joined(
-    make_network: Callable[..., ModuleOp], phases: Sequence[Phase], follow: Callable[..., Tensor]
+    make_network: Callable[..., ModuleOp],
+    phases: Sequence[Phase],
+    follow: Callable[..., Tensor] = lambda _, y: y,
+    *,
+    shape: Sequence[int] = (16, 9, 9),
+    image: Callable[[Builder, Tensor], Tensor] = lambda _, x: x,
+    taps: Callable[[Builder], Tensor] = lambda b: weights(b, (2, 16, 4, 4)),
 ) -> bool:
     """Whether phases of 12 x 12 cells become one convolution, of the same numbers."""
-    shape = (16, 9, 9)
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        w = weights(b, (2, 16, 4, 4))
+        x, w = image(b, x), taps(b)
         bias = b.spread(weights(b, (2,), 1), (2, 12, 12), axis=0)
         y: Tensor = bias
         for each in phases:
@@ -127,11 +136,12 @@ ALL = [phase(*place) for place in PLACES]
         [phase(0, 0), phase(1, 1)],
         ALL[:3],
         [*ALL, phase(1, 1)],
-        [*ALL[:3], phase(1, 1, first=1)],
+        [*ALL[:3], phase(1, 1, first=(1, 1))],
         [*ALL[:3], phase(1, 1, cells=(5, 6))],
         [*ALL[:3], phase(1, 1, cells=(6, 5))],
         [phase(row + 2, column, cells=(5, 6)) for row, column in PLACES],
         [*ALL[:3], phase(1, 1, stride=(3, 2), cells=(4, 6))],
+        [*ALL[:2], *(phase(1, column, stride=(3, 2), cells=(4, 6)) for column in (0, 1))],
         [phase(*place, taps=lambda u, v: (v, u)) for place in PLACES],
     ],
     ids=[
@@ -143,12 +153,115 @@ ALL = [phase(*place) for place in PLACES]
         "not the last column",
         "not the first row",
         "other distances",
+        "rows of two distances",
         "turned windows",
     ],
 )
 def test_other_sums(make_network: Callable[..., ModuleOp], phases: Sequence[Phase]) -> None:
     """Sums of which no axis tells the taps stay as they are."""
-    assert not joined(make_network, phases, lambda _, y: y)
+    assert not joined(make_network, phases)
+
+
+def tap(cell: AffineExpr, place: int) -> AffineExpr:
+    return cell * -2 + 2 + place
+
+
+def differences(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, i, u, v = b.loops("o:2 p:6 q:6 i u:2 v:2")
+    of = x[i, p + u, q + v] - w[o, i, tap(u, row), tap(v, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, u, v), of, y)
+
+
+def by_turned_weights(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, i, u, v = b.loops("o:2 p:6 q:6 i u:2 v:2")
+    of = x[i, p + u, q + v] * w[i, o, tap(u, row), tap(v, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, u, v), of, y)
+
+
+def by_a_diagonal(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, u, v = b.loops("o:2 p:6 q:6 u:2 v:2")
+    of = x[o, p + u, q + v] * w[o, o, tap(u, row), tap(v, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (u, v), of, y)
+
+
+def of_a_diagonal(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, i, u = b.loops("o:2 p:6 q:6 i u:2")
+    of = x[i, p + u, q + u] * w[o, i, tap(u, row), tap(u, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, u), of, y)
+
+
+def rows_of_two_loops(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, r, q, i, u, v = b.loops("o:2 p:3 r:2 q:6 i u:2 v:2")
+    of = x[i, p * 2 + r + u, q + v] * w[o, i, tap(u, row), tap(v, column)]
+    return b.sum((o, p * 4 + r * 2 + row, q * 2 + column), (i, u, v), of, y)
+
+
+def skewed(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    """Each column reads other rows, by other taps."""
+    o, p, q, i, v = b.loops("o:2 p:6 q:6 i v:2")
+    of = x[i, p + q, q + v] * w[o, i, q, tap(v, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, v), of, y)
+
+
+def taps_of_two_loops(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    """Some cells by two taps each."""
+    o, p, q, i, t, u, v = b.loops("o:2 p:6 q:6 i t:2 u:2 v:2")
+    of = x[i, p + t + u, q + v] * w[o, i, t * 2 + u, tap(v, column)]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, t, u, v), of, y)
+
+
+def the_second(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, i, u, v = b.loops("o:1 p:6 q:6 i u:2 v:2")
+    of = x[i, p + u, q + v] * w[o + 1, i, tap(u, row), tap(v, column)]
+    return b.sum((o + 1, p * 2 + row, q * 2 + column), (i, u, v), of, y)
+
+
+def of_a_sequence(b: Builder, x: Tensor, w: Tensor, y: Tensor, row: int, column: int) -> Tensor:
+    o, p, q, i, u = b.loops("o:2 p:6 q:6 i u:2")
+    of = x[i, p + u] * w[o, i, tap(u, row), q]
+    return b.sum((o, p * 2 + row, q * 2 + column), (i, u), of, y)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape", "taps"),
+    [
+        (differences, (16, 9, 9), (2, 16, 4, 4)),
+        (by_turned_weights, (2, 9, 9), (2, 2, 4, 4)),
+        (by_a_diagonal, (2, 9, 9), (2, 2, 4, 4)),
+        (of_a_diagonal, (16, 9, 9), (2, 16, 4, 4)),
+        (rows_of_two_loops, (16, 9, 9), (2, 16, 4, 4)),
+        (taps_of_two_loops, (16, 9, 9), (2, 16, 4, 4)),
+        (skewed, (16, 12, 12), (2, 16, 6, 4)),
+        (the_second, (16, 9, 9), (2, 16, 4, 4)),
+        (of_a_sequence, (16, 9), (2, 16, 4, 6)),
+    ],
+)
+def test_no_windows(
+    make_network: Callable[..., ModuleOp],
+    write: Callable[..., Tensor],
+    shape: Sequence[int],
+    taps: Sequence[int],
+) -> None:
+    """Sums over anything but windows of an image, each cell by a tap of its own, stay."""
+    phases = [partial(write, row=row, column=column) for row, column in PLACES]
+    assert not joined(make_network, phases, shape=shape, taps=lambda b: weights(b, taps))
+
+
+@pytest.mark.parametrize("first", [(9, 0), (0, 9)])
+def test_windows_of_a_border(make_network: Callable[..., ModuleOp], first: tuple[int, int]) -> None:
+    """Of what sees nothing of the image along an axis there is no window to read."""
+    phases = [phase(*place, first=first) for place in PLACES]
+    assert not joined(make_network, phases, image=lambda b, x: b.pad(x, [0, 0, 0], [0, 9, 9]))
+
+
+def test_weights_of_the_run(make_network: Callable[..., ModuleOp]) -> None:
+    """Their places are known when they are packed, and not before."""
+    assert not joined(make_network, ALL, taps=lambda b: relu(b, weights(b, (2, 16, 4, 4))))
+
+
+def test_marked_computations_stay(make_network: Callable[..., ModuleOp]) -> None:
+    """What attributes say holds of one phase."""
+    assert not joined(lambda *network: marked(make_network(*network)), ALL)
 
 
 def by_rows(b: Builder, y: Tensor) -> Tensor:

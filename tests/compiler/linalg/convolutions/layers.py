@@ -9,6 +9,7 @@ import numpy as np
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
+from tests.compiler.linalg.computations import add, relu
 
 
 def weights(b: Builder, shape: Sequence[int], stream: int = 0) -> Tensor:
@@ -77,3 +78,16 @@ def grouped(b: Builder, x: Tensor, outputs: int, *, window: int, stride: int = 1
     g, o, p, q, i, k, m = b.loops(f"g o p:{height} q:{width} i k m")
     data = x[g * inputs + i, p * stride + k, q * stride + m]
     return b.sum((g, o, p, q), (i, k, m), data * w[g, o, i, k, m], bias)
+
+
+def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
+    """The largest of each window, which is wholly inside."""
+    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
+    o, p, q, k, m = b.loops(f"o p:{height} q:{width} k:{window} m:{window}")
+    return b.max((o, p, q), (k, m), x[o, p * stride + k, q * stride + m])
+
+
+def block(b: Builder, x: Tensor) -> Tensor:
+    """A residual block: two convolutions, and the input added."""
+    y = relu(b, convolution(b, x, x.shape[0]))
+    return relu(b, add(b, convolution(b, y, x.shape[0]), x))

@@ -2,77 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
-from ncc.compiler.plan import Call, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import (
+    block,
     convolution,
     dilated,
     grouped,
+    pool,
     volume,
     weights,
 )
-from tests.structured.evaluate import evaluate
-
-MakeNetwork = Callable[..., ModuleOp]
-
-
-def pool(b: Builder, x: Tensor, window: int = 2, stride: int = 2) -> Tensor:
-    """The largest of each window, which is wholly inside."""
-    height, width = ((n - window) // stride + 1 for n in x.shape[1:])
-    o, p, q, k, m = b.loops(f"o p:{height} q:{width} k:{window} m:{window}")
-    return b.max((o, p, q), (k, m), x[o, p * stride + k, q * stride + m])
-
-
-def block(b: Builder, x: Tensor) -> Tensor:
-    """A residual block: two convolutions, and the input added."""
-    y = relu(b, convolution(b, x, x.shape[0]))
-    return relu(b, add(b, convolution(b, y, x.shape[0]), x))
-
-
-def rewritten(module: ModuleOp) -> ModuleOp:
-    ChooseConvolution().apply(Context(), module)
-    module.verify()
-    return module
-
-
-def generics(module: ModuleOp) -> list[GenericOp]:
-    return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
-
-
-def is_tiled(module: ModuleOp) -> bool:
-    return any("separable" in op.attributes for op in generics(module))
-
-
-def check_numbers(module: ModuleOp, shapes: Sequence[Sequence[int]]) -> None:
-    """Before and after, in double precision: only the weights were rounded again."""
-    draw = np.random.default_rng(1)
-    arrays = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
-    before = evaluate(network_of(module), arrays, dtype=np.float64)
-    rewritten(module)
-    assert is_tiled(module)
-    after = evaluate(network_of(module), arrays, dtype=np.float64)
-    for want, got in zip(before, after, strict=True):
-        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
+from tests.compiler.linalg.convolutions.tiled import (
+    MakeNetwork,
+    calls_of,
+    check_numbers,
+    generics,
+    rewritten,
+)
 
 
 @pytest.mark.usefixtures("always_tiled")
@@ -383,10 +346,6 @@ def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
     module = make_network([shape, shape], write)
     check_numbers(module, [shape, shape])
     assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
-
-
-def calls_of(planned: Plan) -> list[Call]:
-    return [step for step in planned.steps if isinstance(step, Call)]
 
 
 @pytest.mark.parametrize("size", [8, 13])

@@ -11,13 +11,8 @@ from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
-from tests.compiler.linalg.convolutions.layers import weights
-from tests.compiler.linalg.convolutions.test_convolve import (
-    MakeNetwork,
-    calls_of,
-    check_numbers,
-    pool,
-)
+from tests.compiler.linalg.convolutions.layers import pool, weights
+from tests.compiler.linalg.convolutions.tiled import MakeNetwork, calls_of, check_numbers
 
 
 def along(

@@ -12,7 +12,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
-from tests.compiler.linalg.convolutions.test_convolve import MakeNetwork, check_numbers
+from tests.compiler.linalg.convolutions.tiled import MakeNetwork, check_numbers
 
 SHAPE = (16, 7, 7)
 

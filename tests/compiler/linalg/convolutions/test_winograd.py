@@ -28,7 +28,8 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
-from tests.compiler.linalg.convolutions.test_convolve import block, check_numbers
+from tests.compiler.linalg.convolutions.layers import block
+from tests.compiler.linalg.convolutions.tiled import check_numbers
 
 
 @pytest.mark.parametrize(

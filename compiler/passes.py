@@ -24,6 +24,7 @@ from ncc.compiler.linalg.channels.select_channels import SelectChannels
 from ncc.compiler.linalg.channels.turn_factors import TurnFactors
 from ncc.compiler.linalg.convolutions.compute_read_cells import ComputeReadCells
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
+from ncc.compiler.linalg.convolutions.join_groups import JoinGroups
 from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
@@ -69,6 +70,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         LiftSequences(),  # sequences are images of one row
         JoinPhases(target),  # of transposed convolutions, or a convolution each
         RepeatGroups(),  # groups of one channel that make several
+        JoinGroups(target),  # of fewer channels than a block has
         SeparateGroups(target),  # a few large groups are convolutions of their own
         DivideSums(),  # sums of quotients, while both are still side by side
         SinkViews(),  # pointwise work in front of reshapes and joints, beside what made its operand

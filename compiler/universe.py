@@ -27,6 +27,7 @@ PASSES = {
         "ComputeReadCells",
     ),
     "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
+    "join-groups": ("ncc.compiler.linalg.convolutions.join_groups", "JoinGroups"),
     "join-phases": ("ncc.compiler.linalg.convolutions.join_phases", "JoinPhases"),
     "repeat-groups": ("ncc.compiler.linalg.convolutions.repeat_groups", "RepeatGroups"),
     "separate-groups": ("ncc.compiler.linalg.convolutions.separate_groups", "SeparateGroups"),

@@ -255,6 +255,25 @@ class Phases:
         return taps.transpose(0, *phases, 1, *windows).ravel()[:count]
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Another weight, of groups of channels, with groups joined: `count` of them are one, which
+    multiplies channels of the others by zero. (6, 8, 8, 3, 3) by twos becomes (3, 16, 16, 3, 3).
+    """
+
+    of: Weights
+    count: int
+
+    def read(self, count: int) -> Array:
+        groups, outputs, inputs, *window = self.of.shape
+        parts = self.of.array().reshape(-1, self.count, outputs, inputs, *window)
+        shape = groups // self.count, self.count, outputs, self.count, inputs, *window
+        joined = np.zeros(shape, parts.dtype)
+        for place in range(self.count):
+            joined[:, place, :, place] = parts[:, place]
+        return joined.ravel()[:count]
+
+
 Source: TypeAlias = (
     Stored
     | Inline
@@ -267,6 +286,7 @@ Source: TypeAlias = (
     | Halves
     | Taken
     | Phases
+    | Joined
 )
 
 
@@ -368,6 +388,12 @@ class Weights:
         channels = self.shape[0] * prod(len(phases) for phases in places)
         windows = [len(phases[0]) for phases in places]
         return Weights((channels, self.shape[1], *windows), Phases(self, places))
+
+    def joined(self, count: int) -> Weights:
+        """These values with so many groups in each; see `Joined`."""
+        groups, outputs, inputs, *window = self.shape
+        shape = groups // count, count * outputs, count * inputs, *window
+        return Weights(shape, Joined(self, count))
 
     def transformed(
         self, down: tuple[tuple[float, ...], ...], across: tuple[tuple[float, ...], ...]

@@ -34,6 +34,7 @@ from ncc.dialects.sources import (
     Dequantized,
     Halves,
     Inline,
+    Joined,
     Paired,
     Phases,
     Random,
@@ -62,6 +63,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
+    #ncnn.weight<[3, 16, 16, 3, 3] joined 2 of <[6, 8, 8, 3, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
     #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
     #ncnn.weight<[2, 1, 6] transformed [[1.0], [0.0]] by [[1.0]] of <[6, 1, 1] random 7 0 1.0 0.0>>
@@ -111,6 +113,10 @@ class WeightAttr(Data[Weights]):
                     phases.append(_parse_phases(parser))
                 parser.parse_keyword("of")
                 return cls.parse_parameter(parser).phases(tuple(phases))
+            if parser.parse_optional_keyword("joined"):
+                count = parser.parse_integer()
+                parser.parse_keyword("of")
+                return cls.parse_parameter(parser).joined(count)
             if parser.parse_optional_keyword("transformed"):
                 down = _parse_matrix(parser)
                 parser.parse_keyword("by")
@@ -145,6 +151,8 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"taken {axis} {_list_text(places)}", of)
                 case Phases(of, places):
                     _print_made(printer, f"phases {', '.join(map(_table_text, places))}", of)
+                case Joined(of, count):
+                    _print_made(printer, f"joined {count}", of)
                 case Transformed(of, down, across):
                     both = f"{_table_text(down)} by {_table_text(across)}"
                     _print_made(printer, f"transformed {both}", of)

@@ -46,6 +46,16 @@ def test_taken() -> None:
     np.testing.assert_array_equal(blocks[1, ..., 1], 0)
 
 
+def test_joined() -> None:
+    """Groups of a joined one lie along its diagonal, and zeros beside them."""
+    values = np.arange(1, 25, dtype=np.float32).reshape(4, 1, 2, 3)
+    joined = WeightAttr.of(values).data.joined(2)
+    assert joined.shape == (2, 2, 4, 3)
+    made = joined.array()
+    np.testing.assert_array_equal(made[1, 0], [*values[2, 0], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(made[1, 1], [[0, 0, 0], [0, 0, 0], *values[3, 0]])
+
+
 def test_phases() -> None:
     """Taps of phases are windows of channels; a place without one holds a zero."""
     values = np.arange(1, 25, dtype=np.float32).reshape(2, 2, 3, 2)

@@ -33,6 +33,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
         WeightAttr.of(np.arange(16).reshape(2, 2, 2, 2)).data.halves(),
         WeightAttr.of(np.arange(6).reshape(3, 2)).data.taken((2, 0, 2, 1)),
+        WeightAttr.of(np.arange(12).reshape(2, 1, 2, 3)).data.joined(2),
         WeightAttr.of(np.arange(6).reshape(1, 2, 3)).data.phases((((2, 0), (1, -1)),)),
     ],
 )

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.insert import move_before, reread
+from ncc.compiler.linalg.insert import move_before, reread, tensor_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -66,6 +68,15 @@ class GroupedSum:
     def groups(self) -> int:
         """How many there are."""
         return self.view.extents[self.group]
+
+    def channels_of(self, b: Builder, first: int, end: int) -> Tensor:
+        """What some of the groups read, with padding of their own where there is one."""
+        value, size = self.data.value, self.size
+        pad = value.owner
+        if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
+            return b.cut(tensor_of(value), 0, first * size, end * size)
+        channels = b.cut(tensor_of(pad.source), 0, first * size, end * size)
+        return b.pad(channels, *pad_sides(pad), pad_value(pad))
 
     def read(
         self,

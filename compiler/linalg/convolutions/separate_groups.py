@@ -31,12 +31,7 @@ from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import (
-    is_constant,
-    pad_sides,
-    pad_value,
-    weights_of,
-)
+from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -122,20 +117,12 @@ class _Separating:
         )
         channel = Linear.of({self.sums.channel: 1})
         reads = [
-            (self._channels(b, group).value, [channel, *access.index[1:]])
+            (self.sums.channels_of(b, group, group + 1).value, [channel, *access.index[1:]])
             if access is self.sums.data
             else (_of_constant(b, access.value, group).value, access.index[1:])
             for access in view.reads
         ]
         return again_without(b, view.op, self.sums.group, reads, view.write.index[1:], start)
-
-    def _channels(self, b: Builder, group: int) -> Tensor:
-        """The channels of one group, each group with its own padding where there is one."""
-        value, size = self.sums.data.value, self.sums.size
-        pad = value.owner
-        if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
-            return _cut(b, value, group, size)
-        return b.pad(_cut(b, pad.source, group, size), *pad_sides(pad), pad_value(pad))
 
 
 def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:

@@ -294,14 +294,23 @@ def tiling_of(
 
 
 def cycles_of(
-    outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
+    outputs: int,
+    inputs: int,
+    cells: Sequence[int],
+    window: Sequence[int],
+    target: Target,
+    groups: int = 1,
 ) -> float:
-    """The cost of a convolution of an image, of stride 1, in tiles where these are cheaper."""
+    """The cost of a convolution of an image, of stride 1, in tiles where these are cheaper; of
+    several groups, by the outputs of all and the inputs of one.
+    """
     plain = plain_cycles(outputs, inputs, cells, window, target)
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
-    if min(outputs, inputs) < FEWEST_CHANNELS or min(window) not in (1, taps) or taps == 1:
+    few = min(outputs // groups, inputs) < FEWEST_CHANNELS
+    if few or min(window) not in (1, taps) or taps == 1:
         return plain
-    tiling = tiling_of(outputs, inputs, cells[0], cells[1], target, axes=axes, taps=taps)
+    rows, columns = cells
+    tiling = tiling_of(outputs, inputs, rows, columns, target, groups, axes=axes, taps=taps)
     return plain if tiling is None else _cost(tiling)
 
 

@@ -1,0 +1,173 @@
+"""Groups of fewer channels than a block has, several as one.
+
+    y[g, o] += x[g * 8 + i] * w[g, o, i]      ->      y[h, o] += x[h * 16 + i] * v[h, o, i]
+    z = collapse(y)                                   z = collapse(y)
+
+v multiplies channels of other groups by zero. So blocks have no lanes that nobody reads, and tiles
+can compute them; where the image is plain instead, rows that are no whole vectors cost as much.
+What is left of the groups is a convolution of its own, joined behind the others.
+
+Needs: the structured level before views are sunk.
+Breaks: what is not finite is so in all channels of a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
+from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
+from ncc.compiler.linalg.insert import again, again_without, doc_of, erase_dead, put_for
+from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import is_constant, weights_of
+from ncc.compiler.linalg.view import Access, shape_of
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.sources import Weights
+from ncc.dialects.weight import WeightAttr
+
+FULL_ALONG_ROWS = 0.75
+"""The part of a core's multiply-adds that is reached along rows of a plain image."""
+
+
+@dataclass(frozen=True)
+class JoinGroups(ModulePass):
+    """Join such groups where that is cheaper; see the head of this file."""
+
+    name = "join-groups"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
+        matches = (_Joining.of(joint, self.target) for joint in joints)
+        found = [one for one in matches if one is not None]
+        for one in found:
+            one.rewrite()
+        if found:
+            erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Joining:
+    """A convolution in groups, what joins its channels, and what its sums start from."""
+
+    joint: tensor.CollapseShapeOp
+    sums: GroupedSum
+    start: SSAValue | float
+
+    @staticmethod
+    def of(joint: tensor.CollapseShapeOp, target: Target) -> _Joining | None:
+        view = sums_in_groups(joint)
+        sums = None if view is None else GroupedSum.of(view)
+        if view is None or sums is None or not is_constant(sums.weights):
+            return None
+        weights = next(access for access in view.reads if access.value is sums.weights)
+        axes = view.write.axes
+        if axes is None or weights.axes is None or len(axes) != 4 or len(weights.axes) != 5:
+            return None
+        if axes[0] != sums.group or weights.axes[:3] != (*axes[:2], sums.channel):
+            return None
+        if sums.groups < 2 or sums.size >= BLOCK or shape_of(sums.weights)[1] != sums.size:
+            return None
+        if BLOCK % sums.size or not _pays(sums, target):
+            return None
+        start = start_of(view.op, 2)
+        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
+            return None
+        return _Joining(joint, sums, start)
+
+    def rewrite(self) -> None:
+        """Put the sums of joined groups, and those of what is left, in place of the joint."""
+        block = Block()
+        b = Builder(block, doc_of(self.sums.view.op))
+        at_once, groups = BLOCK // self.sums.size, self.sums.groups
+        whole = groups // at_once * at_once
+        parts = [(0, whole, at_once), (whole, groups, groups - whole)]
+        made = [self._part(b, *part) for part in parts if part[0] < part[1]]
+        put_for(self.joint, block, b.concat(made, 0).value if len(made) > 1 else made[0].value)
+
+    def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
+        """The channels of some groups, so many of which are one."""
+        sums, view = self.sums, self.sums.view
+        x = sums.channels_of(b, first, end).value
+        w = b.weight(WeightAttr(_taken(sums.weights, first, end).joined(at_once)))
+        shape = w.shape[0], w.shape[1], *shape_of(view.op.results[0])[2:]
+        lead = Linear.of({sums.group: w.shape[2], sums.channel: 1})
+        alone = w.shape[0] == 1
+        if alone:
+            lead, shape = Linear.of({sums.channel: 1}), shape[1:]
+            w = b.collapse(w, [[0, 1], *([axis] for axis in range(2, w.rank))])
+
+        def read(access: Access) -> tuple[SSAValue, list[Linear]]:
+            if access is sums.data:
+                return x, [lead, *access.index[1:]]
+            return w.value, list(access.index[alone:])
+
+        reads = [read(access) for access in view.reads]
+        outs = self._start(b, first, end, shape)
+        if alone:
+            return again_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
+        maps = [_map(index, len(view.extents)) for _, index in reads]
+        last = view.op.indexing_maps.data[-1]
+        y = again(b, view.op, [value for value, _ in reads], outs, [*maps, last])
+        return b.collapse(y, [[0, 1], *([axis] for axis in range(2, y.rank))])
+
+    def _start(self, b: Builder, first: int, end: int, shape: tuple[int, ...]) -> Tensor:
+        """What the sums of some groups start from."""
+        if isinstance(self.start, float):
+            return b.full(shape, self.start)
+        kept = b.weight(WeightAttr(_taken(self.start, first, end)))
+        channels = b.collapse(kept, [[0, 1]])
+        if len(shape) == 3:
+            return b.spread(channels, shape, axis=0)
+        at = b.loops_of(shape)
+        return b.map(at, b.expand(channels, [[0, 1]], shape[:2])[at[0], at[1]])
+
+
+def _taken(value: SSAValue, first: int, end: int) -> Weights:
+    """What a constant holds of some groups, its first axis."""
+    kept = weights_of(value)
+    return kept if (first, end) == (0, kept.shape[0]) else kept.taken(tuple(range(first, end)))
+
+
+def _map(index: list[Linear], loops: int) -> AffineMapAttr:
+    forms = (expression(dict(form.terms), form.constant) for form in index)
+    return AffineMapAttr(AffineMap(loops, 0, tuple(forms)))
+
+
+def _pays(sums: GroupedSum, target: Target) -> bool:
+    """Whether products with zeros cost less than what is left of rows beyond whole vectors.
+
+    Under a stride, rows are no vectors at all, and half of a block takes as long as all of it.
+    """
+    view = sums.view
+    (column,) = view.write.index[-1].loops()
+    shape, cells = shape_of(sums.weights), shape_of(view.op.results[0])[2:]
+    if sums.data.index[-1].coefficient(column) != 1:
+        return True
+    groups = -(-sums.groups * sums.size // BLOCK)
+    sizes = groups * BLOCK, BLOCK, cells, shape[3:]
+    dense = {by for form in sums.data.index[1:] for _, by in form.terms} == {1}
+    joined = cycles_of(*sizes, target, groups) if dense else plain_cycles(*sizes, target)
+    return joined < _along_rows(prod(shape) * prod(cells), cells[-1], target)
+
+
+def _along_rows(multiply_adds: int, row: int, target: Target) -> float:
+    """Cycles of so many along rows of a plain image: what a row has beyond whole vectors takes one
+    of half the length, one of a quarter, and so on.
+    """
+    vectors = row // target.lanes + (row % target.lanes).bit_count()
+    return multiply_adds * vectors / row / (FULL_ALONG_ROWS * target.core.multiply_adds)

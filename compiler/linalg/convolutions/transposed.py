@@ -46,10 +46,12 @@ class Walk:
         if len(cells) != 1 or len(sums) > 1 or not sums <= set(view.reduced):
             return None
         (cell,) = cells
-        stride, place = out.coefficient(cell), out.constant
+        extent = shape_of(view.op.results[0])[axis]
+        # One cell alone lies at the same place for any stride.
+        stride, place = 1 if extent == 1 else out.coefficient(cell), out.constant
         if read.coefficient(cell) != 1 or not 0 <= place < stride:
             return None
-        if view.extents[cell] != len(range(place, shape_of(view.op.results[0])[axis], stride)):
+        if view.extents[cell] != len(range(place, extent, stride)):
             return None
         tap = None if along is None else weights.index[along]
         if tap is not None and tap.loops() != sums:

@@ -82,6 +82,7 @@ def test_each_of_its_own(tmp_path: Path, taps: int, params: str) -> None:
         (3, 9, "1=3 3=2 4=1 18=1"),
         (4, 4, "1=2 3=3 18=2 2=2"),
         (2, 15, "1=5 11=3 3=2 13=1 4=2 14=1 5=1"),
+        (5, 4, "1=4 11=1 3=2 5=1"),
     ],
 )
 @pytest.mark.parametrize("shape", [(6, 1, 1), (6, 1, 9)])

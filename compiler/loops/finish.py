@@ -97,7 +97,7 @@ class FinishWriter(PointWriter):
         if len(values) <= IN_LINE:
             return None
         sizes, short = self.state.sizes, self.schedule.short
-        apart = (self.schedule.lane, self.schedule.turn, None if short is None else short[0])
+        apart = (self.schedule.lane, self.schedule.transpose, None if short is None else short[0])
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         longest = max((d for d in loops if d not in apart), key=sizes.__getitem__, default=None)
         vectors = all(isinstance(value.type, VectorType) for value in values)

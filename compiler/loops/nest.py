@@ -105,7 +105,7 @@ class Nest(RowWriter):
             return
         loop, inner = loops[0], loops[1:]
         if loop == self.schedule.lane:
-            if self.schedule.turn is None:
+            if self.schedule.transpose is None:
                 self._lane(loop, inner)
             else:
                 self._squares(loop, inner)
@@ -127,7 +127,7 @@ class Nest(RowWriter):
         A square overlaps the one before it: what is stored again is what stands there.
         """
         extent, size = self.kernel.extents[loop], self.state.sizes[loop]
-        if loop == self.schedule.turn:
+        if loop == self.schedule.transpose:
             return extent - size, size
         first = self._alike(loop) * size
         return first, extent - first

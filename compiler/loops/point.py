@@ -117,9 +117,9 @@ class PointWriter:
         """The element or vector of an access at a point, read once a tile step."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
-            if self.schedule.turn is None:
-                return self._read_apart(access, point, lane)
-            return self._read_turned(access, point, lane)
+            if self.schedule.transpose is None:
+                return self._read_strided(access, point, lane)
+            return self._read_transposed(access, point, lane)
         place = self._place(access, point)
         lanes = self.state.lanes if lane_moves else 1
         key = (access.argument, place, lanes)
@@ -137,7 +137,7 @@ class PointWriter:
                 source = self.entry.args[access.argument]
                 self.builder.prefetch(source, self._address(access, {}), l1)
 
-    def _read_apart(self, access: Access, point: Point, lane: int) -> SSAValue:
+    def _read_strided(self, access: Access, point: Point, lane: int) -> SSAValue:
         """A vector of elements that do not lie side by side."""
         source = self.entry.args[access.argument]
         first = point.get(lane, 0)
@@ -150,22 +150,24 @@ class PointWriter:
             value = self.builder.with_element(value, element, i)
         return value
 
-    def _read_turned(self, access: Access, point: Point, lane: int) -> SSAValue:
-        """One column of a square that was read by rows, along the loop that the schedule turns."""
-        turn, lanes = self.schedule.turn, self.state.lanes
-        if turn is None or self.state.sizes[turn] != lanes:
+    def _read_transposed(self, access: Access, point: Point, lane: int) -> SSAValue:
+        """One column of a square that is loaded by rows, along the loop that `transpose` names."""
+        along, lanes = self.schedule.transpose, self.state.lanes
+        if along is None or self.state.sizes[along] != lanes:
             raise CompilerBug("a strided vector without a square around it")
-        rest = tuple((d, o) for d, o in sorted(point.items()) if d != turn)
-        key = ("turned", access, rest)
+        rest = tuple((d, o) for d, o in sorted(point.items()) if d != along)
+        key = ("transposed", access, rest)
         if (*key, 0) not in self.cache:
             source = self.entry.args[access.argument]
             rows = [
-                self.builder.load(source, self._address(access, {**point, turn: 0, lane: i}), lanes)
+                self.builder.load(
+                    source, self._address(access, {**point, along: 0, lane: i}), lanes
+                )
                 for i in range(lanes)
             ]
             for i, column in enumerate(transposed(self.builder, rows)):
                 self.cache[*key, i] = column
-        return self.cache[*key, point[turn]]
+        return self.cache[*key, point[along]]
 
     def _vector(self, value: SSAValue) -> SSAValue:
         """A value as wide as the accumulators are."""

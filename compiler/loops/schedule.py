@@ -23,8 +23,9 @@ class Schedule:
     order    parallel loops, outermost first
     reduced  reduced loops, outermost first
     unroll   reduced loops that are unrolled, so that points of a tile share loads
-    turn     the loop along which operands are contiguous that are not so along the lane: squares
-             of lane x turn are loaded along it and transposed in registers
+    transpose
+             the loop along which operands are contiguous that are not so along the lane: squares
+             of both loops are loaded along it and transposed in registers
     chunks   how many of the outermost loops are parallel: threads share their iterations
     quad     the reduced loop of the four products that a lane of a dot product takes in
     prefetch_l2, prefetch_l1
@@ -44,7 +45,7 @@ class Schedule:
     order: tuple[int, ...]
     reduced: tuple[int, ...]
     unroll: frozenset[int] = frozenset()
-    turn: int | None = None
+    transpose: int | None = None
     chunks: int = 1
     prefetch_l2: tuple[Access, ...] = ()
     prefetch_l1: tuple[Access, ...] = ()

@@ -1,7 +1,7 @@
-"""Turning a square of elements in registers: rows that were read become columns to store.
+"""Transposing a square of elements in registers: rows that were loaded become columns to store.
 
-The square is cut in halves: the off-diagonal quarters change places, then every quarter is turned
-the same way. L vectors of L lanes take log2(L) rounds of L shuffles.
+The square is cut into quarters: the off-diagonal ones change places, then each is transposed in the
+same way. L vectors of L lanes take log2(L) rounds of L shuffles.
 """
 
 from __future__ import annotations

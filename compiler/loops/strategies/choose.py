@@ -16,8 +16,8 @@ schedule; the last always does.
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
     pointwise     the lane is the contiguous loop of the store
     gathered      as pointwise, each lane reads at computed coordinates of its own
-    turned        as pointwise, some operands contiguous along another loop
-    apart         the lane is contiguous where a reduction reads; results are stored one by one
+    transposed    as pointwise, some operands contiguous along another loop
+    scattered     the lane is contiguous where a reduction reads; results are stored one by one
     scalar        no lane: always right, slow
 """
 
@@ -27,8 +27,8 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
 from ncc.compiler.loops.strategies.forming import forming
-from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, turned
-from ncc.compiler.loops.strategies.reduction import apart, rows, window
+from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, transposed
+from ncc.compiler.loops.strategies.reduction import rows, scattered, window
 from ncc.compiler.loops.strategies.selection import selection
 from ncc.compiler.loops.strategies.tiles import halving, tiles
 from ncc.compiler.loops.strategies.transform import transform
@@ -46,8 +46,8 @@ STRATEGIES = (
     rows,
     pointwise,
     gathered,
-    turned,
-    apart,
+    transposed,
+    scattered,
 )
 """In the order they are tried."""
 

@@ -82,8 +82,8 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | None:
     return Schedule(lane, vector_of(kernel.extents[lane], target), tile, order, (), chunks=chunks)
 
 
-def turned(kernel: Kernel, target: Target) -> Schedule | None:
-    """The lane is the contiguous loop of the store, what it does not read along lies turned.
+def transposed(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store; other operands are contiguous along another.
 
     for y by n, z by n:
       v = x[z, y], n vectors along y, transposed in registers
@@ -97,20 +97,20 @@ def turned(kernel: Kernel, target: Target) -> Schedule | None:
         if kernel.store.coefficients[lane] != 1 or lane in used:
             continue
         across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
-        for turn in kernel.parallel:
-            if turn == lane or any(a.coefficients[turn] != 1 for a in across):
+        for other in kernel.parallel:
+            if other == lane or any(a.coefficients[other] != 1 for a in across):
                 continue
-            lanes = vector_of(min(kernel.extents[lane], kernel.extents[turn]), target)
+            lanes = vector_of(min(kernel.extents[lane], kernel.extents[other]), target)
             if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
-                best = (lanes, lane, turn)
+                best = (lanes, lane, other)
     if best is None:
         return None
-    lanes, lane, turn = best
-    others = [d for d in kernel.parallel if d not in (lane, turn)]
-    order = (*in_store_order(kernel, others), turn, lane)
-    tile = ((turn, lanes),)
+    lanes, lane, along = best
+    others = [d for d in kernel.parallel if d not in (lane, along)]
+    order = (*in_store_order(kernel, others), along, lane)
+    tile = ((along, lanes),)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    return Schedule(lane, lanes, tile, order, (), turn=turn, chunks=chunks)
+    return Schedule(lane, lanes, tile, order, (), transpose=along, chunks=chunks)
 
 
 def scalar(kernel: Kernel) -> Schedule:

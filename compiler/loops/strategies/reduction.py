@@ -111,8 +111,8 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
     return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
 
 
-def apart(kernel: Kernel, target: Target) -> Schedule | None:
-    """A reduction like `window` whose results lie apart, as those of a stride's phase do.
+def scattered(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction like `window` whose results are strided, as in phases of transposed convolutions.
 
     for y:
       for z by vector:

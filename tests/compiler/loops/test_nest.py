@@ -334,14 +334,14 @@ def test_squares_that_overlap(
     for first, last in sides:
         x = draw.standard_normal((first, 3, last)).astype(np.float32)
         networks.append((make_network([x.shape], write), [x]))
-    turned: list[Schedule] = []
+    transposed: list[Schedule] = []
 
     def schedule_of(kernel: Kernel) -> Schedule:
-        turned.append(choose(kernel, target))
-        return turned[-1]
+        transposed.append(choose(kernel, target))
+        return transposed[-1]
 
     check(networks, run_networks, schedule_of, target)
-    assert all(schedule.turn is not None for schedule in turned)
+    assert all(schedule.transpose is not None for schedule in transposed)
 
 
 def test_scalar_schedule(

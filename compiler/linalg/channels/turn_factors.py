@@ -1,4 +1,4 @@
-"""Factors that a run makes, turned so that neighbours in the result are neighbours in them.
+"""Factors that a run makes, transposed so that neighbours in the result are neighbours in them.
 
     y[m, n] += x[m, k] * w[n, k]     ->     t[k, n] = w[n, k],  y[m, n] += x[m, k] * t[k, n]
 

@@ -6,9 +6,9 @@
     %s = %a + %b                      %c = conv ..
     %t = %s + %c                      %t = %s + %c
 
-Of values of its size that nobody else reads a sum leaves one: a network that adds at its end what
-many layers made holds one value meanwhile, not all. The kernel that makes the last of them stores
-the sum.
+This shortens live ranges. Behind the sum, one value is alive instead of all that it adds: a network
+that adds at its end what many layers made holds a running total meanwhile. The kernel that makes
+the last of them stores the sum.
 
 Needs: the structured level before groups.  Breaks: nothing; only the order changes.
 """

@@ -46,11 +46,11 @@ TRIES = 40
 """Orders of roots that are tried. All benchmark networks come to their least arena within 22."""
 
 NEAR = 8
-"""Steps between two roots that take turns: after so many, other values were in the caches."""
+"""Steps between two roots that take turns: after more, other values have evicted the first."""
 
 NEAR_SHARED = 24
-"""The same where threads share steps. Another value in between would be handed out in another way,
-so that lines which one core has would be written by another one."""
+"""The same where threads share steps: another value in between would be shared out differently,
+so that cores would write lines that are in other cores' caches."""
 
 _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a root."""

@@ -3,10 +3,11 @@
     y[o, p] += x[i, p] * w[o, i]    ->    s[h, o, p] = sum over i of x[h, i, p] * w[o, h, i]
                                           y[o, p] += s[0, o, p] + s[1, o, p]
 
-A thread that made half of the channels sums them: they stay in its cache, where half of all that
-is summed would come out of the other core's, and be written into next time while that one holds
-it. What meets instead are sums, so it is worth it where those are few: 960 channels that become
-160. The halves are the same for any number of threads, and so are the bits.
+A thread that made half of the channels sums them, and they stay in its cache. Otherwise half of all
+that is summed would come from the other core's cache, and its lines would have to be taken back
+when they are written in the next run. Only sums go from core to core instead, so that it is worth
+it where those are few: 960 channels that become 160. The halves are the same for any number of
+threads, and so are the bits.
 
 Needs: the structured level before groups, blocks of channels outermost.  Breaks: the order of
 floating-point sums.

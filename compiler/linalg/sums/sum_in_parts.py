@@ -4,10 +4,10 @@
         ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[k, n]
             y[m, n] = t[m, n] + sum over the rest ..
 
-Where neither x nor w stays in a second-level cache, every few vectors of results bring all of x
-from behind it again, or every few points all of w. So do they where w, which a run makes, is too
-large by itself: the vectors of one n lie apart for each k, and drive one another out. Parts stay
-there; what comes again is the sums so far, once for every part.
+This is cache blocking of the reduced loop. Where neither x nor w stays in L2, every few vectors of
+results read all of x again from beyond it, or every few points all of w. So they do where w is made
+by a run and too large by itself: vectors of one n are far apart for each k, and evict one another.
+A part of both stays in L2; what is read again are the sums so far, once for every part.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing where one loop is
 summed over: a sum goes on from where it was. Of several, the order of floating-point sums.

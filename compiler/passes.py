@@ -30,6 +30,7 @@ from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
+from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
@@ -75,6 +76,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         DivideSums(),  # sums of quotients, while both are still side by side
         SinkViews(),  # pointwise work in front of reshapes and joints, beside what made its operand
         HoistSums(),  # beside the last of what they read, of which they leave one value
+        SeparateWindows(),  # of maxima and sums, an axis at a time
         # Algorithms of convolutions.
         TrimWindows(),  # no products with borders, where these are most of a window
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks

@@ -31,6 +31,10 @@ PASSES = {
     "join-phases": ("ncc.compiler.linalg.convolutions.join_phases", "JoinPhases"),
     "repeat-groups": ("ncc.compiler.linalg.convolutions.repeat_groups", "RepeatGroups"),
     "separate-groups": ("ncc.compiler.linalg.convolutions.separate_groups", "SeparateGroups"),
+    "separate-windows": (
+        "ncc.compiler.linalg.convolutions.separate_windows",
+        "SeparateWindows",
+    ),
     "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
     "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),

@@ -49,6 +49,7 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
         "MOST_RAGGED": (1, 16),
         "L2_SHARE": (0.0, 9.0),
     },
+    "convolutions.separate_windows": {"WORTH": (0.0, 2.0)},
     "convolutions.strips": {"LARGE": (0.0, 0.1), "STRIP": (0.2, 2.0), "WEIGHTS": (0, 1 << 30)},
     "convolutions.tiling": {
         "CALLS": (0, 0, 10**6),

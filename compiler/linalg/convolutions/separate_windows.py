@@ -1,0 +1,183 @@
+"""Large windows of a maximum, a minimum or a sum, an axis at a time.
+
+    %p = pad %x by 2                                  %p = pad %x by 2 along rows
+    y[c, u, v] = max over k, m of             ->      t[c, u, v] = max over m of p[c, u, v + m]
+                 p[c, u + k, v + m]                   %q = pad %t by 2 along columns
+                                                      y[c, u, v] = max over k of q[c, u + k, v]
+
+A window of 13 x 13 has 169 cells, those of both axes are 26. What a pad holds is of use along one
+axis only where its maximum, or its sum, is itself again; else all of it is read.
+
+Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.linear import Linear
+from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+
+BETWEEN = 2.0
+"""What it costs to write and read what lies between two axes, in cells of a window."""
+
+WORTH = 0.8
+"""The most that is left of the cells: those of windows that overlap are read once for several."""
+
+_FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
+    arith.AddfOp: Builder.sum,
+    arith.MaxnumfOp: Builder.max,
+    arith.MinnumfOp: Builder.min,
+}
+"""How a builder folds by an operation."""
+
+
+@dataclass(frozen=True)
+class SeparateWindows(ModulePass):
+    """Fold such windows along one axis after the other; see the head of this file."""
+
+    name = "separate-windows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for inner in generics_of(block):
+            found = _Separating.of(inner)
+            while found is not None:
+                found = _Separating.of(found.rewrite())
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Separating:
+    """A fold over windows, what it reads, and its last axis with several cells of a window, by the
+    loop over these.
+    """
+
+    view: View
+    combine: type[Operation]
+    data: Access
+    axis: int
+    taps: int
+
+    @staticmethod
+    def of(op: GenericOp) -> _Separating | None:
+        view = View(op)
+        folded = view.combiner() if view.reduced and not op.attributes else None
+        if folded is None or len(view.live) != 1 or view.computes_coordinates:
+            return None
+        data = view.reads[view.live[0]]
+        bare = isinstance(folded[1], BlockArgument) and len(view.body.ops) == 2
+        if type(folded[0]) not in _FOLDED or not bare or element_of(data.value) != f32:
+            return None
+        windows = _windows(view, data)
+        several = [axis for axis, taps in enumerate(windows) if taps is not None]
+        if len(several) < 2 or not isinstance(op.outputs[0].owner, FillOp):
+            return None
+        found = _Separating(view, type(folded[0]), data, several[-1], windows[several[-1]] or 0)
+        return found if found._pays(several) else None
+
+    def _pays(self, several: list[int]) -> bool:
+        """Whether cells that are folded once for all windows of other axes are so many fewer."""
+        extents, taps = self.view.extents, self.view.extents[self.taps]
+        rows, places = shape_of(self._source), shape_of(self.view.op.results[0])
+        cells = prod(extents[d] for d in self.view.reduced)
+        again = prod(rows[axis] / places[axis] for axis in several if axis != self.axis)
+        return taps * again + cells / taps + BETWEEN <= WORTH * cells
+
+    @property
+    def _pad(self) -> tensor.PadOp | None:
+        """The pad of what is read, if what it holds is itself where it is folded."""
+        pad = self.data.value.owner
+        if not isinstance(pad, tensor.PadOp):
+            return None
+        return pad if self.combine is not arith.AddfOp or pad_value(pad) == 0.0 else None
+
+    @property
+    def _source(self) -> SSAValue:
+        """What is read, without such a pad."""
+        return self.data.value if self._pad is None else self._pad.source
+
+    def rewrite(self) -> GenericOp:
+        """Put both folds in place of it; the second, which may have several axes left."""
+        view, op = self.view, self.view.op
+        block = Block()
+        b = Builder(block, doc_of(op))
+        between = self._along_the_axis(b)
+        column = Linear.of({self._column: 1})
+        reads: list[tuple[SSAValue, list[Linear]]] = []
+        for access in view.reads:
+            index = list(access.index)
+            if access is self.data:
+                reads.append(
+                    (between.value, [*index[: self.axis], column, *index[self.axis + 1 :]])
+                )
+                continue
+            kept = [form for form in index if not form.coefficient(self.taps)]
+            extents = [view.extents[d] for form in kept for d in form.loops()]
+            value = access.value if len(kept) == len(index) else b.empty(extents).value
+            reads.append((value, kept))
+        outs = tensor_of(op.outputs[0])
+        made = again_without(b, op, self.taps, reads, view.write.index, outs).value
+        put_for(op, block, made)
+        if not isinstance(made.owner, GenericOp):
+            raise CompilerBug("a computation that is an argument")
+        return made.owner
+
+    @property
+    def _column(self) -> int:
+        """The loop over the result's cells along the axis."""
+        (column,) = self.data.index[self.axis].loops() - {self.taps}
+        return column
+
+    def _along_the_axis(self, b: Builder) -> Tensor:
+        """The fold of each row along the axis, in the border that the others have."""
+        x, axis, form = tensor_of(self._source), self.axis, self.data.index[self.axis]
+        pad = self._pad
+        low, high = ([0] * x.rank, [0] * x.rank) if pad is None else pad_sides(pad)
+        border = 0.0 if pad is None else pad_value(pad)
+
+        def padded(y: Tensor, axes: Collection[int]) -> Tensor:
+            front, back = ([n * (k in axes) for k, n in enumerate(side)] for side in (low, high))
+            return b.pad(y, front, back, border) if any(front + back) else y
+
+        x = padded(x, {axis})
+        shape = list(x.shape)
+        shape[axis] = shape_of(self.view.op.results[0])[axis]
+        *at, tap = b.loops_of([*shape, self.view.extents[self.taps]])
+        column, step = form.coefficient(self._column), form.coefficient(self.taps)
+        read = [*at[:axis], at[axis] * column + tap * step, *at[axis + 1 :]]
+        y = _FOLDED[self.combine](b, at, (tap,), x[tuple(read)])
+        return padded(y, set(range(x.rank)) - {axis})
+
+
+def _windows(view: View, data: Access) -> list[int | None]:
+    """The loop over several cells of a window along each axis, where all axes of the result are
+    those of what is read; none where windows do not lie so.
+    """
+    axes, found = view.write.axes, list[int | None]()
+    if axes is None or len(axes) != len(data.index):
+        return []
+    for loop, form in zip(axes, data.index, strict=True):
+        taps = form.loops() - {loop}
+        if loop not in form.loops() or len(taps) > 1 or form.constant or taps & set(axes):
+            return []
+        found.append(next((d for d in taps if view.extents[d] > 1), None))
+    reads = [form for access in view.reads if access is not data for form in access.index]
+    bare = all(form.bare is not None for form in reads)
+    once = sum(len(form.loops()) for form in data.index) == len(axes) + len(view.reduced)
+    return found if bare and once else []

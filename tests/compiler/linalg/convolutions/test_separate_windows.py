@@ -1,0 +1,102 @@
+"""Windows an axis at a time: the same numbers, where windows are large and overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import ncc
+from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
+from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.dialects.comprehension import Builder, Tensor
+
+MAXIMUM, MEAN = 0, 1
+
+
+@pytest.mark.parametrize("kind", [MAXIMUM, MEAN])
+@pytest.mark.parametrize(
+    "params",
+    [
+        "1=5 2=1 3=2 5=1",
+        "1=13 2=1 3=6 5=1",
+        "1=5 2=2 3=1 5=0",
+        "1=7 11=3 2=1 3=3 13=1 5=1 6=1",
+        "1=4 2=1 5=2",
+    ],
+)
+@pytest.mark.parametrize("shape", [(20, 14, 17), (3, 13, 13)])
+def test_pools(tmp_path: Path, kind: int, params: str, shape: tuple[int, ...]) -> None:
+    """Maxima are those of -O0 bit by bit, where all of a border is less than an image, too; means
+    are but for the order of their sums. The same bits by any number of threads.
+    """
+    channels, height, width = shape
+    param = tmp_path / "net.param"
+    param.write_text(
+        f"7767517\n2 2\nInput data 0 1 data 0={width} 1={height} 2={channels}\n"
+        f"Pooling y 1 1 data y 0={kind} {params}\n"
+    )
+    x = np.random.default_rng(5).standard_normal(shape).astype(np.float32) - 4
+    if kind == MAXIMUM:
+        x[1, 2:5, 3:9] = [[np.nan], [-np.inf], [np.inf]]
+    options: dict[str, Any] = {"target": "avx512"}
+    plain = ncc.compile(param, **options, opt_level=0)(x)
+    one, two = (ncc.compile(param, **options, num_threads=threads)(x) for threads in (1, 2))
+    tolerance = 0.0 if kind == MAXIMUM else 1e-5
+    np.testing.assert_allclose(one, plain, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_volumes(tmp_path: Path) -> None:
+    """Windows of three axes are folded in three steps."""
+    param = tmp_path / "net.param"
+    param.write_text(
+        "7767517\n2 2\nInput data 0 1 data 0=9 1=8 11=7 2=5\n"
+        "Pooling3D y 1 1 data y 0=0 1=5 2=1 3=2 5=1\n"
+    )
+    x = np.random.default_rng(5).standard_normal((5, 7, 8, 9)).astype(np.float32)
+    plain = ncc.compile(param, opt_level=0)(x)
+    np.testing.assert_array_equal(ncc.compile(param)(x), plain)
+
+
+Write = Callable[[Builder, Tensor], Tensor]
+
+
+def window(size: int, step: int = 1, border: float = -1.0, power: bool = False) -> Write:
+    """A maximum of windows of so many cells along both axes, or a sum of them or their squares."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(x, (0, 2, 2), (0, 2, 2), border)
+        count = (x.shape[1] - size) // step + 1
+        c, u, v, k, m = b.loops(f"c u:{count} v:{count} k:{size} m:{size}")
+        cell = x[c, u * step + k, v * step + m]
+        if border < 0:
+            return b.max((c, u, v), (k, m), cell)
+        return b.sum((c, u, v), (k, m), cell * cell if power else cell)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("write", "steps"),
+    [
+        (window(5), 2),
+        (window(5, 2), 2),
+        (window(5, border=0.0), 2),
+        (window(5, border=1.0), 2),
+        (window(3), 1),
+        (window(5, 5), 1),
+        (window(5, border=0.0, power=True), 1),
+    ],
+)
+def test_which_windows(make_network: Callable[..., ModuleOp], write: Write, steps: int) -> None:
+    """Large ones that overlap, of cells as they are."""
+    module = make_network([(16, 16, 16)], write)
+    SeparateWindows().apply(Context(), module)
+    module.verify()
+    assert len(generics_of(network_of(module).body.block)) == steps

@@ -42,17 +42,20 @@ def _children(node: Scalar) -> tuple[Scalar, ...]:
 
 
 def _nodes(root: Scalar) -> Iterator[Scalar]:
-    """Every node once, operands first."""
-    seen: set[int] = set()
-
-    def visit(node: Scalar) -> Iterator[Scalar]:
-        if id(node) not in seen:
-            seen.add(id(node))
-            for child in _children(node):
-                yield from visit(child)
-            yield node
-
-    yield from visit(root)
+    """Every node once, operands first. A sum of many terms is deeper than Python calls."""
+    entered: set[int] = set()
+    waiting = [root]
+    left: set[int] = set()
+    while waiting:
+        node = waiting[-1]
+        if id(node) in entered:
+            waiting.pop()
+            if id(node) not in left:
+                left.add(id(node))
+                yield node
+        else:
+            entered.add(id(node))
+            waiting += [child for child in reversed(_children(node)) if id(child) not in entered]
 
 
 def reads_of(root: Scalar) -> list[Read]:

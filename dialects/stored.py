@@ -6,13 +6,13 @@ A file is mapped when values of it are asked for, and stays so until `release`. 
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Stored:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    status = Path(path).stat()
+    status = os.stat(path)
     return status.st_mtime_ns, status.st_size
 
 

@@ -113,22 +113,23 @@ class FuseWritten(LayerPattern):
                 continue
             below = [function, *_inside(function)]
             for x in dict.fromkeys(operand for layer in below for operand in layer.operands):
-                written = self._read(op, x, inside)
+                written = self._read(op, function, x, inside)
                 if written is not None and self.activation(written) is not None:
                     return written
         return None
 
-    def _read(self, op: Layer, x: SSAValue, inside: list[Layer]) -> Written | None:
-        outer = Reading(x, self.functions, {op, *inside})
-        terms = outer.terms(op.results[0])
-        if terms is None or outer.function is None:
-            return None
-        inner = Reading(x, (), set(_inside(outer.function)))
-        argument = inner.terms(outer.function.operands[0])
+    def _read(self, op: Layer, function: Layer, x: SSAValue, inside: list[Layer]) -> Written | None:
+        """The tree as one of x and of a function of x, of which little has to be looked at."""
+        inner = Reading(x, (), set(_inside(function)))
+        argument = inner.terms(function.operands[0])
         if argument is None:
             return None
+        outer = Reading(x, self.functions, {op, *inside})
+        terms = outer.terms(op.results[0])
+        if terms is None or outer.function is not function:
+            return None
         layers = tuple(dict.fromkeys([*inner.layers, *outer.layers]))
-        return Written(x, terms, outer.function, argument, layers)
+        return Written(x, terms, function, argument, layers)
 
 
 @choice(BinaryOpOp, EltwiseOp)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, canonical
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
+from ncc.dialects.sources import Weights
+
+FIRST_VALUES = 16
+"""How many values of a constant are looked at before all of them: most constants differ there."""
 
 COMPUTING = [kind for kind in LAYERS.values() if kind not in (InputOp, MemoryDataOp)]
 
@@ -46,40 +52,49 @@ class EliminateCommonLayer(LayerPattern):
 
 
 def _twin(op: Layer) -> Layer | None:
-    """The layer before this one that reads the same and says the same."""
-    for use in op.operands[0].uses if op.operands else ():
+    """The layer before this one that reads the same and says the same.
+
+    Many layers may read one value: the first of them is tried first, by what tells most apart.
+    """
+    if not op.operands:
+        return None
+    declared = op.LAYER
+    params = [(name, getattr(op, name)) for name in declared.params]
+    weights = [(name, op.properties.get(name)) for name in declared.weights]
+    for use in reversed([*op.operands[0].uses]):
         other = use.operation
         if (
             other is not op
             and type(other) is type(op)
-            and isinstance(other, Layer)
+            and all(getattr(other, name) == value for name, value in params)
+            and all(other.properties.get(name) == value for name, value in weights)
             and tuple(other.operands) == tuple(op.operands)
             and other.result_types == op.result_types
-            and _says_the_same(other, op)
             and other.is_before_in_block(op)
         ):
             return other
     return None
 
 
-def _says_the_same(a: Layer, b: Layer) -> bool:
-    """Whether params and weights are equal, given or by default."""
-    declared = a.LAYER
-    return all(getattr(a, name) == getattr(b, name) for name in declared.params) and all(
-        a.properties.get(name) == b.properties.get(name) for name in declared.weights
-    )
-
-
 def _twin_constant(op: MemoryDataOp) -> MemoryDataOp | None:
     """The constant before this one that has the same shape and the same bits."""
     block = op.parent
+    shape, values = op.shape, op.values.data
+    beginning = _bits(values, FIRST_VALUES)
     other = None if block is None else op.prev_op
     while other is not None:
-        if isinstance(other, MemoryDataOp) and other.shape == op.shape and _equal(other, op):
+        if (
+            isinstance(other, MemoryDataOp)
+            and other.shape == shape
+            and _bits(other.values.data, FIRST_VALUES) == beginning
+            and _bits(other.values.data) == _bits(values)
+        ):
             return other
         other = other.prev_op
     return None
 
 
-def _equal(a: MemoryDataOp, b: MemoryDataOp) -> bool:
-    return a.values == b.values or a.values.array().tobytes() == b.values.array().tobytes()
+def _bits(values: Weights, most: int | None = None) -> bytes:
+    """The bits of all values, or of the first ones."""
+    count = prod(values.shape)
+    return values.source.read(count if most is None else min(most, count)).tobytes()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.optimize import explain
+from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.stored import noting
 
 
 def types(module: Any) -> list[str]:
@@ -23,6 +28,33 @@ def test_a_default_that_is_written_out_says_the_same(net: Any, optimized: Any) -
     """)
     assert optimized(module) == ["eliminate_common_layer"]
     assert set(Network.of(module).output_names) == {"a", "b"}
+
+
+@pytest.mark.parametrize("differs_at", [0, 1000, None])
+def test_constants_are_told_apart_by_their_first_values(
+    tmp_path: Path, differs_at: int | None
+) -> None:
+    """All values are looked at where the first are the same, of as many constants as there are."""
+    values = np.zeros((2, 1001), np.float32)
+    if differs_at is not None:
+        values[1, differs_at] = 1
+    values.tofile(tmp_path / "net.bin")
+    (tmp_path / "net.param").write_text(
+        "7767517\n3 3\nMemoryData a 0 1 a 0=1001\nMemoryData b 0 1 b 0=1001\n"
+        "BinaryOp y 2 1 a b y 0=0\n"
+    )
+    module = read(tmp_path / "net.param").module
+    with noting() as pieces:
+        assert len(canonicalize(module)) == (differs_at is None)
+    assert (max(piece.size for piece in pieces) < 100) == (differs_at == 0)
+
+
+def test_many_layers_of_one_value_are_one(net: Any) -> None:
+    """The first of them is found at once, before all those behind it."""
+    lines = [f"Sigmoid s{n} 1 1 x y{n}\nTanH t{n} 1 1 y{n} z{n}" for n in range(150)]
+    module = net("\n".join(["Input x 0 1 x 0=5", *lines]))
+    assert len(canonicalize(module)) == 2 * 149
+    assert types(module) == ["Input", "Sigmoid", "TanH"]
 
 
 @pytest.mark.parametrize("view", ["Flatten f 1 1 x f", "Reshape f 1 1 x f 0=1 1=1 2=60"])

@@ -157,6 +157,13 @@ def test_eltwise(check_layer: Check) -> None:
     check_layer("Eltwise", {"op_type": 2}, [x, y, z], expected=[np.maximum(x, 1)])
 
 
+@pytest.mark.parametrize("op_type, expected", [(0, 1), (1, 1500), (2, 1)])
+def test_eltwise_of_many(check_layer: Check, op_type: int, expected: int) -> None:
+    """An expression may be deeper than Python calls."""
+    ones = [np.ones(2, np.float32)] * 1500
+    check_layer("Eltwise", {"op_type": op_type}, ones, expected=[np.full(2, expected)])
+
+
 # --- GLU -----------------------------------------------------------------------------------------
 
 

@@ -51,17 +51,20 @@ class JoinedNest(Nest):
         return [value for _, value in sorted(parts, key=lambda part: order[id(part[0])])]
 
     def _two_by_two(self, points: list[Point]) -> list[Cell]:
-        """The points of a tile, where the second of two short vectors stands."""
+        """The points of a tile, where the second of two short vectors stands: of the same vector
+        of the stream.
+        """
         cells: list[Cell] = []
-        waiting: list[Point] = []
+        waiting: dict[int, Point] = {}
         for point in points:
+            place = sum(self.stream.coefficients[loop] * n for loop, n in point.items())
             if not self._is_short(point):
                 cells.append((point,))
-            elif waiting:
-                cells.append((waiting.pop(), point))
+            elif place in waiting:
+                cells.append((waiting.pop(place), point))
             else:
-                waiting.append(point)
-        return [*cells, *((point,) for point in waiting)]
+                waiting[place] = point
+        return [*cells, *((point,) for point in waiting.values())]
 
     def _begun(self, cell: Cell) -> SSAValue:
         """What the accumulator of a cell starts from."""

@@ -38,6 +38,40 @@ def contraction(channels: int) -> Callable[..., Tensor]:
     return write
 
 
+def products(channels: int, columns: int) -> Callable[..., Tensor]:
+    """y[o, p, q, o'] = the sum of x[i, p] * w[o, i, q, o']: each column has vectors of its own."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        shape = (channels, INPUTS, columns)
+        plain = WeightAttr.of(np.random.default_rng(0).normal(0, 1, shape).astype(np.float32))
+        w = b.weight(WeightAttr(plain.data.blocked((0,), BLOCK)))
+        ends = f"o:{w.shape[0]} p:{x.shape[1]} q:{columns} i:{INPUTS} n:{BLOCK}"
+        o, p, q, i, n = b.loops(ends)
+        return b.sum((o, p, q, n), (i,), x[i, p] * w[o, i, q, n])
+
+    return write
+
+
+def require_same_bits(
+    write: Callable[..., Tensor],
+    points: int,
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+) -> None:
+    """On a core that joins halves and on one that does not."""
+    if AVX512 not in RUNNABLE:
+        pytest.skip("this CPU has no AVX-512")
+    x = np.random.default_rng(1).normal(0, 1, (INPUTS, points)).astype(np.float32)
+    results = []
+    for target in (JOINED, ALONE):
+        module = make_network([(INPUTS, points)], write)
+        [[got]], [program] = run_networks([(module, [x])], lambda k, t=target: choose(k, t), target)
+        schedules: list[Schedule] = program.schedules
+        assert all(schedule.joined == target.core.joins for schedule in schedules)
+        results.append(got)
+    assert np.array_equal(*results)
+
+
 @pytest.mark.parametrize("points", [1, 2, 3, 28, 31])
 @pytest.mark.parametrize("channels", [8, 24, 40, 72])
 def test_sums_are_those_of_whole_vectors(
@@ -47,14 +81,17 @@ def test_sums_are_those_of_whole_vectors(
     points: int,
 ) -> None:
     """Bit by bit, whether points come in pairs or one is left over."""
-    if AVX512 not in RUNNABLE:
-        pytest.skip("this CPU has no AVX-512")
-    x = np.random.default_rng(1).normal(0, 1, (INPUTS, points)).astype(np.float32)
-    results = []
-    for target in (JOINED, ALONE):
-        module = make_network([(INPUTS, points)], contraction(channels))
-        [[got]], [program] = run_networks([(module, [x])], lambda k, t=target: choose(k, t), target)
-        schedules: list[Schedule] = program.schedules
-        assert all(schedule.joined == target.core.joins for schedule in schedules)
-        results.append(got)
-    assert np.array_equal(*results)
+    require_same_bits(contraction(channels), points, make_network, run_networks)
+
+
+@pytest.mark.parametrize(("points", "columns"), [(1, 5), (2, 3), (3, 4), (4, 16)])
+@pytest.mark.parametrize("channels", [5, 24])
+def test_points_share_vectors_of_their_column(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    channels: int,
+    points: int,
+    columns: int,
+) -> None:
+    """A product of a matrix with many constant ones: neighbours in a tile have other vectors."""
+    require_same_bits(products(channels, columns), points, make_network, run_networks)

@@ -243,6 +243,8 @@ class PoolingLayer(Layer):
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:
         """The mean of what is not padding: a sum, times a table of 1 / cells."""
         counted = self.counted(sizes)
+        if any(start == stop for start, stop in counted):
+            return b.full((x.shape[0], *output_sizes(self.windows, x.shape[1:])), float("nan"))
         if self.pad_mode in (PAD_SAME_UPPER, PAD_SAME_LOWER):
             starts = [start for start, _ in counted]
             kept = [stop - start for start, stop in counted]

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+from xdsl.utils.hints import isa
 
+from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.ncnn.layer import LayerError
 from tests.dialects.ncnn.arrays import array, ramp
 
@@ -68,6 +72,19 @@ def test_a_mean_of_no_real_cell_is_nan(check_layer: Check) -> None:
     params = {"pooling_type": 1, "kernel_w": 1, "pad_left": 1, "pad_right": 0, "pad_top": 0}
     expected = array([[np.nan, 7.0]])
     check_layer("Pooling", {**params, "pad_mode": 1}, [np.full((1, 1, 1), 7.0)], expected=expected)
+
+
+def test_means_of_no_real_cell_at_all_are_nan(
+    check_layer: Check, expand: Callable[..., list[Operation]]
+) -> None:
+    """Where SAME adds cells, and nothing is left between what the pads say; no value of nothing is
+    made of that.
+    """
+    pads = {"pad_left": 0, "pad_top": 0, "pad_bottom": 2}
+    params = {"pooling_type": 1, "kernel_w": 2, "pad_mode": 3, **pads}
+    check_layer("Pooling", params, [ramp(2, 1, 3)], expected=[np.full((2, 1, 3), np.nan)])
+    results = [result for op in expand("Pooling", params, [(2, 1, 3)]) for result in op.results]
+    assert all(0 not in shape_of(result) for result in results if isa(result.type, TensorType))
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,10 @@ def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
     if chunks < 2 or op is None or not _goes_by_rows(op, image):
         return None
     view = View(op)
-    mine = [access for access in view.reads if access.value is image]
-    if not view.reduced or view.product() is not None or len(mine) != 1:
+    if not view.reduced or view.product() is not None:
         return None
-    step, reach = span(mine[0], view, ROWS, 1, 2)[0], span(mine[0], view, ROWS, 0, 1)[1]
+    (mine,) = (access for access in view.reads if access.value is image)
+    step, reach = span(mine, view, ROWS, 1, 2)[0], span(mine, view, ROWS, 0, 1)[1]
     rows = covered // step
     every = (chunks - 1) * rows < shape_of(op.results[0])[ROWS] <= chunks * rows
     if reach > step or step * rows != covered or not every:

@@ -160,7 +160,7 @@ def _before_move(b: Builder, view: View, position: int, source: GenericOp) -> Te
     move = View(source)
     if not _is_move(move) or _is_move(view) or view.live != [position]:
         return None
-    if view.reads[position].index != view.write.index or not _is_fresh(view):
+    if view.reads[position].index != view.write.index:
         return None
     x = move.reads[move.live[0]].value
     element = element_of(view.op.results[0])
@@ -176,9 +176,8 @@ def _before_move(b: Builder, view: View, position: int, source: GenericOp) -> Te
 
 def _is_move(view: View) -> bool:
     """Whether it puts the cells of one value elsewhere, as they are."""
-    if not view.is_pointwise or view.computes_coordinates or view.op.attributes:
-        return False
-    return _is_fresh(view) and [view.yielded] == [view.body.args[k] for k in view.live]
+    moved = [view.yielded] == [view.body.args[k] for k in view.live]
+    return moved and _is_fresh(view) and not view.op.attributes
 
 
 def _is_fresh(view: View) -> bool:

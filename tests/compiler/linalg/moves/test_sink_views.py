@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.fusion.fuse import find_groups
 from ncc.compiler.linalg.moves.sink_views import SinkViews
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
+from ncc.dialects.scalar import maximum, saturated_int8, select
 from ncc.dialects.weight import WeightAttr
-from tests.compiler.linalg.computations import add, relu
-from tests.compiler.linalg.same_numbers import after
+from tests.compiler.linalg.computations import add, every_other, relu
+from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -111,6 +111,120 @@ def test_what_others_read_stays(groups: Groups) -> None:
 
     before, after = groups(write)
     assert before == after
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    """Rows as columns."""
+    c, y, z = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+    return b.map((c, y, z), x[c, z, y])
+
+
+def sums(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    made = grouped(b, x)
+    c, p, q = b.loops_of(made.shape)
+    return b.sum((c,), (p, q), made[c, p, q])
+
+
+def of_the_first_channels(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    made = grouped(b, x)
+    c, p, q = b.loops_of(made.shape)
+    return b.map((c, p, q), select(b.index(c) < 2, made[c, p, q], 0.0))
+
+
+def added_to_what_is_moved(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    c, p, q = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+    other = b.map((c, p, q), maximum(y[c, q, p], -0.5))
+    return add(b, turned(b, add(b, x, x)), other)
+
+
+def moved_on(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    moved = turned(b, add(b, x, x))
+    c, p, q = b.loops_of(moved.shape)
+    return b.map((c, q, p), maximum(moved[c, p, q], 0.0))
+
+
+def moved_into_another(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """The odd columns are those of what was there."""
+    made, there = add(b, x, x), add(b, y, y)
+    c, p, q = b.loops_of((*x.shape[:2], 3))
+    return relu(b, b.map((c, p, q * 2), made[c, p, q * 2], into=there))
+
+
+def copied(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    moved = turned(b, add(b, x, x))
+    at = b.loops_of(moved.shape)
+    return b.map(at, moved[at])
+
+
+def of_another_type(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    moved = turned(b, add(b, x, x))
+    at = b.loops_of(moved.shape)
+    return b.map(at, saturated_int8(moved[at]))
+
+
+def of_another_part(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+    part = grouped(b, x)
+    return [relu(b, b.concat([part, grouped(b, y)], 0)), relu(b, part)]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        sums,
+        of_the_first_channels,
+        lambda b, x, y: every_other(b, grouped(b, x)),
+        added_to_what_is_moved,
+        moved_on,
+        moved_into_another,
+        copied,
+        of_another_type,
+        lambda b, x, y: relu(b, b.collapse(x, [[0, 1], [2]])),
+        lambda b, x, y: relu(b, turned(b, x)),
+        lambda b, x, y: relu(b, b.concat([grouped(b, x), y], 0)),
+        of_another_part,
+    ],
+    ids=[
+        "sums",
+        "by channel",
+        "every other",
+        "two operands",
+        "moved on",
+        "moved into another",
+        "copied",
+        "another type",
+        "an argument",
+        "an argument moved",
+        "an argument joined",
+        "a part that is read again",
+    ],
+)
+def test_what_stays(make_network: MakeNetwork, write: Callable[..., Any]) -> None:
+    """What is no computation of one operand cell by cell, or has none to be the epilogue of."""
+    module = make_network([SHAPE, SHAPE], write)
+    text = str(module)
+    after(module, SinkViews())
+    assert str(module) == text
+
+
+@pytest.mark.parametrize("view", [grouped, lambda b, x: turned(b, add(b, x, x))])
+def test_marked_computations_stay(
+    make_network: MakeNetwork, view: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """What attributes say holds where they are."""
+    module = marked(make_network([SHAPE], lambda b, x: relu(b, view(b, x))))
+    text = str(module)
+    SinkViews().apply(Context(), module)
+    assert str(module) == text
+
+
+def test_marked_moves_stay(make_network: MakeNetwork) -> None:
+    """What attributes say of a move is said of no other."""
+    module = marked(make_network([SHAPE], lambda b, x: relu(b, turned(b, add(b, x, x)))))
+    *_, last = generics_of(network_of(module).body.block)
+    last.attributes.clear()
+    text = str(module)
+    SinkViews().apply(Context(), module)
+    assert str(module) == text
 
 
 def test_a_sum_over_the_joint_stays(make_network: MakeNetwork) -> None:

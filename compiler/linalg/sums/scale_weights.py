@@ -127,16 +127,12 @@ def _axes(
 ) -> tuple[int, ...] | None:
     """The axis of the weights that each axis of the factors moves with; None without."""
     axis_of = {form.bare: axis for axis, form in enumerate(weights.index)}
-    if None in axis_of or len(axis_of) != len(weights.index):
-        return None
     place_of = {form.bare: place for place, form in enumerate(scaling.write.index)}
     axes: list[int] = []
-    for form, extent in zip(factors.index, shape_of(factors.value), strict=True):
+    for form in factors.index:
         place = place_of.get(form.bare)
         loop = None if form.bare is None or place is None else data.index[place].bare
         if loop is None or loop not in view.reduced or loop not in axis_of:
             return None
         axes.append(axis_of[loop])
-        if shape_of(weights.value)[axes[-1]] != extent:
-            return None
     return tuple(axes)

@@ -136,6 +136,15 @@ def test_powers_without_a_bound_stay(divided: Divided) -> None:
         b.loops_of(x.shape)
         return mixed(b, b.map(at, powers[at] / total[h, s]), v)
 
+    def of_the_caller(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        at = h, s, t = b.loops_of(x.shape)
+        total = b.sum((h, s), (t,), x[at])
+        b.loops_of(x.shape)
+        return mixed(b, b.map(at, x[at] / total[h, s]), v)
+
+    def below_a_number(b: Builder, x: Tensor, v: Tensor) -> Tensor:
+        return mixed(b, shares(b, x, lambda x, m, at: exp(x[at] - 200.0)), v)
+
     def below_the_largest_of_all(b: Builder, x: Tensor, v: Tensor) -> Tensor:
         at = h, s, t = b.loops_of(x.shape)
         largest = b.max((h,), (s, t), x[at])
@@ -146,7 +155,8 @@ def test_powers_without_a_bound_stay(divided: Divided) -> None:
         b.loops_of(x.shape)
         return mixed(b, b.map(at, powers[at] / total[h, s]), v)
 
-    assert divided(plain) == divided(below_the_largest_of_all) == [SCORES]
+    for write in (plain, of_the_caller, below_a_number, below_the_largest_of_all):
+        assert divided(write) == [SCORES]
 
 
 At: TypeAlias = Sequence[AffineExpr]

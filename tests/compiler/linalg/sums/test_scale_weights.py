@@ -148,7 +148,45 @@ def _by_weights_of_a_run(b: Builder, x: Tensor, s: Tensor) -> Tensor:
 def _along_the_image(b: Builder, x: Tensor, s: Tensor) -> Tensor:
     loops = b.loops_of(x.shape)
     row = b.slice(s, [0], [x.shape[1]])
-    return convolution(b, b.map(loops, x[loops] * row[loops[1]]))
+    return convolution(b, b.map(loops, x[loops] * row[loops[1]]), outputs=4)
+
+
+def _divided(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return convolution(b, b.map(loops, x[loops] / s[loops[0]]))
+
+
+def _by_more_than_the_factors(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    loops = b.loops_of(x.shape)
+    return convolution(b, b.map(loops, x[loops] * (s[loops[0]] + 1.0)))
+
+
+def _of_two_factors(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    i, y, z = b.loops_of(x.shape)
+    row = b.slice(s, [0], [x.shape[1]])
+    return convolution(b, b.map((i, y, z), s[i] * row[y]), outputs=4)
+
+
+def _in_groups(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    x, w = scaled(b, x, s), b.weight(WeightAttr(Weights((2, 4, 20), Random(7, 0, 0.1))))
+    g, o, y, z, i = b.loops(f"g o y:{x.shape[1]} z:{x.shape[2]} i")
+    return b.sum((g, o, y, z), (i,), x[g * 20 + i, y, z] * w[g, o, i])
+
+
+def _from_behind(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+    x, w = scaled(b, x, s), b.weight(WeightAttr(Weights((4, 40), Random(7, 0, 0.1))))
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), (i,), x[i, y, z] * w[o, i * -1 + 39])
+
+
+def test_products_of_windows(products: Products) -> None:
+    """A product that is folded is none of an image and its factors."""
+
+    def write(b: Builder, x: Tensor, s: Tensor) -> Tensor:
+        i, y, z, k = b.loops("i:40 y:12 z:11 k:2")
+        return convolution(b, b.product((i, y, z), (k,), x[i, y, z + k]), outputs=4)
+
+    assert not products(write)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +199,11 @@ def _along_the_image(b: Builder, x: Tensor, s: Tensor) -> Tensor:
         _behind_an_activation,
         _by_weights_of_a_run,
         _along_the_image,
+        _divided,
+        _by_more_than_the_factors,
+        _of_two_factors,
+        _in_groups,
+        _from_behind,
     ],
 )
 def test_the_image_is_scaled(products: Products, write: Any) -> None:

@@ -42,6 +42,20 @@ def pointwise(b: Builder, x: Tensor, blocks: int, weights: Tensor | None = None)
     return b.sum((o, y, x_, lane), over=(i, k), of=of, init=start)
 
 
+def alike(b: Builder, x: Tensor) -> Tensor:
+    """Sums over all blocks by the same weights."""
+    weights = drawn(b, 3, 16, 16)
+    o, y, x_, i, lane, k = b.loops("o y x i lane k")
+    return b.sum((o, y, x_, lane), over=(i, k), of=x[i, y, x_, k] * weights[o, k, lane])
+
+
+def by_every_other(b: Builder, x: Tensor) -> Tensor:
+    """Sums by half of the weights."""
+    weights = drawn(b, 1, 2 * x.shape[0], 16, 16)
+    o, y, x_, i, lane, k = b.loops("o y x i lane k")
+    return b.sum((o, y, x_, lane), over=(i, k), of=x[i, y, x_, k] * weights[o, i * 2, k, lane])
+
+
 def scaled(b: Builder, x: Tensor, factors: Tensor) -> Tensor:
     at = b.loops_of(x.shape)
     return b.map(at, x[at] * factors[at[0], at[3]])
@@ -88,8 +102,18 @@ def test_scaled_channels_are_still_made_apart(split: Split) -> None:
         (lambda b, x: pointwise(b, depthwise(b, x), 1), (4, 14, 14, 16)),
         (lambda b, x: pointwise(b, pointwise(b, x, 12), 3), IMAGE),
         (lambda b, x: pointwise(b, x, 3), IMAGE),
+        (lambda b, x: alike(b, depthwise(b, x)), IMAGE),
+        (lambda b, x: by_every_other(b, depthwise(b, x)), (16, 14, 14, 16)),
     ],
-    ids=["many sums", "odd blocks", "little to sum", "made of all channels", "an input"],
+    ids=[
+        "many sums",
+        "odd blocks",
+        "little to sum",
+        "made of all channels",
+        "an input",
+        "alike",
+        "by every other",
+    ],
 )
 def test_what_stays_whole(
     split: Split, write: Callable[..., Tensor], shape: tuple[int, ...]

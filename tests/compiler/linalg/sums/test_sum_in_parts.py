@@ -135,6 +135,38 @@ def test_results_across_change_roles(cut: Cut) -> None:
     assert len(cut(across, (512, 64), (12, 512))) == 1
 
 
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    weights = b.weight(WeightAttr.of(np.ones((x.shape[0], 3, 3, 16), np.int64)))
+    c, y, z, k, m, lane = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m l")
+    return b.sum((c, y, z, lane), (k, m), x[c, y + k, z + m, lane] * weights[c, k, m, lane])
+
+
+def side_by_side(b: Builder, x: Tensor) -> Tensor:
+    """Each vector of the data by one of weights."""
+    weights = b.weight(WeightAttr.of(np.ones((x.shape[1], 16), np.int64)))
+    p, k, lane = b.loops("p k l")
+    return b.sum((p, lane), (k,), x[p, k, lane] * weights[k, lane])
+
+
+def apart(b: Builder, x: Tensor) -> Tensor:
+    """Results of which every other is none."""
+    weights = b.weight(WeightAttr.of(np.ones((x.shape[1], 64), np.int64)))
+    into = b.full((x.shape[0], 128), 0.5)
+    p, o, k = b.loops("p o k")
+    return b.sum((p, o * 2), (k,), x[p, k] * weights[k, o], init=into)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [(depthwise, (8, 66, 66, 16)), (side_by_side, (200, 512, 16)), (apart, (200, 1536))],
+)
+def test_sums_without_vectors_of_one_operand_stay_whole(
+    cut: Cut, write: Callable[..., Tensor], shape: tuple[int, ...]
+) -> None:
+    """Nothing is read again for the next vector of results."""
+    assert len(cut(write, shape)) == 1
+
+
 @pytest.mark.parametrize("rows", [1, 6], ids=["a vector", "few rows"])
 def test_few_rows_stay_whole(cut: Cut, rows: int) -> None:
     """They stay near by themselves."""

@@ -17,10 +17,12 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 
     Raises OSError where it cannot become a plain file. (A device would be replaced.)
     """
-    path = Path(os.path.realpath(path) if os.path.islink(path) else path)
+    path = Path(path)
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "there"
         raise OSError(errno.EINVAL, f"it is {what} and no plain file", str(path))
+    if path.is_symlink():  # that of a pipe, /dev/stdout, leads to a name that is no path
+        path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     if not os.access(path.parent, os.W_OK):

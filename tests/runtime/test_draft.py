@@ -34,12 +34,15 @@ def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_plain_file_stays(tmp_path: Path) -> None:
-    """A device, a pipe or a folder is not replaced, whoever asks for it."""
+    """A device, a pipe or a folder is not replaced, whoever asks for it and by what name."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path in (pipe, tmp_path, Path(os.devnull)):
-        with pytest.raises(OSError, match="no plain file"), draft_of(path):
-            pass
+    read, written = map(open, os.pipe(), ("rb", "wb"))
+    with read, written:
+        nameless = Path(f"/proc/self/fd/{written.fileno()}")
+        for path in (pipe, tmp_path, Path(os.devnull), nameless):
+            with pytest.raises(OSError, match=f"no plain file.*'{path}'"), draft_of(path):
+                pass
     assert pipe.is_fifo() and [pipe] == list(tmp_path.iterdir())
 
 

@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import move_before, reread, tensor_of
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, shape_of
@@ -57,8 +58,9 @@ def across(view: View) -> tuple[int, int] | None:
     if len(along) != 1:
         return None
     factor = view.reads[along[0]]
-    loops = factor.axes
-    if not loops or loops[-1] == loop:
+    loops = [form.bare for form in factor.index]
+    moved = [form for form in factor.index if form != Linear.of({})]
+    if loops[-1] == loop or len({form.bare for form in moved} - {None}) < len(moved):
         return None
     if is_constant(factor.value) or element_of(factor.value) != f32:
         return None

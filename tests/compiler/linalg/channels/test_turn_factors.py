@@ -63,6 +63,11 @@ def scores(b: Builder, q: Tensor, keys: Tensor) -> Tensor:
     return b.sum((h, m, n), over=(k,), of=q[m, h, k] * keys[n, h, k])
 
 
+def batch_of_one(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    one, m, n, k = b.loops(f"one:{x.shape[0]} m n k")
+    return b.sum((one, m, n), over=(k,), of=x[one, m, k] * w[0, n, k])
+
+
 def square(b: Builder, x: Tensor) -> Tensor:
     m, n, k = b.loops("m n k")
     return b.sum((m, n), over=(k,), of=x[m, k] * x[n, k])
@@ -83,6 +88,8 @@ def by_constant(b: Builder, x: Tensor) -> Tensor:
         (product, [(MANY, 7), (19, 7)], 1),
         (transposed_product, [(19, 7), (MANY, 7)], 1),
         (scores, [(MANY, 3, 5), (20, 3, 5)], 1),
+        (batch_of_one, [(1, MANY, 5), (1, 20, 5)], 1),
+        (batch_of_one, [(3, MANY // 2, 5), (1, 20, 5)], 1),
         (square, [(MANY, 7)], 1),
         (two_products, [(MANY, 7), (19, 7)], 1),
         (product, [(MANY - 1, 7), (19, 7)], 0),

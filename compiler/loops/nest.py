@@ -140,7 +140,9 @@ class Nest(RowWriter):
             self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
     def _lane(self, loop: int, inner: list[int]) -> None:
-        """Vectors of the schedule's length, then what is left by halves."""
+        """Vectors of the schedule's length, then what is left: by one that ends where the lane
+        does, if several shorter ones would be as many, or else by halves.
+        """
         extent, position = self.kernel.extents[loop], 0
         full, points = self.state.lanes, self.state.sizes[loop]
         lanes = full
@@ -153,9 +155,24 @@ class Nest(RowWriter):
                 position += trips * step
             elif points > 1:
                 points = 1
+            elif position and (extent - position).bit_count() > 1 and self._can_store_again:
+                self.state.lanes, self.state.sizes[loop] = lanes, 1
+                self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
+                break
             else:
                 lanes //= 2
         self.state.lanes, self.state.sizes[loop] = full, self.schedule.points(loop)
+
+    @property
+    def _can_store_again(self) -> bool:
+        """Whether a point that is computed once more comes out the same: nothing that it reads can
+        have the memory that it stores to, as what is added to it may.
+        """
+        kernel = self.kernel
+        goes_on = kernel.accumulates and kernel.initial is None
+        stored = [access.coefficients for access in kernel.stores()]
+        reads = [a for stage in kernel.stages for a in stage.inputs if a is not None]
+        return not goes_on and not any(a.coefficients in stored for a in reads)
 
     def _run(
         self, loop: int, first: int, trips: int, step: int, size: int, body: Callable[[], None]

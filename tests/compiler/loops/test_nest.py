@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
+import ncc
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule
@@ -342,6 +344,32 @@ def test_squares_that_overlap(
 
     check(networks, run_networks, schedule_of, target)
     assert all(schedule.transpose is not None for schedule in transposed)
+
+
+IN_PLACE = """7767517
+8 9
+Input x 0 1 x 0={} 1=12 2=3
+Convolution a 1 1 x a 0=3 1=3 4=1 6=81
+Split copies 1 2 a b c
+Convolution d 1 1 b d 0=3 1=3 4=1 6=81
+Convolution g 1 1 d g 0=3 1=3 4=1 6=81
+BinaryOp e 2 1 g c e 0=0
+Convolution f 1 1 e f 0=3 1=3 4=1 6=81
+ReLU y 1 1 f y
+"""
+
+
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
+@pytest.mark.parametrize("width", [29, 31, 45])
+def test_vectors_that_overlap(tmp_path: Path, target: Target, width: int) -> None:
+    """Rows that no vector divides, of sums, and of sums that are added where they are stored."""
+    param = tmp_path / "net.param"
+    param.write_text(IN_PLACE.format(width))
+    options: dict[str, Any] = {"random_weights": 1, "target": target.name}
+    x = np.random.default_rng(4).standard_normal((3, 12, width)).astype(np.float32)
+    plain = ncc.compile(param, **options, opt_level=0)(x)
+    found = ncc.compile(param, **options)(x)
+    np.testing.assert_allclose(found, plain, rtol=0, atol=1e-5 * np.abs(plain).max())
 
 
 def test_scalar_schedule(

@@ -304,9 +304,12 @@ def asinh(x: Lanes) -> Lanes:
 
 
 def acosh(x: Lanes) -> Lanes:
-    """log(x + sqrt(x*x - 1)), written as a log1p of t = x - 1; far out log(x) + log(2)."""
+    """log(x + sqrt(x*x - 1)), written as a log1p of t = x - 1; far out log(x) + log(2).
+
+    Two roots in place of that of a product, which far below 1 is positive again.
+    """
     t = x.at_most(1e9) - 1.0
-    near = log1p(t + (t * (t + 2.0)).sqrt())
+    near = log1p(t + t.sqrt() * (t + 2.0).sqrt())
     return x.test("ult", 1e9).choose(near, log(x) + LN2)
 
 

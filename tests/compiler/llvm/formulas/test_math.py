@@ -159,6 +159,7 @@ EDGES: list[tuple[str, float, float]] = [
     ("sinh", inf, inf), ("sinh", -inf, -inf), ("sinh", nan, nan), ("cosh", -inf, inf),
     ("cosh", 0.0, 1.0), ("cosh", nan, nan), ("asinh", -inf, -inf), ("asinh", nan, nan),
     ("acosh", 1.0, 0.0), ("acosh", 0.5, nan), ("acosh", inf, inf), ("acosh", nan, nan),
+    ("acosh", -1.0, nan), ("acosh", -1e4, nan), ("acosh", -1e10, nan), ("acosh", -inf, nan),
     ("atanh", 1.0, inf), ("atanh", -1.0, -inf), ("atanh", 2.0, nan), ("atanh", nan, nan),
     ("erf", inf, 1.0), ("erf", -inf, -1.0), ("erf", -0.0, -0.0), ("erf", nan, nan),
     ("cbrt", -27.0, -3.0), ("cbrt", -0.0, -0.0), ("cbrt", inf, inf), ("cbrt", nan, nan),

@@ -19,6 +19,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import Point, PointWriter
@@ -60,7 +61,14 @@ class FinishWriter(PointWriter):
         lane, short = self.schedule.lane, self.schedule.short
         if lane is None or short is None or not self._is_short(point):
             return False
-        return point.get(lane, 0) >= short[1]
+        return self._along(lane, point) >= short[1]
+
+    def _along(self, lane: int, point: Point) -> int:
+        """Where the vector at a point begins, in a tile that has short ones."""
+        base = self.state.bases.get(lane, 0)
+        if not isinstance(base, int):
+            raise CompilerBug("a short vector in a loop along the lane")
+        return base + point.get(lane, 0)
 
     def _step(self, loop: int) -> int:
         return self.state.lanes if loop == self.schedule.lane else 1
@@ -161,13 +169,16 @@ class FinishWriter(PointWriter):
             self.builder.store(self.builder.element(value, i), target, at)
 
     def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
-        """A short vector with zeros behind it."""
-        lane = self.schedule.lane
-        if lane is None or not self._is_short(point):
+        """The last vector that counts of a block, with zeros behind it."""
+        lane, short = self.schedule.lane, self.schedule.short
+        if lane is None or short is None or not self._is_short(point):
             return value
-        short, whole = self._lanes_at(point), self.kernel.extents[lane]
-        zeros = self.builder.splat(self.builder.constant(0.0, f32), short)
-        return self.builder.shuffle(value, zeros, [min(n, 2 * short - 1) for n in range(whole)])
+        first, lanes = self._along(lane, point), self._lanes_at(point)
+        if first + lanes < short[1]:
+            return value
+        zeros, rest = self.builder.constant(0.0, f32), self.kernel.extents[lane] - first
+        beside = self.builder.splat(zeros, lanes)
+        return self.builder.shuffle(value, beside, [min(n, 2 * lanes - 1) for n in range(rest)])
 
     def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
         target = self.entry.args[halving.store.argument]

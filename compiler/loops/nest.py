@@ -142,6 +142,8 @@ class Nest(RowWriter):
     def _lane(self, loop: int, inner: list[int]) -> None:
         """Vectors of the schedule's length, then what is left: by one that ends where the lane
         does, if several shorter ones would be as many, or else by halves.
+
+        Each by itself in a tile of which some hold nothing that counts.
         """
         extent, position = self.kernel.extents[loop], 0
         full, points = self.state.lanes, self.state.sizes[loop]
@@ -151,6 +153,7 @@ class Nest(RowWriter):
             trips = (extent - position) // step
             if trips:
                 self.state.lanes, self.state.sizes[loop] = lanes, points
+                trips = 1 if self._ends else trips
                 self._run(loop, position, trips, step, points, lambda: self._parallel(inner))
                 position += trips * step
             elif points > 1:
@@ -174,6 +177,12 @@ class Nest(RowWriter):
         reads = [a for stage in kernel.stages for a in stage.inputs if a is not None]
         return not goes_on and not any(a.coefficients in stored for a in reads)
 
+    @property
+    def _ends(self) -> bool:
+        """Whether a tile has the last step of a loop by which vectors are short."""
+        short = self.schedule.short
+        return short is not None and self._is_short({short[0]: self.state.sizes[short[0]] - 1})
+
     def _run(
         self, loop: int, first: int, trips: int, step: int, size: int, body: Callable[[], None]
     ) -> None:
@@ -195,6 +204,8 @@ class Nest(RowWriter):
 
     def _tile(self) -> None:
         points = self._points()
+        if not points:
+            return
         self.cache = {}
         if self.kernel.accumulates:
             values = self._accumulate(points)

@@ -71,7 +71,9 @@ class PointWriter:
     def _lanes_at(self, point: Point) -> int:
         """Elements of the vector at a point: fewer where the schedule says so."""
         short = self.schedule.short
-        return short[1] if short is not None and self._is_short(point) else self.state.lanes
+        if short is None or not self._is_short(point):
+            return self.state.lanes
+        return min(short[1], self.state.lanes)
 
     def _is_short(self, point: Point) -> bool:
         """Whether the vector at a point is short.

@@ -122,7 +122,7 @@ class _Reader:
         return sorted(
             (outer, inner, true)
             for outer, inner, true in found
-            if -true % kernel.extents[inner] >= target.lanes - shortest(inner) > 0
+            if -true % kernel.extents[inner] >= shortest(inner)
             and kernel.extents[outer] <= MOST_BLOCKS
         )
 

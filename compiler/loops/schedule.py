@@ -33,8 +33,9 @@ class Schedule:
              later tile, and for the next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether a matrix tile goes on from the end of a row of points to the next row
-    short    (loop, elements): at the last step of the loop, vectors have only so many elements;
-             zeros are stored behind them, which nobody reads
+    short    (loop, elements): at the last step of the loop, vectors hold only so many elements of
+             the lane: one vector that is shorter, or fewer whole ones; zeros are stored behind
+             them, which nobody reads
     joined   whether short vectors of two points share one vector
     slab     the reduced loop whose weights are transformed in L1 before they are multiplied
     """
@@ -75,18 +76,15 @@ def vector_of(extent: int, target: Target) -> int:
     return max(vector, 1)
 
 
-def short_of(kernel: Kernel, lane: int, target: Target, shortest: int) -> tuple[int, int] | None:
-    """The loop over blocks whose last one can be computed by short vectors, and their elements.
+def short_of(kernel: Kernel, lane: int, shortest: int) -> tuple[int, int] | None:
+    """The loop over blocks whose last one shorter or fewer vectors hold, and their elements.
 
     shortest: elements of the shortest vectors that are worth it.
     """
-    if kernel.extents[lane] != target.lanes:
-        return None
-    left_out = target.lanes - shortest
     for outer, inner, true in kernel.tails:
-        whole = kernel.extents[outer] * kernel.extents[inner]
-        if inner == lane and 0 < left_out <= whole - true:
-            return outer, shortest
+        left_out = (kernel.extents[outer] * kernel.extents[inner] - true) // shortest * shortest
+        if inner == lane and left_out:
+            return outer, kernel.extents[lane] - left_out
     return None
 
 

@@ -42,7 +42,7 @@ def test_the_core_at_hand_is_asked(
     units: int, of_amd: bool, likeness: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its caches, how much it multiplies and who made it are what choices for "host" are made by;
-    of one with narrow vectors nothing else is known.
+    one with narrow vectors has two units for them.
     """
     monkeypatch.setattr(cpu, "is_of_amd", lambda: of_amd)
     monkeypatch.setattr(cpu, "features", lambda: AVX512.features)
@@ -52,7 +52,8 @@ def test_the_core_at_hand_is_asked(
     assert likeness.multiply_adds == units
     assert Target.of("host").core == replace(likeness, l1_bytes=40 << 10, l2_bytes=3 << 20)
     monkeypatch.setattr(cpu, "features", lambda: AVX2.features)
-    assert Target.of("host").core == replace(TWO_UNITS, l1_bytes=40 << 10, l2_bytes=3 << 20)
+    narrow = TWO_UNITS_OF_AMD if of_amd else TWO_UNITS
+    assert Target.of("host").core == replace(narrow, l1_bytes=40 << 10, l2_bytes=3 << 20)
 
 
 @pytest.mark.parametrize(("allowed", "tiles"), [(False, True), (True, False)])

@@ -100,8 +100,11 @@ def _operands(
     vectors = tuple(d for d in alone(stream, still) if d != lane)
     vector = vector_of(kernel.extents[lane], target)
     points = alone(still, stream)
-    short = None if quad is not None else short_of(kernel, lane, target, target.shortest_factor)
-    return Operands(kernel, target.core, lane, vector, stream, still, points, vectors, quad, short)
+    short = None if quad is not None else short_of(kernel, lane, target.shortest_factor)
+    if not points and vector < kernel.extents[lane]:
+        short = None  # whole lines come, whatever is read of them
+    core = target.core
+    return Operands(kernel, core, lane, vector, vector, stream, still, points, vectors, quad, short)
 
 
 def _candidates(operands: Operands, target: Target) -> list[Candidate]:
@@ -133,11 +136,16 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
     in_lane = -(-extents[operands.lane] // operands.vector)
+    ends = operands.short is not None and vectors[:1] == operands.short[:1]
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
     rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
     others = range(1, min(extents[vectors[0]], 8) + 1) if vectors else range(1, 2)
     for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
         p, q = row * column, other * lane
+        if operands.left_out and lane < in_lane:
+            continue  # a tile has the vectors of whole blocks, or those that count of the last
+        if ends and other == extents[vectors[0]]:
+            q -= operands.left_out
         if lane > in_lane or operands.registers(p, q) > target.registers:
             continue
         if row > 1 and column < extents[points[0]]:

@@ -51,6 +51,7 @@ class Cost:
 
     def __init__(self, operands: Operands) -> None:
         kernel, lane = operands.kernel, operands.lane
+        self._operands = operands
         self._points = operands.points[:2]
         self._others = (*operands.vectors[:1], lane)
         self._short = None if operands.short is None else operands.short[0]
@@ -65,10 +66,11 @@ class Cost:
         sizes = dict(tile)
         points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
         others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
+        lines = self._operands.lines(sizes.get(self._others[-1], 1))
         total = 0.0
         for count, p, _ in points:
             for times, q, short in others:
-                total += count * times * self._cycles(p, q, short)
+                total += count * times * self._cycles(p, q, short, lines)
         return self._trips * total
 
     def _read_shares(
@@ -99,8 +101,9 @@ def _conflicts(operands: Operands, p: int) -> bool:
     return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
 
 
-def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
-    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short.
+def _tile_cycles(operands: Operands, p: int, q: int, short: bool, lines: float) -> float:
+    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short; each
+    brings so many lines.
 
     Without loops over points, each vector is read once, whatever caches hold. Without loops over
     vectors but the lane, all of them are read for each tile of points.
@@ -110,12 +113,12 @@ def _tile_cycles(operands: Operands, p: int, q: int, short: bool) -> float:
     held *= q * operands.vector if again else operands.all_vectors
     point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
     vectors = _whole_vectors(operands, q, short)
-    reads = point * p + _vector_cycles(core, held) * vectors
+    reads = point * p + _vector_cycles(core, held, lines) * vectors
     if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
-        reads += STRAY * core.l3_line * max(0, q - core.streams)
+        reads += STRAY * core.l3_line * max(0, lines * q - core.streams)
     others = core.operand * (p + q) + STEP / core.multiply_adds
     taken = ceil(p * vectors) if operands.joined else p * vectors
-    if short and q == 2 and not operands.joined:
+    if short and q == 2 and not operands.joined and not operands.left_out:
         taken += UNLIKE * p
     step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others
     crowd = CROWD * max(0, p * vectors - core.sums)
@@ -126,12 +129,12 @@ def _whole_vectors(operands: Operands, q: int, short: bool) -> float:
     """As many as q vectors take the time of, the last of which may be short."""
     if operands.short is None:
         return q
-    whole = operands.kernel.extents[operands.lane]
-    return q * operands.vector / whole - short * (1 - operands.short[1] / whole)
+    block, whole = operands.kernel.extents[operands.lane], operands.whole
+    return q * operands.vector / whole - short * (block - operands.short[1]) / whole
 
 
-def _vector_cycles(core: Core, held: int) -> float:
+def _vector_cycles(core: Core, held: int, lines: float) -> float:
     """Cycles of reading a vector, one of so many bytes that are read again and again."""
     if held <= L1_SHARE * core.l1_bytes:
         return VECTOR_IN_L1
-    return core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line
+    return lines * (core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line)

@@ -11,6 +11,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.view import factors
 from ncc.compiler.loops.kernel import Access, Kernel, is_argument
+from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.target import Core
 
 
@@ -39,12 +40,14 @@ class Operands:
     vectors  the loops that only `stream` moves with, without the lane
     quad     the loop over the four products that a lane of a dot product takes in, if there is one
     short    that of a `Schedule`
+    whole    elements of a vector that is not short
     """
 
     kernel: Kernel
     core: Core
     lane: int
     vector: int
+    whole: int
     stream: Access
     still: Access
     points: tuple[int, ...]
@@ -59,7 +62,21 @@ class Operands:
     @property
     def joined(self) -> bool:
         """Whether short vectors of two points are summed in one."""
-        return self.short is not None and self.core.joins
+        return self.short is not None and self.short[1] < self.vector and self.core.joins
+
+    def lines(self, vectors: int) -> float:
+        """Lines that a whole vector brings, in a tile of so many side by side along the lane.
+
+        What a tile leaves of a line has to be brought again, unless it is still in L1.
+        """
+        return self.whole / min(LINE, vectors * self.vector)
+
+    @property
+    def left_out(self) -> int:
+        """Vectors of the last block that hold nothing that counts."""
+        if self.short is None:
+            return 0
+        return (self.kernel.extents[self.lane] - self.short[1]) // self.vector
 
     @property
     def all_vectors(self) -> int:

@@ -20,7 +20,9 @@ MAX_UNROLLED = 9
 """The most cells of a window that is unrolled, so that neighbouring points share loads."""
 
 MOST_POINTS, FEW_POINTS = 7, 4
-"""Points of a register tile: with 32 registers, and with fewer, or where points share no loads."""
+"""Points of a register tile: with 32 registers, and with fewer, or where points share no loads. One
+row of the most leaves some of 16 registers for the loads of a row of a window.
+"""
 
 
 def window(kernel: Kernel, target: Target) -> Schedule | None:
@@ -43,7 +45,7 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     cells = prod(kernel.extents[d] for d in kernel.reduced)
     unroll = frozenset(kernel.reduced) if cells <= MAX_UNROLLED else _innermost(kernel)
-    tile = _tile(kernel, others, bool(unroll), target)
+    tile = _tile(kernel, others, unroll, target)
     return Schedule(
         lane,
         vector_of(kernel.extents[lane], target),
@@ -52,20 +54,25 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
         tuple(sorted(kernel.reduced)),
         unroll,
         chunks=chunks_of(kernel, others, dict(tile)),
-        short=short_of(kernel, lane, target, target.shortest),
+        short=short_of(kernel, lane, target.shortest),
     )
 
 
 def _tile(
-    kernel: Kernel, loops: Sequence[int], unrolled: bool, target: Target
+    kernel: Kernel, loops: Sequence[int], unroll: frozenset[int], target: Target
 ) -> tuple[tuple[int, int], ...]:
-    """Points of the innermost loop, and two rows of them where windows of rows share loads."""
+    """Points of the innermost loop, and two rows of them where windows of rows share loads.
+
+    With few registers one row of more points where only a row of the window is unrolled: sums of
+    the next row wait for those of the one before.
+    """
     if not loops:
         return ()
     inner, around = loops[-1], len(loops) > 1
-    wide = target.registers >= 32 and (unrolled or around)
+    one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
+    wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
     tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
-    if unrolled and around and _overlap(kernel, loops[-2]):
+    if unroll and around and not one_row and _overlap(kernel, loops[-2]):
         tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)
 

@@ -1,4 +1,6 @@
-"""Of a block that channels fill by half, a core that gains by it computes half, or two in one."""
+"""Of a block that channels fill in part, vectors that hold none are not computed; a core that gains
+by it computes half of one, or two in one.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,26 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Target
+from ncc.compiler.target import (
+    AVX2,
+    AVX512,
+    BASELINE,
+    ONE_UNIT,
+    TWO_UNITS,
+    TWO_UNITS_OF_AMD,
+    Target,
+)
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weight import WeightAttr
-from tests.runnable import RUNNABLE
+from ncc.runtime import cpu
 from tests.structured.evaluate import evaluate
 
 BLOCK, INPUTS, POINTS = 16, 5, 29
 HALVES, JOINED, WHOLE = (
     replace(AVX512, core=core) for core in (ONE_UNIT, TWO_UNITS_OF_AMD, TWO_UNITS)
 )
+NARROW = AVX2, BASELINE
 
 
 def weights(b: Builder, *shape: int) -> Tensor:
@@ -62,7 +73,11 @@ def window(channels: int) -> Callable[..., Tensor]:
 @pytest.mark.parametrize(
     ("kind", "target"),
     [
-        *((kind, HALVES) for kind in ("contraction", "long", "window")),
+        *(
+            (kind, target)
+            for kind in ("contraction", "long", "window")
+            for target in (HALVES, *NARROW, replace(AVX2, core=TWO_UNITS_OF_AMD))
+        ),
         *((kind, JOINED) for kind in ("contraction", "long")),
     ],
 )
@@ -73,11 +88,11 @@ def test_short_vectors(
     kind: str,
     target: Target,
 ) -> None:
-    """The last block is computed in a short vector, alone or beside another point's, and zeros
-    stand behind it.
+    """The last block is computed in a short vector, alone or beside another point's, or in some
+    whole ones, and zeros stand behind it.
     """
-    if AVX512 not in RUNNABLE:
-        pytest.skip("this CPU has no AVX-512")
+    if not target.features <= cpu.features():
+        pytest.skip(f"this CPU has no {target.name}")
     blocks = -(-channels // BLOCK)
     shape = (blocks, POINTS, BLOCK) if kind == "window" else (INPUTS, POINTS)
     write = window(channels) if kind == "window" else contraction(channels, kind == "long")
@@ -87,16 +102,34 @@ def test_short_vectors(
     [[got]], [program] = run_networks([(module, [x])], lambda k: choose(k, target), target)
     schedules: list[Schedule] = program.schedules
     assert all(schedule.short is not None for schedule in schedules)
-    assert all(schedule.joined == target.core.joins for schedule in schedules)
-    half = channels % BLOCK or BLOCK
+    assert all(schedule.joined == (target is JOINED) for schedule in schedules)
+    counting = channels % BLOCK
+    computed = -(-counting // target.lanes) * target.lanes if target.lanes < BLOCK else BLOCK // 2
     assert np.allclose(got[:-1], want[:-1], atol=1e-5)
-    assert np.allclose(got[-1, ..., :half], want[-1, ..., :half], atol=1e-5)
-    assert not got[-1, ..., BLOCK // 2 :].any()
+    assert np.allclose(got[-1, ..., :counting], want[-1, ..., :counting], atol=1e-5)
+    assert not got[-1, ..., computed:].any()
+
+
+@pytest.mark.parametrize("channels", [12, 28, 44])
+@pytest.mark.parametrize("kind", ["contraction", "long", "window"])
+def test_three_vectors_of_four(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    channels: int,
+    kind: str,
+) -> None:
+    """Zeros stand behind the last of several vectors that count, and there alone."""
+    test_short_vectors(make_network, run_networks, channels, kind, BASELINE)
 
 
 @pytest.mark.parametrize(
     ("channels", "target"),
-    [(25, HALVES), (32, HALVES), (264, HALVES), (25, JOINED), (264, JOINED), (24, WHOLE)],
+    [
+        *((channels, target) for channels in (25, 264) for target in (HALVES, JOINED, AVX2)),
+        *((32, target) for target in (HALVES, *NARROW)),
+        (24, WHOLE),
+        (30, BASELINE),
+    ],
 )
 def test_whole_vectors(
     make_network: Callable[..., ModuleOp],

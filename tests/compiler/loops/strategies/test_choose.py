@@ -105,6 +105,13 @@ def apart(b: Builder, x: Tensor) -> Tensor:
     return b.sum((c, y, z), over=(k, m), of=x[c, y * 2 + k, z * 2 + m] * w[c, k, m])
 
 
+def of_five(b: Builder, x: Tensor) -> Tensor:
+    """A depthwise convolution with windows of 5x5, of which 14 x 14 are left."""
+    w = b.weight(ones(x.shape[0], 5, 5))
+    c, y, z, k, m = b.loops("c y:14 z:14 k m")
+    return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
+
+
 @targets
 def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Target) -> None:
     """Where all rows of a window but one are those of the next; a stride leaves too few."""
@@ -113,6 +120,15 @@ def test_two_rows_of_windows_share_what_they_read(kernel: KernelOf, target: Targ
         schedule = choose(found, target)
         *_, row, _, lane = schedule.order
         assert lane == schedule.lane and schedule.points(row) == rows
+
+
+@targets
+def test_a_long_window_keeps_the_units_busy(kernel: KernelOf, target: Target) -> None:
+    """Of 5x5 cells one row is written out: with few registers, for one row of more points."""
+    schedule = choose(kernel(of_five, (64, 18, 18)), target)
+    *_, row, column, _ = schedule.order
+    few = target.registers < 32
+    assert (schedule.points(row), schedule.points(column)) == ((1, 7) if few else (2, 7))
 
 
 @targets

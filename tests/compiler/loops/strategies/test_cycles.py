@@ -9,7 +9,7 @@ import pytest
 from ncc.compiler.loops.strategies.contraction import candidates
 from ncc.compiler.loops.strategies.cycles import Cost
 from ncc.compiler.loops.strategies.operands import Operands
-from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
+from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.loops.strategies.layers import KernelOf, ones
 
@@ -63,6 +63,18 @@ def test_short_vectors_cost_less(operands: Operands) -> None:
     tile = ((points, 14), (blocks, 2))
     whole, short = (Cost(replace(operands, short=one)).of(tile) for one in (None, (blocks, 8)))
     assert 15 / 16 * whole <= short < whole
+
+
+@pytest.mark.parametrize(("inputs", "is_less"), [(64, False), (2048, True)])
+def test_both_halves_of_a_line_come_at_once(kernel: KernelOf, inputs: int, is_less: bool) -> None:
+    """Two vectors of 256 bits side by side take less than two of different blocks, unless both
+    blocks' weights stay in L1.
+    """
+    operands = candidates(kernel(pointwise_convolution, (inputs, 14, 14)), AVX2)[0].operands
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    cost = Cost(operands)
+    line, apart = (cost.of(((points, 7), (loop, 2))) for loop in (operands.lane, blocks))
+    assert line < apart if is_less else line == apart
 
 
 def test_points_that_push_each_other_out_come_from_l2(operands: Operands) -> None:

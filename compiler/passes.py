@@ -41,6 +41,7 @@ from ncc.compiler.linalg.moves.fold_moves import FoldMoves
 from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.sums.halves import SplitHalves
+from ncc.compiler.linalg.sums.narrow_weights import NarrowWeights
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
 from ncc.compiler.linalg.sums.split_sums import SplitSums
@@ -94,6 +95,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         # Sums, by how their operands lie.
         SplitQuads(),  # int8 products in fours
         *sums,
+        NarrowWeights(target),  # read as float16 where they are, and are waited for
         # Kernels.
         InlineOperands(),  # pointwise operands are computed where they are read
         ReadInPlace(),  # lanes that a sum alone reads are not selected

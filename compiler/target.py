@@ -125,6 +125,11 @@ class Target:
     """The core that choices are made for; "host" looks at the one at hand."""
 
     @property
+    def widens_halves(self) -> bool:
+        """Whether there is an instruction that makes float32 of float16."""
+        return "f16c" in self.features
+
+    @property
     def shortest(self) -> int:
         """Elements of the shortest vectors that take no longer than their share of a whole one.
 

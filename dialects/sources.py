@@ -5,7 +5,7 @@ Needs no IR: what a compilation has decided about weights can be kept, and carri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeAlias
 
@@ -224,6 +224,34 @@ class Halves:
 
 
 @dataclass(frozen=True)
+class Narrow:
+    """Another weight, from a file or a seed, whose every value is a float16, as such."""
+
+    of: Weights
+
+    def read(self, count: int) -> Array:
+        source = self.of.source
+        if isinstance(source, Stored) and source.encoding is Encoding.FP16:
+            return source.read_halves(count)
+        return source.read(count).astype(np.float16)
+
+
+_LOOKED_AT_FIRST = 1 << 10
+"""Values of a weight: where these are no float16, the others need not be read."""
+
+_NARROWED_AT_ONCE = 1 << 16
+"""Values that are looked at together: they stay in a cache."""
+
+
+def _are_halves(values: Array) -> bool:
+    """Whether each of these float32 is that of a float16, bit by bit."""
+    parts = (values[k : k + _NARROWED_AT_ONCE] for k in range(0, values.size, _NARROWED_AT_ONCE))
+    with np.errstate(all="ignore"):
+        wide = ((part, part.astype(np.float16).astype(np.float32)) for part in parts)
+        return all(np.array_equal(a.view(np.int32), b.view(np.int32)) for a, b in wide)
+
+
+@dataclass(frozen=True)
 class Taken:
     """Some of another weight along an axis, in any order and any number of times."""
 
@@ -284,6 +312,7 @@ Source: TypeAlias = (
     | Paired
     | Bits
     | Halves
+    | Narrow
     | Taken
     | Phases
     | Joined
@@ -299,14 +328,18 @@ class Weights:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """int8 where that is stored, int32 of pairs and bits, bits of halves; else float32."""
+        """int8 where that is stored, int32 of pairs and bits, bits of bfloat16, float16 of what is
+        narrow; else float32.
+        """
         match self.source:
             case Inline(dtype=dtype) | Random(dtype=dtype):
                 return np.dtype("<" + dtype)
             case Stored(encoding=Encoding.INT8):
                 return np.dtype(np.int8)
-            case Blocked(of=of) | Taken(of=of):
+            case Blocked(of=of) | Taken(of=of) | Phases(of=of) | Joined(of=of):
                 return of.dtype
+            case Narrow():
+                return np.dtype(np.float16)
             case Paired() | Bits():
                 return np.dtype(np.int32)
             case Halves():
@@ -354,6 +387,9 @@ class Weights:
             case Stored(path, offset, encoding) if encoding is not Encoding.CODEBOOK:
                 start = offset + encoding.bytes_of(first * prod(self.shape[1:]))
                 return Weights((end - first, *self.shape[1:]), Stored(path, start, encoding))
+            case Narrow(of):
+                some = of._rows(first, end)
+                return some and some.as_narrow()
         return None
 
     def blocked(self, axes: tuple[int, ...], block: int) -> Weights:
@@ -377,6 +413,28 @@ class Weights:
     def halves(self) -> Weights:
         """Two bfloat16 for each value; see `Halves`."""
         return Weights((*self.shape[:-3], 2, *self.shape[-3:]), Halves(self))
+
+    def narrow(self) -> Weights | None:
+        """The same as float16, whatever file they are from, if that changes no bit of them.
+
+        None where it would, where they are no float32, and where they are computed.
+        """
+        match self.source:
+            case Blocked(of) | Taken(of) | Phases(of) | Joined(of) as source:
+                some = of.narrow()
+                return some and Weights(self.shape, replace(source, of=some))
+            case Stored() | Inline() | Random() as source if self.dtype == np.float32:
+                if isinstance(source, Stored) and source.encoding is Encoding.FP16:
+                    return self.as_narrow()
+                count = prod(self.shape)
+                looked_at = (min(count, _LOOKED_AT_FIRST), count)
+                same = all(_are_halves(source.read(some)) for some in looked_at)
+                return self.as_narrow() if same else None
+        return None
+
+    def as_narrow(self) -> Weights:
+        """The same as float16, which they are; see `Narrow`."""
+        return Weights(self.shape, Narrow(self))
 
     def taken(self, places: tuple[int, ...], axis: int = 0) -> Weights:
         """These values at some places of an axis; see `Taken`."""

@@ -79,19 +79,27 @@ class Stored:
     encoding: Encoding = Encoding.FP32
 
     def read(self, count: int) -> NDArray[Any]:
-        """`count` values as they are stored: a view of the mapped file where that is possible."""
-        note(Piece(self.path, self.offset, self.encoding.bytes_of(count)))
-        data = _mapped(self.path, *_identity(self.path))
+        """`count` values: a view of the mapped file where that is possible."""
+        data = self._data(count)
         match self.encoding:
             case Encoding.FP32:
                 return np.frombuffer(data, "<f4", count, self.offset)
             case Encoding.FP16:
-                return np.frombuffer(data, "<f2", count, self.offset).astype(np.float32)
+                return self.read_halves(count).astype(np.float32)
             case Encoding.INT8:
                 return np.frombuffer(data, np.int8, count, self.offset)
             case Encoding.CODEBOOK:
                 table = np.frombuffer(data, "<f4", 256, self.offset)
                 return table[np.frombuffer(data, np.uint8, count, self.offset + 1024)]
+
+    def read_halves(self, count: int) -> NDArray[np.float16]:
+        """`count` values of float16, as they are stored."""
+        return np.frombuffer(self._data(count), "<f2", count, self.offset)
+
+    def _data(self, count: int) -> mmap.mmap:
+        """The file that so many values are looked at of."""
+        note(Piece(self.path, self.offset, self.encoding.bytes_of(count)))
+        return _mapped(self.path, *_identity(self.path))
 
 
 def _identity(path: str) -> tuple[int, int]:

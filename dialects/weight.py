@@ -35,6 +35,7 @@ from ncc.dialects.sources import (
     Halves,
     Inline,
     Joined,
+    Narrow,
     Paired,
     Phases,
     Random,
@@ -46,7 +47,12 @@ from ncc.dialects.stored import Encoding, Stored
 
 T = TypeVar("T")
 
-_MADE_OF = {"paired": Weights.paired, "bits": Weights.bits, "halves": Weights.halves}
+_MADE_OF = {
+    "paired": Weights.paired,
+    "bits": Weights.bits,
+    "halves": Weights.halves,
+    "narrow": Weights.as_narrow,
+}
 """How weights are made of others where nothing else is to be said."""
 
 
@@ -61,6 +67,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
+    #ncnn.weight<[3, 4] narrow of <[3, 4] stored "net.bin" 4 "fp16">>
     #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 16, 16, 3, 3] joined 2 of <[6, 8, 8, 3, 3] stored "net.bin" 4 "fp32">>
@@ -156,7 +163,7 @@ class WeightAttr(Data[Weights]):
                 case Transformed(of, down, across):
                     both = f"{_table_text(down)} by {_table_text(across)}"
                     _print_made(printer, f"transformed {both}", of)
-                case Paired(of) | Bits(of) | Halves(of) as source:
+                case Paired(of) | Bits(of) | Halves(of) | Narrow(of) as source:
                     _print_made(printer, type(source).__name__.lower(), of)
                 case Dequantized(of, scales, bits, block):
                     printer.print_string(f"dequantized {bits} {block} ")

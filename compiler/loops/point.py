@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 
 from xdsl.dialects import arith, math, tensor, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, VectorType, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -255,10 +255,29 @@ class PointWriter:
             return self._extract(op, value_of, moving)
         operands = [value_of(operand) for operand in operands_of(op)]
         result_type = result.type
+        if isinstance(op, arith.ExtFOp) and result_type == f32:
+            return self._single(operands[0])
         if any([_is_vector(operand) for operand in operands]):
             operands = [self._wide(operand) for operand in operands]
             result_type = vector_type(result_type, self.state.lanes)
         return self.builder.add(type(op), operands, result_type, op.properties)
+
+    def _read_single(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
+        """The same as float32, where it is narrower."""
+        return self._single(self._read(access, point, lane_moves))
+
+    def _single(self, value: SSAValue) -> SSAValue:
+        """A number or vector of them as float32, widened once a tile step."""
+        kind = value.type
+        element = kind.element_type if isinstance(kind, VectorType) else kind
+        if element == f32:
+            return value
+        found = self.cache.get(("single", value))
+        if found is None:
+            shape = kind.get_shape() if isinstance(kind, VectorType) else ()
+            wide = vector_type(f32, *shape) if shape else f32
+            found = self.cache["single", value] = self.builder.add(arith.ExtFOp, [value], wide)
+        return found
 
     def _wide(self, value: SSAValue) -> SSAValue:
         return value if _is_vector(value) else self._splat(value)

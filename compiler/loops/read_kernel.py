@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, f16, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, SSAValue
@@ -103,8 +103,9 @@ class _Reader:
     def unread(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
         """What a short vector leaves out of the last block of a sum of float32."""
         inputs = [a for stage in kernel.stages for a in stage.inputs if a is not None]
-        types = {self.element_types[a.argument] for a in (*inputs, kernel.store)}
-        if kernel.matrices is not None or kernel.halving is not None or types != {f32}:
+        types = {self.element_types[a.argument] for a in inputs}
+        floats = types <= {f16, f32} and self.element_types[kernel.store.argument] == f32
+        if kernel.matrices is not None or kernel.halving is not None or not floats:
             return []
         view, identity = self.anchor, {d: d for d in range(self.rank)}
         places = {value: self.places[n] for value, n in self.argument_of.items()}

@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Random, Weights
+from ncc.dialects.sources import Narrow, Random, Weights
 from ncc.dialects.stored import Encoding, Stored
 from ncc.dialects.weight import WeightAttr
 
@@ -22,6 +22,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
     "weights",
     [
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
+        Weights((2,), Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16)))),
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
         Weights((2, 3), Random(7, 1, dtype="i1")),
         WeightAttr.of(np.arange(6).reshape(3, 2)).data.blocked((0,), 2),

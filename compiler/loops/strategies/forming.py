@@ -36,6 +36,7 @@ from ncc.compiler.loops.schedule import LINE, Schedule, tile_of, vector_of
 from ncc.compiler.loops.strategies.combination import combine
 from ncc.compiler.loops.strategies.transform import Loops, Transform
 from ncc.compiler.target import Target
+from ncc.dialects.element import dtype_of
 
 BLOCKS = 2
 """Blocks of outputs at a time: each element of the data is multiplied with both."""
@@ -190,7 +191,7 @@ class FormingNest(Transform):
         def down(across: int) -> SSAValue:
             def weight(down: int) -> SSAValue:
                 point = {**outputs, loops.down: down, loops.across: across}
-                return self._read(loops.data, point, self._vector_points)
+                return self._read_single(loops.data, point, self._vector_points)
 
             (value,) = combine(self.first, [row], weight, self)
             return value
@@ -208,17 +209,18 @@ class FormingNest(Transform):
         length = prod(self.kernel.extents[d] for d in inside)
         if weights.coefficients[formed.steps] != length or not isinstance(row, int):
             return
-        lines = -(-length // (LINE * len(self.first) * self.columns))
+        line = 4 * LINE // dtype_of(self.kernel.element_types[weights.argument]).itemsize
+        lines = -(-length // (line * len(self.first) * self.columns))
         for block in range(self.schedule.points(formed.blocks)):
             self.state.bases |= dict.fromkeys(inside, 0)
             terms, first = self._place(weights, {formed.blocks: block, formed.steps: 1})
-            first += row * self.columns * lines * LINE
+            first += row * self.columns * lines * line
             if isinstance(column, int):
-                first += column * lines * LINE
+                first += column * lines * line
             else:
-                terms = (*terms, (column, lines * LINE))
-            for line in range(lines):
-                at = self.builder.linear(terms, first + line * LINE)
+                terms = (*terms, (column, lines * line))
+            for number in range(lines):
+                at = self.builder.linear(terms, first + number * line)
                 self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
 
     # --- products ---------------------------------------------------------------------------

@@ -96,14 +96,14 @@ class JoinedNest(Nest):
         if len(cell) == 1:
             return self._step_at(cell[0], value)
         half, whole = self._lanes_at(cell[0]), self.state.lanes
-        x, other = (self._splat(self._read(self.still, point, False)) for point in cell)
+        x, other = (self._splat(self._read_single(self.still, point, False)) for point in cell)
         both = self.builder.shuffle(x, other, [*range(half), *range(whole + half, 2 * whole)])
         return self.builder.add(vector.FMAOp, [both, self._twice(cell[0]), value], value.type)
 
     def _twice(self, point: Point) -> SSAValue:
         """The short vector at a point in both halves of a whole one, read once a step."""
         with self._as_long_as(point):
-            short = self._read(self.stream, point, True)
+            short = self._read_single(self.stream, point, True)
         key = ("twice", short)
         if key not in self.cache:
             self.cache[key] = self._side_by_side(short, short)

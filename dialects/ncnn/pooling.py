@@ -315,7 +315,9 @@ def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
 
 
 class PoolingOnPlane(PoolingLayer):
-    """The params of the second axis."""
+    """The params of the second axis; what is adaptive may keep extents, and hands on x itself where
+    it keeps all of them.
+    """
 
     AXES: ClassVar[str] = "hw"
 
@@ -324,6 +326,15 @@ class PoolingOnPlane(PoolingLayer):
     pad_top = integer(13, "pad_left")
     pad_bottom = integer(15, "pad_top")
     out_h = integer(18, "out_w")
+
+    def keeps(self, name: str) -> bool:
+        return bool(getattr(self, name) == KEEP)
+
+    def hands_on(self, x: Shape) -> bool:
+        """Where it is adaptive to the very extents of x."""
+        if self.global_pooling or not self.adaptive_pooling:
+            return False
+        return all(parts.size == parts.output for parts in self.adaptive(x))
 
 
 @layer("Pooling")
@@ -334,20 +345,11 @@ class PoolingOp(PoolingOnPlane):
     is read.
     """
 
-    def keeps(self, name: str) -> bool:
-        return bool(getattr(self, name) == KEEP)
-
     def read(self, x: Shape) -> Shape:
         return x if len(x) < 4 else (x[0], 1, *x[2:])
 
     def planes(self, x: Shape) -> Shape:
         return planes(x, 3) if len(x) < 4 else (x[0], *x[2:])
-
-    def hands_on(self, x: Shape) -> bool:
-        """Where it is adaptive to the very extents of x."""
-        if self.global_pooling or not self.adaptive_pooling:
-            return False
-        return all(parts.size == parts.output for parts in self.adaptive(x))
 
 
 @layer("Pooling1D")

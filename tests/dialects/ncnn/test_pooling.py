@@ -122,6 +122,7 @@ def test_adaptive_to_its_own_extents_hands_on(shape: tuple[int, ...], check_laye
     x = ramp(*shape)
     params = {"adaptive_pooling": 1, "out_w": 4, "out_h": 3}
     check_layer("Pooling", params, [x], expected=[x])
+    check_layer("Pooling3D", {"adaptive_pooling": 1, "out_w": -233}, [x], expected=[x])
 
 
 def test_fewer_or_more_axes_than_three(check_layer: Check) -> None:
@@ -193,10 +194,13 @@ def test_a_volume_has_its_odd_cell_of_depth_behind(check_layer: Check) -> None:
 
 @pytest.mark.parametrize("kind", [0, 1])
 def test_a_volume_adapts(kind: int, check_layer: Check) -> None:
-    """Parts that are equal along one axis and overlap along others."""
+    """Parts that are equal along one axis and overlap along others; -233 keeps."""
     params = {"pooling_type": kind, "adaptive_pooling": 1, "out_w": 2, "out_h": 3, "out_d": 5}
     check_layer("Pooling3D", params, [ramp(2, 4, 5, 6)])
     check_layer("Pooling3D", {**params, "out_h": 5, "out_d": 2}, [ramp(2, 4, 5, 6)])
+    wanted = check_layer("Pooling3D", {**params, "out_h": 5, "out_d": 4}, [ramp(2, 4, 5, 6)])
+    kept = {**params, "out_h": -233, "out_d": -233}
+    check_layer("Pooling3D", kept, [ramp(2, 4, 5, 6)], expected=wanted)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (2, 2, 3, 4)])
@@ -215,5 +219,5 @@ def test_fewer_axes_than_four_are_a_volume_of_depth_1(
     """A matrix has one channel."""
     params = {"kernel_w": 2, "kernel_d": 1}
     check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([[[4, 5]]]))
-    params = {"adaptive_pooling": 1, "out_w": 3, "out_h": 2, "out_d": 1}
-    check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([ramp(2, 3)]))
+    params = {"adaptive_pooling": 1, "out_w": 1, "out_h": 2, "out_d": 1}
+    check_layer("Pooling3D", params, [ramp(*lead, 2, 3)], expected=array([[[2], [5]]]))

@@ -23,7 +23,7 @@ from ncc.compiler.llvm.formulas.real import (
     Lanes,
     power_of_two,
 )
-from ncc.compiler.llvm.formulas.short_exp import short_exp_plus_one
+from ncc.compiler.llvm.formulas.short_exp import LARGEST, short_exp_plus_one
 
 LN2 = exact_log(2.0)
 LOG2_E = 1.0 / LN2
@@ -126,15 +126,20 @@ def _exp_of_negated_plus_one(x: Lanes) -> Lanes:
     """exp(-x) + 1 = 2**n * (exp(r) - 1) + (2**n + 1), |x| <= 88.3: the sum of two powers of two is
     exact for all n up to 23, and all but that behind it.
     """
-    if x.fills_avx512:
+    if x.fills_avx512 or x.fills_avx2:
         return short_exp_plus_one(x)
     reduced = _reduced(-x)
     return reduced.fraction.times_plus(reduced.scale, reduced.scale + 1.0)
 
 
+def _upper_limit(x: Lanes) -> float:
+    """The largest argument of that."""
+    return LARGEST if x.fills_avx2 else _LOGISTIC_LIMIT
+
+
 def logistic(x: Lanes) -> Lanes:
     """1 / (1 + exp(-x)), which is 0 (denormal, unless flushed) where float32 ends for exp(-x)."""
-    limited = x.at_least(-_LOGISTIC_LIMIT).at_most(_LOGISTIC_LIMIT)
+    limited = x.at_least(-_LOGISTIC_LIMIT).at_most(_upper_limit(x))
     return _exp_of_negated_plus_one(limited).inverse()
 
 
@@ -144,7 +149,7 @@ def swish(x: Lanes) -> Lanes:
     """
     if x.divides:
         low = x.at_least(-_LOGISTIC_LIMIT)
-        return low / _exp_of_negated_plus_one(low.at_most(_LOGISTIC_LIMIT))
+        return low / _exp_of_negated_plus_one(low.at_most(_upper_limit(x)))
     return x * _exp_of_negated_plus_one(x.within(_LOGISTIC_LIMIT)).inverse()
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, 
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.llvm.build import Builder, with_lanes
-from ncc.compiler.llvm.formulas import avx512
+from ncc.compiler.llvm.formulas import avx2, avx512
 from ncc.compiler.llvm.instructions import element, lanes
 
 # Added to a float much smaller than it, 1.5 * 2**23 (1.5 * 2**52) leaves no bit for a fraction.
@@ -132,6 +132,11 @@ class Lanes:
         return avx512.holds(self.builder, self.value.type)
 
     @property
+    def fills_avx2(self) -> bool:
+        """Whether these lanes are a register of a target that has AVX2, and nothing wider."""
+        return avx2.holds(self.builder, self.value.type)
+
+    @property
     def divides(self) -> bool:
         """Whether the target divides registers rather than estimate a reciprocal."""
         return avx512.divides(self.builder)
@@ -139,6 +144,10 @@ class Lanes:
     def looked_up(self, table: Sequence[float]) -> Lanes:
         """Numbers of a table of 16 or 32, by the low bits of integers that fill a register."""
         return self._with(avx512.looked_up(self.builder, table, self.value))
+
+    def looked_up_of_eight(self, table: Sequence[int]) -> Lanes:
+        """Integers of a table of 8, by the low bits of integers that fill a register of AVX2."""
+        return self._with(avx2.looked_up(self.builder, table, self.value))
 
     def piecewise(self, pieces: Sequence[Sequence[float]], width: float) -> Lanes:
         """32 polynomials around 0, width, ... 31 * width, a power of two; for self from 0 on.

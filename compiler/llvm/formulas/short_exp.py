@@ -1,4 +1,4 @@
-"""exp(-x) + 1 in few instructions of AVX-512: a table in a register has roots of two.
+"""exp(-x) + 1 in few instructions of AVX-512 or AVX2: a table in a register has roots of two.
 
     m = the multiple of 1/8 nearest to -x / ln(2)
     n = m * (1 - 1/2048) + 1/16
@@ -8,6 +8,10 @@
 ln(2) as one float32 would err by 2.4e-7 in the exponent of the largest numbers, and as two it would
 take one more instruction. C is 9 times as near to a float32; n is exact in 24 bits, and while
 |m| < 128 it has the same floor as m, which is all that the instruction for powers of two reads.
+
+AVX2 has no such instruction. There the bits of 8*m, where the sum with the magic number has them,
+are added to those of the root as high as its exponent: 2**floor(m) comes about, and what the rest
+of m adds below it the table is without.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ from ncc.compiler.llvm.formulas.approximation import interpolated
 from ncc.compiler.llvm.formulas.avx512 import REGISTER
 from ncc.compiler.llvm.formulas.real import Lanes
 
+LARGEST = 87.0
+"""Up to here the power is a normal number; the sum is 1 by far."""
+
 _LN2 = log(2.0)
 _STEPS = 8
 _SHRINK = 1.0 - 1.0 / 2048.0
@@ -32,6 +39,8 @@ _MAGIC = 2.0**20 + 256.0
 # exp(-r) is written times this number, which is below 1, where floats are denser, and such that
 # the roots over it are nearly floats.
 _SHARE = 0.9685419201850891
+# Of 8*m beside the bits of a float32, so that whole m are in the exponent.
+_PLACE = 23 - 3
 # C is too small by 3.2e-10, which makes powers too large by up to 2.8e-8: roots meet it halfway.
 _LESS = 1.0 - 1e-8
 
@@ -51,10 +60,25 @@ def _roots() -> tuple[float, ...]:
     return tuple(2.0 ** (k % _STEPS / _STEPS) * factor for k in range(REGISTER))
 
 
+@cache
+def _bits_of_roots() -> tuple[int, ...]:
+    """The bits of those for k of 0 to 7, less k and the magic number's in the place of 8*m."""
+    bits = np.array(_roots()[:_STEPS], np.float32).view(np.uint32)
+    magic = np.float32(_MAGIC).view(np.uint32)
+    below = (np.arange(_STEPS, dtype=np.uint32) + magic) << np.uint32(_PLACE)
+    return tuple((bits - below).view(np.int32).tolist())
+
+
 def short_exp_plus_one(x: Lanes) -> Lanes:
-    """exp(-x) + 1 in lanes that fill a register, |x| <= 88.3, within 1.6e-7."""
+    """exp(-x) + 1 in lanes that fill a register, within 1.6e-7; -88.3 <= x <= 88.3, in AVX2 up to
+    LARGEST.
+    """
     shifted = x.times_plus(-1.0 / _LN2, _MAGIC)
     n = shifted.times_plus(_SHRINK, _HALF - _MAGIC * _SHRINK)
     power = n.times_plus(_C, x).nested_polynomial(_powers())
-    root = shifted.bits().looked_up(_roots())
-    return power.times_plus(root.scaled(n), 1.0)
+    eighths = shifted.bits()
+    if x.fills_avx2:
+        scaled = (eighths.looked_up_of_eight(_bits_of_roots()) + (eighths << _PLACE)).as_float()
+    else:
+        scaled = eighths.looked_up(_roots()).scaled(n)
+    return power.times_plus(scaled, 1.0)

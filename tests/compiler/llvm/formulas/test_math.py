@@ -33,6 +33,20 @@ on_all = pytest.mark.parametrize(
     "target", [*TARGETS, DIVIDING], indirect=True, ids=lambda target: target.name
 )
 
+
+@pytest.fixture
+def compiled(target: Target, machine_code: Callable[..., Code]) -> Compile:
+    """From text whose vectors have 16 lanes, machine code whose vectors fill a register."""
+    lanes = {"vector<16x": f"vector<{target.lanes}x", "constant 16 :": f"constant {target.lanes} :"}
+
+    def compile_text(text: str) -> Code:
+        for wide, own in lanes.items():
+            text = text.replace(wide, own)
+        return machine_code(text, target)
+
+    return compile_text
+
+
 TINY = 2.0**-126
 COUNT = 4096
 

@@ -1,0 +1,27 @@
+"""What AVX2 has in one instruction and LLVM has no other name for, over 8 lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import VectorType, f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from ncc.compiler.llvm.build import Builder
+
+REGISTER = 8
+"""So many numbers are in a register."""
+
+
+def holds(builder: Builder, type: Attribute) -> bool:
+    """Whether the instructions are there, and lanes of float32 fill the target's registers."""
+    return builder.target.lanes == REGISTER and type == VectorType(f32, [REGISTER])
+
+
+def looked_up(builder: Builder, table: Sequence[int], places: SSAValue) -> SSAValue:
+    """Integers of a table of 8, by the low bits of integers."""
+    lanes = VectorType(i32, [REGISTER])
+    arguments = [builder.vector_of(table, lanes), places]
+    result = builder.intrinsic("llvm.x86.avx2.permd", arguments, lanes)
+    assert result is not None
+    return result

@@ -242,7 +242,23 @@ def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep
 def _expand_taps(
     b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep], resize_type: int
 ) -> Tensor:
-    """The weighted sum of the cells around each place, axis by axis, innermost axis first."""
+    """The weighted sum of the cells around each place, axis by axis, innermost axis first.
+
+    Where rows are read by several of the result, they are made once for all of these.
+    """
+    rows, columns = next(iter(sweeps)), x.rank - 1
+    taps = len(sweeps[rows].taps(resize_type)[0])
+    if rows == columns or taps * sweeps[rows].out <= sweeps[rows].n:
+        return _weighted(b, x, shape, sweeps, resize_type)
+    wide = (*x.shape[:columns], shape[columns])
+    x = _weighted(b, x, wide, {columns: sweeps[columns]}, resize_type)
+    return _weighted(b, x, shape, {rows: sweeps[rows]}, resize_type)
+
+
+def _weighted(
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep], resize_type: int
+) -> Tensor:
+    """The same along some axes, all in one; along others nothing changes."""
     taps = {}
     for axis, sweep in sweeps.items():
         cells, weights = sweep.taps(resize_type)
@@ -253,9 +269,11 @@ def _expand_taps(
         axis = len(places)
         if axis == x.rank:
             return x.at(*places)
+        if axis not in taps:
+            return weighted([*places, b.index(at[axis])])
         terms = [
             weighted([*places, cell[at[axis]]]) * weight[at[axis]] for cell, weight in taps[axis]
         ]
         return sum(terms[1:], terms[0])
 
-    return b.map(at, weighted([b.index(at[0])]))
+    return b.map(at, weighted([]))

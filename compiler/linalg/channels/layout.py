@@ -78,8 +78,8 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
         count = prod(view.extents) * len(reads)
-        plain = BYTES_PER_GATHERED_READ if _gathers(view, reads) else BYTES_PER_LONE_READ
-        return count * BYTES_PER_LONE_READ * (1 + waste) / BLOCK, count * plain
+        block = BYTES_PER_LONE_READ / BLOCK
+        return count * block * (1 + waste), count * _plain_read(view, reads)
     if follows(view) is not None:
         return 0.0, 0.0
     if not view.reduced:
@@ -96,6 +96,26 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
         return work * waste, work * _along_a_row(view.extents[last])
     row = _summed_row(view)
     return work * waste, work * (_along_a_summed_row(row) if row >= BLOCK else STEPS_APART)
+
+
+def _plain_read(view: View, reads: Sequence[ExtractOp]) -> float:
+    """Bytes that can be moved in the time of each of these reads of plain values."""
+    along = view.write.index[-1].bare
+    if along is not None and all(_reads_row(view, read, along) for read in reads):
+        extent = view.extents[along]
+        return BYTES_PER_LONE_READ / BLOCK * (1 + _along_a_row(extent))
+    return BYTES_PER_GATHERED_READ if _gathers(view, reads) else BYTES_PER_LONE_READ
+
+
+def _reads_row(view: View, read: ExtractOp, along: int) -> bool:
+    """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
+    numbers = [op for op in view.body.ops if isinstance(op, IndexOp) and op.dim.value.data == along]
+    last = read.indices[-1].owner
+    return last in numbers and all(
+        isinstance(use.operation, ExtractOp) and use.index == len(use.operation.operands) - 1
+        for number in numbers
+        for use in number.result.uses
+    )
 
 
 def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ncc
 from ncc.compiler.verification import oracle
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.resample import Sweep
@@ -163,6 +165,21 @@ def test_only_the_first_depth_is_resized(resize_type: int, check_layer: Check) -
     params = {"resize_type": resize_type, "output_height": 8, "output_width": 7}
     expected = check_layer("Interp", params, [x[:, 0]])
     check_layer("Interp", params, [x], expected=expected)
+
+
+@pytest.mark.parametrize(
+    ("resize_type", "scale", "steps"),
+    [(BILINEAR, 2.0, 2), (BILINEAR, 0.75, 2), (BILINEAR, 0.5, 1), (BICUBIC, 0.5, 2)],
+)
+def test_rows_are_made_once(tmp_path: Path, resize_type: int, scale: float, steps: int) -> None:
+    """For all rows of the result that read them, where there are several."""
+    param = tmp_path / "net.param"
+    param.write_text(
+        "7767517\n2 2\nInput x 0 1 x 0=24 1=20 2=3\n"
+        f"Interp y 1 1 x y 0={resize_type} 1={scale} 2={scale}\n"
+    )
+    info = ncc.compile(param).artifact.info
+    assert len(info["steps"]) == steps
 
 
 def test_repeats() -> None:

@@ -177,12 +177,24 @@ def test_reads_at_computed_places_are_packed(packed: Packed) -> None:
     """A block at once pays for conversions there and back; of one channel, there are no blocks."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
+        columns = b.table(np.array([3, 1, 4, 1, 5, 9, 2, 6]))
+        c, y, z = b.loops_of((x.shape[0], 8, 12))
+        return b.map((c, y, z), x.at(b.index(c), b.index(z), columns[y]))
+
+    assert packed((32, 12, 12), write) == [True]
+    assert packed((1, 12, 12), write) == [False]
+
+
+def test_rows_at_computed_places_stay_plain(packed: Packed) -> None:
+    """Neighbours are read side by side, as rows of an image that is resized are."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
         rows = b.table(np.array([3, 1, 4, 1, 5, 9, 2, 6]))
         c, y, z = b.loops_of((x.shape[0], 8, 12))
         return b.map((c, y, z), x.at(b.index(c), rows[y], b.index(z)))
 
-    assert packed((32, 12, 12), write) == [True]
-    assert packed((1, 12, 12), write) == [False]
+    assert packed((3, 12, 12), write) == [False]
+    assert packed((32, 12, 12), write) == [False]
 
 
 @pytest.mark.parametrize(("width", "blocks"), [(12, False), (3, True)])

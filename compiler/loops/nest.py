@@ -140,8 +140,8 @@ class Nest(RowWriter):
             self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
     def _lane(self, loop: int, inner: list[int]) -> None:
-        """Vectors of the schedule's length, then what is left: by one that ends where the lane
-        does, if several shorter ones would be as many, or else by halves.
+        """Vectors of the schedule's length, as many in a tile as there are, then what is left: by
+        one that ends where the lane does, if that is one in place of several, or else by halves.
 
         Each by itself in a tile of which some hold nothing that counts.
         """
@@ -157,7 +157,7 @@ class Nest(RowWriter):
                 self._run(loop, position, trips, step, points, lambda: self._parallel(inner))
                 position += trips * step
             elif points > 1:
-                points = 1
+                points = max(1, (extent - position) // lanes)
             elif position and (extent - position).bit_count() > 1 and self._can_store_again:
                 self.state.lanes, self.state.sizes[loop] = lanes, 1
                 self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
@@ -25,7 +25,8 @@ from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.pointwise import scalar
-from ncc.compiler.target import Target
+from ncc.compiler.loops.strategies.writer import write as write_kernel
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
 from ncc.dialects.shapes import Shape
@@ -370,6 +371,28 @@ def test_vectors_that_overlap(tmp_path: Path, target: Target, width: int) -> Non
     plain = ncc.compile(param, **options, opt_level=0)(x)
     found = ncc.compile(param, **options)(x)
     np.testing.assert_allclose(found, plain, rtol=0, atol=1e-5 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize(("columns", "most"), [(64, 4), (50, 3), (29, 1)])
+def test_vectors_that_are_left_share_a_tile(
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[..., list[Kernel]],
+    columns: int,
+    most: int,
+) -> None:
+    """As many of a row as are whole, where a tile has four: they read each point once."""
+
+    def write(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+        m, n, k = b.loops("m n k")
+        return b.sum((m, n), over=(k,), of=x[m, k] * w[k, n])
+
+    (kernel,) = kernels_of(make_network([(8, 9), (9, columns)], write))
+    lane = next(d for d in kernel.parallel if kernel.extents[d] == columns)
+    tile = tuple((d, 4) for d in kernel.parallel)
+    schedule = replace(choose(kernel, AVX512), lane=lane, vector=16, tile=tile, chunks=1)
+    written = write_kernel(kernel, schedule, "kernel")
+    carried = [len(op.iter_args) for op in written.walk() if isinstance(op, scf.ForOp)]
+    assert max(carried) == 4 * most
 
 
 def test_scalar_schedule(

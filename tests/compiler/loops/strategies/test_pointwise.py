@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
+import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir.affine import AffineExpr
 
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.schedule import CHUNKS_WANTED, LINE
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.writer import chunk_count
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import clamp, to_index
+from ncc.dialects.scalar import Scalar, clamp, select, to_index
 from tests.compiler.loops.strategies.layers import KernelOf, line_of, targets
+from tests.runnable import RUNNABLE
+from tests.structured.evaluate import evaluate
 
 
 def copy_of_rows(rows: int) -> Callable[[Builder, Tensor], Tensor]:
@@ -61,3 +68,108 @@ def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channe
     assert schedule.vector == target.lanes
     assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
     assert chunk_count(found, schedule) >= CHUNKS_WANTED
+
+
+def place(grid: Tensor, p: AffineExpr, q: AffineExpr) -> Scalar:
+    """A number from 0 to 8 for each point."""
+    return to_index(clamp(grid[p, q], 0.0, 8.0))
+
+
+def by_every_other(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    c, p, q = b.loops_of((3, *grid.shape))
+    return b.map((c, p, q), x.at(b.index(c), place(grid, p, q)) * y[p, q * 2])
+
+
+def of_the_first_columns(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    c, p, q = b.loops_of((3, *grid.shape))
+    found = x.at(b.index(c), place(grid, p, q))
+    return b.map((c, p, q), select(b.index(q) < 5, found, 0.0))
+
+
+def summed(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    c, p, q, k = b.loops_of((3, *grid.shape, 2))
+    of = x.at(b.index(c), to_index(clamp(grid[p, q] + z[k, q], 0.0, 8.0)))
+    return b.sum((c, p, q), (k,), of)
+
+
+def stored_apart(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    into = b.full((3, *y.shape), 0.5)
+    c, p, q = b.loops_of((3, *grid.shape))
+    return b.map((c, p, q * 2), x.at(b.index(c), place(grid, p, q)), into=into)
+
+
+def summed_apart(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    into = b.full((3, *y.shape), 0.5)
+    c, p, q, k = b.loops_of((3, *grid.shape, 2))
+    of = x.at(b.index(c), to_index(clamp(grid[p, q] + z[k, q], 0.0, 8.0)))
+    return b.sum((c, p, q * 2), (k,), of, init=into)
+
+
+def of_another_row(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    p, q = b.loops_of(grid.shape)
+    return b.map((p, q), x.at(to_index(clamp(grid[p, q], 0.0, 2.0)), b.index(p)))
+
+
+def of_the_first_cells(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    """Without a computed place: the columns are those of the vector."""
+    p, q = b.loops_of(grid.shape)
+    return b.map((p, q), select(b.index(q) < 5, y.at(b.index(p), b.index(q)), grid[p, q]))
+
+
+def down_a_column(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    p, q = b.loops_of((6, 3))
+    return b.map((p, q), y.at(b.index(q), b.index(p)) * grid[p, q * 2])
+
+
+def down_the_diagonal(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    few = b.cut(z, 1, 0, 6)
+    p, q = b.loops_of(few.shape)
+    return b.map((p, q), y.at(b.index(q), b.index(q)) + few[p, q])
+
+
+def along_a_row(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    """The sum of all that is read for a row."""
+    p, q = b.loops_of(grid.shape)
+    return b.sum((p,), (q,), y.at(b.index(p), place(grid, p, q)))
+
+
+def of_every_other_column(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    """Two cells apart, though its columns are those of the vector."""
+    pairs = b.expand(y, [[0], [1, 2]], [6, 40, 2])
+    even = b.collapse(b.cut(pairs, 2, 0, 1), [[0], [1, 2]])
+    p, q = b.loops_of(grid.shape)
+    return b.map((p, q), even.at(b.index(p), b.index(q)) + grid[p, q])
+
+
+PLACED = [
+    by_every_other,
+    of_the_first_columns,
+    summed,
+    stored_apart,
+    summed_apart,
+    of_another_row,
+    of_the_first_cells,
+    down_a_column,
+    down_the_diagonal,
+    of_every_other_column,
+    along_a_row,
+]
+
+
+@pytest.mark.parametrize(
+    "target", [one for one in RUNNABLE if not one.dot], ids=lambda target: target.name
+)
+def test_each_lane_reads_its_own_place(
+    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+) -> None:
+    """Whatever else it reads, wherever it is stored, and whatever is computed of its place."""
+    shapes = [(3, 9), (6, 40), (6, 80), (2, 40)]
+    draw = np.random.default_rng(0)
+    feeds = [draw.uniform(-1, 9, shape).astype(np.float32) for shape in shapes]
+    modules = [make_network(shapes, write) for write in PLACED]
+    wanted = [evaluate(network_of(module), feeds) for module in modules]
+    results, _ = run_networks(
+        [(module, feeds) for module in modules], lambda kernel: choose(kernel, target), target
+    )
+    for found, want in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(found[0], want[0], rtol=1e-5)

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     VectorType,
     f32,
@@ -33,6 +32,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
 from ncc.dialects.code import FoldOp, HandOp, LanesOp
+from ncc.dialects.element import number
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -111,8 +111,8 @@ class _Lanes:
         start = _constant(self.op.first)
         if self.count is None or start is None or self.count // self.width > WRITTEN_OUT:
             return self._loop(end, combined)
-        for number in range(self.count // self.width):
-            at = self._index(start + number * self.width)
+        for position in range(self.count // self.width):
+            at = self._index(start + position * self.width)
             combined = self._placed(_Body(self, None), at, combined)
         return combined
 
@@ -273,11 +273,10 @@ class _Body:
 
     def _zeros(self, kind: VectorType[Attribute]) -> SSAValue:
         element = kind.element_type
-        number: Attribute = FloatAttr(0.0, f32)
-        if isinstance(element, IntegerType):
-            number = IntegerAttr(0, element)
         zero = self._add(
-            arith.ConstantOp.create(properties={"value": number}, result_types=[element])
+            arith.ConstantOp.create(
+                properties={"value": number(0, element)}, result_types=[element]
+            )
         )
         return self._add(vector.BroadcastOp.create(operands=[zero], result_types=[kind]))
 

@@ -6,27 +6,32 @@ A matrix that is multiplied with one vector is read once a run, from memory or f
 far away: half the bytes come in half the time, and are widened in registers while the next ones are
 on their way. No bit of a result changes: a weight is float16 where its file says so, or where all
 its values are. Where many points share a weight, it is widened again for each tile of them, which
-takes longer than is won.
+takes longer than is won. Steps of a sequence multiply the same matrix with one vector after the
+other: it is widened each time, and half of it may stay where all of it would not.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, f16, f32
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f16, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.tensors import RESHAPES
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
+from ncc.dialects.attributes import tensor_type
+from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import make
 from ncc.dialects.weight import ConstantOp, WeightAttr
@@ -53,28 +58,45 @@ class NarrowWeights(ModulePass):
 
     def _is_worth_it(self, constant: ConstantOp) -> bool:
         """Whether all that read a constant are sums which it comes too late for."""
-        weights, readers = constant.result, [use.operation for use in constant.result.uses]
-        if not readers or element_of(weights) != f32:
+        weights, uses = constant.result, list(_uses(constant.result))
+        if not uses or element_of(weights) != f32:
             return False
         if 4 * prod(shape_of(weights)) <= self.target.core.l1_bytes:
             return False
-        return all(isinstance(op, GenericOp) and _streams(op, constant) for op in readers)
+        return all(_streams(use.operation, use.index) for use in uses)
 
 
-def _streams(op: GenericOp, constant: ConstantOp) -> bool:
-    """Whether an operation sums products with each of these weights at few points."""
+def _uses(value: SSAValue) -> Iterator[Use]:
+    """Who reads a value, or what it is under another shape."""
+    for use in value.uses:
+        if isinstance(use.operation, RESHAPES):
+            yield from _uses(use.operation.results[0])
+        else:
+            yield use
+
+
+def _streams(op: Operation, position: int) -> bool:
+    """Whether an operation sums products with each weight of an operand, at few points."""
+    if isinstance(op, CodeOp):
+        return all(_is_multiplied(use) for use in op.body.block.args[position].uses)
+    if not isinstance(op, GenericOp):
+        return False
     view = View(op)
     if view.separable is not None:
-        return len(view.reads) == 4 and view.reads[2].value is constant.result
-    pair = view.product()
-    if pair is None or not view.reduced:
+        return len(view.reads) == 4 and position == 2
+    if position not in (view.product() or ()) or not view.reduced:
         return False
-    weights = [k for k in pair if view.reads[k].value is constant.result]
-    if len(weights) != 1 or len([v for v in op.operands if v is constant.result]) != 1:
-        return False
-    access = view.reads[weights[0]]
+    access = view.reads[position]
     points = prod(view.extents[d] for d in range(len(view.extents)) if not access.uses(d))
     return points <= POINTS
+
+
+def _is_multiplied(use: Use) -> bool:
+    """Whether what is loaded of memory is a factor of products in all lanes, and nothing else."""
+    load = use.operation
+    if not isinstance(load, memref.LoadOp) or not isinstance(load.parent_op(), LanesOp):
+        return False
+    return all(isinstance(use.operation, math.FmaOp) and use.index < 2 for use in load.res.uses)
 
 
 def _narrow(constant: ConstantOp) -> None:
@@ -82,19 +104,37 @@ def _narrow(constant: ConstantOp) -> None:
     found = constant.value.data.narrow()
     if found is None:
         return
+    for use in list(_uses(constant.result)):
+        _widen(use.operation.regions[0].block.args[use.index])
     narrow = ConstantOp.of(WeightAttr(found))
     Rewriter.insert_op(narrow, InsertPoint.before(constant))
-    for use in list(constant.result.uses):
-        use.operation.operands[use.index] = narrow.result
-        _widen(use.operation.regions[0].block, use.index)
+    _retype_shapes(constant.result)
+    constant.result.replace_all_uses_with(narrow.result)
     Rewriter.erase_op(constant)
 
 
-def _widen(body: Block, position: int) -> None:
-    """Let a body take an element of float16."""
-    was = body.args[position]
-    now = body.insert_arg(f16, position)
-    wide = make(arith.ExtFOp, operands=[now], result_types=[f32])
-    Rewriter.insert_op(wide, InsertPoint.at_start(body))
-    was.replace_all_uses_with(wide.results[0])
-    body.erase_arg(was)
+def _retype_shapes(value: SSAValue) -> None:
+    """Let what a value is under other shapes be float16."""
+    for use in list(value.uses):
+        if isinstance(use.operation, RESHAPES):
+            made = use.operation.results[0]
+            _retype_shapes(made)
+            Rewriter.replace_value_with_new_type(made, tensor_type(f16, shape_of(made)))
+
+
+def _widen(argument: SSAValue) -> None:
+    """Let an element of a body, or one that it loads of memory, be float16 that is widened."""
+    if isinstance(argument.type, MemRefType):
+        kind = MemRefType(f16, argument.type.get_shape())
+        memory = Rewriter.replace_value_with_new_type(argument, kind)
+        for use in list(memory.uses):
+            _widen(use.operation.results[0])
+        return
+    readers = list(argument.uses)
+    narrow = Rewriter.replace_value_with_new_type(argument, f16)
+    wide = make(arith.ExtFOp, operands=[narrow], result_types=[f32])
+    owner = narrow.owner
+    at = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+    Rewriter.insert_op(wide, at)
+    for use in readers:
+        use.operation.operands[use.index] = wide.results[0]

@@ -8,14 +8,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32
 
 import ncc
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.narrow_weights import POINTS, NarrowWeights
 from ncc.compiler.target import AVX2, AVX512, BASELINE, TWO_UNITS, Target
+from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.file_format import TAGS
+from ncc.dialects.ncnn.recurrent_steps import add_product
 from ncc.dialects.stored import Encoding
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
@@ -114,6 +119,28 @@ def test_factors_that_are_read_otherwise_stay(read: Read) -> None:
     assert read(write, (1, INPUTS)) == [[f32, f32]]
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_code_that_multiplies(make_network: Callable[..., ModuleOp], alone: bool) -> None:
+    """Memory is of float16 where all that is loaded of it are factors in lanes."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        code = Code([x, b.weight(drawn(INPUTS, 64))], [((64,), f32)])
+        (given, weights), [made] = code.inputs, code.results
+        with code.lanes(64) as j:
+            made[j] = 0.0
+        add_product(code, made, given, weights)
+        if not alone:
+            made[0] = weights[0, 0]
+        return b.code(code.operation())[0]
+
+    module = make_network([(INPUTS,)], write)
+    NarrowWeights().apply(Context(), module)
+    module.verify()
+    [code] = [op for op in network_of(module).body.block.ops if isinstance(op, CodeOp)]
+    kinds = [arg.type.element_type for arg in code.body.block.args]  # type: ignore[attr-defined]
+    assert kinds == [f32, f16 if alone else f32, f32]
+
+
 # --- machine code ------------------------------------------------------------------------------
 
 LAYERS = """7767517
@@ -131,6 +158,13 @@ FORMING = """7767517
 2 2
 Input        x  0 1 x 0=7 1=7 2=512
 Convolution  a  1 1 x a 0=512 1=3 4=1 5=1 6=2359296 9=1
+"""
+
+
+STEPS = """7767517
+2 2
+Input  x  0 1 x 0=24 1=5
+LSTM   a  1 1 x a 0={hidden} 1={size} 2=2
 """
 
 
@@ -189,6 +223,18 @@ def test_weights_that_a_run_transforms(tmp_path: Path, monkeypatch: pytest.Monke
     """Few tiles of an image, and many channels."""
     files = network(tmp_path, FORMING, [(2359296, 512)], ordinary)
     check(files, (512, 7, 7), "avx512", monkeypatch)
+
+
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("hidden", [96, 75])
+def test_steps_of_a_sequence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: int, target: str
+) -> None:
+    """In whole vectors, and with some lanes left over; of two directions."""
+    size = 4 * hidden * 24
+    counts = [(2 * size, 0), (8 * hidden, 0), (8 * hidden * hidden, 0)]
+    files = network(tmp_path, STEPS.format(hidden=hidden, size=2 * size), counts, ordinary)
+    check(files, (5, 24), target, monkeypatch)
 
 
 def check(

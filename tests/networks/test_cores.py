@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import difference
 from ncc.runtime import cpu
 from ncc.runtime.session import Model
+from tests.networks.random_growth import Growth
+from tests.networks.random_network import RandomNetwork
 
 # Of the largest value of an output.
 TOLERANCE = 1e-4
@@ -57,23 +60,41 @@ def targets(core: Core) -> list[Target]:
     return [replace(one, core=core) for one in (host, AVX2) if one.features <= cpu.features()]
 
 
+def require_numbers(network: RandomNetwork, target: Target, folder: Path) -> None:
+    """Those of the references, and the same bits on any number of threads."""
+    param, bin = network.save(folder)
+    wanted = interpret(read(param, bin).module, network.feeds)
+    options = Options(num_threads=max(THREADS), target=target)
+    artifact = Compilation(param, bin, options).artifact()
+    first, *others = (Model(artifact, count).run(network.feeds) for count in THREADS)
+    for name, array in wanted.items():
+        apart = difference(first[name], array)
+        assert apart <= TOLERANCE, f"{target.name}, {name}: {apart:.2g}\n{network.text}"
+        same = all(np.array_equal(first[name], other[name]) for other in others)
+        assert same, f"{target.name}, {name}\n{network.text}"
+
+
 @pytest.mark.parametrize("core", CORES.values(), ids=CORES)
 @pytest.mark.parametrize("seeds", batches())
 def test_numbers(seeds: range, core: Core, random_blocks: Grow, tmp_path: Path) -> None:
-    """Those of the references, and the same bits on any number of threads."""
+    """Of blocks of layers with weights."""
     for seed in seeds:
-        network = random_blocks(seed)
-        param, bin = network.save(tmp_path)
-        wanted = interpret(read(param, bin).module, network.feeds)
-        target = targets(core)[0 if seed % 2 else -1]
-        options = Options(num_threads=max(THREADS), target=target)
-        artifact = Compilation(param, bin, options).artifact()
-        first, *others = (Model(artifact, count).run(network.feeds) for count in THREADS)
-        for name, array in wanted.items():
-            apart = difference(first[name], array)
-            assert apart <= TOLERANCE, f"{target.name}, {name}: {apart:.2g}\n{network.text}"
-            same = all(np.array_equal(first[name], other[name]) for other in others)
-            assert same, f"{target.name}, {name}\n{network.text}"
+        require_numbers(random_blocks(seed), targets(core)[0 if seed % 2 else -1], tmp_path)
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
+def test_products_with_constants(core: Core, tmp_path: Path) -> None:
+    """Of matrices, and stacks of 5 and of 24 of them, by others; one of the two is constant."""
+    net = Growth(np.random.default_rng(5), most_elements=10_000)
+    for count, ranks, constant in product((5, 24), product((2, 3, 4), repeat=2), (0, 1)):
+        stacked = {2: (), 3: (count,), 4: (2, count)}
+        a, b = (
+            (net.constant if place == constant else net.fed)(net.random((*stacked[rank], *matrix)))
+            for place, (rank, matrix) in enumerate(zip(ranks, ((3, 8), (8, 17)), strict=True))
+        )
+        net.one("MatMul", a, b)
+    for target in targets(core):
+        require_numbers(RandomNetwork(0, tuple(net.lines), net.feeds), target, tmp_path)
 
 
 @pytest.mark.slow

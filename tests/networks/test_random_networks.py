@@ -94,7 +94,7 @@ def test_every_fold_has_its_turn(
     random_network: Grow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All folds into convolutions and inner products fire, and nine of ten patterns at least."""
-    monkeypatch.setattr(fuse_attention, "AT_ONCE", 0)  # networks that grow have few scores
+    monkeypatch.setattr(fuse_attention, "MOST_SCORES", 0)  # networks that grow have few scores
     fired: set[str] = set()
     for _, param, bin in saved(range(ALL), random_network, tmp_path):
         module = read(param, bin).module

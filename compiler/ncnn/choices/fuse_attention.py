@@ -23,7 +23,7 @@ from ncc.compiler.ncnn.choices.affine import ADD, DIV, MUL
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.attention.attention import SDPAOp
-from ncc.dialects.ncnn.attention.scaled_dot_product import AT_ONCE
+from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.linear import MatMulOp
@@ -115,7 +115,7 @@ class FuseAttention(LayerPattern):
         if softmax.along(3) != 2:
             return f"{softmax.layer_name} is not along the keys"
         scores = query[0] * prod(pairs)
-        if scores <= AT_ONCE:
+        if scores <= MOST_SCORES:
             return f"{scores} scores stay in a cache as they are"
         return None
 

@@ -1,4 +1,4 @@
-"""Attention: each row of a query asks all rows of a memory, one head beside the other."""
+"""SDPA and RotaryEmbed, and what layers of attention share: a mask, caches of keys and values."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Operands(Generic[T]):
         """
         count = len(inputs) - mask - 2 * cache
         given = list(inputs[count:])
-        shown = given.pop(0) if mask else None
+        of_mask = given.pop(0) if mask else None
         past_key, past_value = given if cache else (None, None)
         key, value = inputs[min(1, count - 1)], inputs[count - 1]
-        return Operands(inputs[0], key, value, shown, past_key, past_value)
+        return Operands(inputs[0], key, value, of_mask, past_key, past_value)
 
 
 def check_mask(mask: Shape | None, heads: int, pairs: Shape) -> None:
@@ -87,7 +87,10 @@ def appended(b: Builder, cache: Tensor | None, rows: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a run adds to caches: `rows` of query ask `keys` more; (heads, features) of each."""
+    """What a run adds: `keys` rows to each cache, read by `rows` of the query.
+
+    of_keys, of_values: (heads, features) of the caches.
+    """
 
     rows: int
     keys: int
@@ -220,22 +223,22 @@ class SDPAOp(Attention):
         keys = appended_array(x.past_key, x.key)
         values = appended_array(x.past_value, x.value)
         attend = attended_int8_array if self.int8_scale_term else attended_array
-        mixed = attend(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
-        return [mixed, keys, values][: len(self.results)]
+        y = attend(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
+        return [y, keys, values][: len(self.results)]
 
     def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         x = self.given(inputs)
         scale = self.factor(x.query.shape[2])
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
             past, new = (x.past_key, x.past_value), (x.key, x.value)
-            mixed = attended_growing(b, x.query, past, new, x.mask, scale)
-            return [mixed, *map(partial(grown, b), past, new)]
+            y = attended_growing(b, x.query, past, new, x.mask, scale)
+            return [y, *map(partial(grown, b), past, new)]
         keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, x.value)
         if self.int8_scale_term:
-            mixed = attended_int8(b, x.query, keys, values, x.mask, scale)
+            y = attended_int8(b, x.query, keys, values, x.mask, scale)
         else:
-            mixed = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
-        return [mixed, keys, values][: len(self.results)]
+            y = attended(b, Heads(x.query), Heads(keys), Heads(values), x.mask, scale)
+        return [y, keys, values][: len(self.results)]
 
 
 @layer("RotaryEmbed", inputs=3)

@@ -16,16 +16,16 @@ from ncc.dialects.growing import Growing
 from ncc.dialects.imperative import Code, Memory, Operand, Value, index
 
 BLOCK = 64
-"""Keys that are asked at a time."""
+"""Keys whose scores are computed at a time."""
 
 ROWS = 4
-"""Rows of a query that ask together, so that keys and values are read once for all of them."""
+"""Rows of a query that are computed together, so that keys and values are read once for all."""
 
 TOGETHER = 4
 """Terms that are added to one another before they are added to a sum in memory."""
 
 MANY = 16
-"""New keys that are worth turning: vectors of scores, where each alone is a sum over lanes."""
+"""New keys that are worth transposing: scores are vectors then, and not sums over lanes each."""
 
 LARGEST = 3.4028234663852886e38
 
@@ -63,8 +63,8 @@ def attended_growing(
     groups, keys, features = new[0].shape
     if keys >= MANY:
         g, e, j = b.loops_of((groups, features, keys))
-        turned = b.map((g, e, j), new[0][g, j, e])
-        new = b.pad(turned, [0, 0, 0], [0, 0, -keys % BLOCK]), new[1]
+        transposed = b.map((g, e, j), new[0][g, j, e])
+        new = b.pad(transposed, [0, 0, 0], [0, 0, -keys % BLOCK]), new[1]
     operands = [q, *map(_row, past), *new, b.counters, *([] if mask is None else [_row(mask)])]
     shape = (heads, rows, new[1].shape[2])
     code = Code(operands, [(shape, f32)], turns=heads * -(-rows // ROWS))
@@ -91,11 +91,16 @@ Score: TypeAlias = Callable[[Value, Value], None]
 
 
 class _Attention:
-    """A few rows of one head of the query, asking blocks of keys.
+    """A few rows of one head of the query, over keys and values block by block.
 
-    Kept are, of each row, the largest score so far, the sum of exp(score - largest), and the values
-    mixed by these powers: where a block has a larger score, what was summed before is scaled down.
-    The last rows of a head ask together with some that ask in the turn before, `again`.
+    By an online softmax (https://arxiv.org/abs/1805.02867); of each row, for scores s of a block:
+
+        m' = max(m, max s)
+        l' = l exp(m - m') + sum exp(s - m')
+        y' = y exp(m - m') + sum exp(s - m') v
+
+    and y / l behind the last block. Where rows are no multiple of `ROWS` the last turn of a head
+    begins with some of the turn before, `again`, which it computes and does not store.
     """
 
     def __init__(
@@ -103,7 +108,7 @@ class _Attention:
     ) -> None:
         q, *_, values, counters = code.inputs[:6]
         rows, self.features = q.shape[1:]
-        self.groups, self.keys, mixed = values.shape
+        self.groups, self.keys, width = values.shape
         self.code, self.count = code, min(rows, ROWS)
         self.mask = None if mask is None else code.inputs[6]
         self.past = _counted(counters, past)
@@ -112,40 +117,39 @@ class _Attention:
         self.first = code.minimum(begin, rows - self.count)
         self.again = begin - self.first
         self.group = self.head // (heads // self.groups)
-        self.asked = code.scratch((self.count, self.features))
+        self.query = code.scratch((self.count, self.features))
         self.scores = code.scratch((self.count, BLOCK))
-        self.mixed = code.scratch((self.count, mixed))
+        self.sums = code.scratch((self.count, width))
         self.largest, self.total = code.scratch((self.count,)), code.scratch((self.count,))
         with code.range(self.count) as row:
             with code.lanes(self.features) as e:
-                self.asked[row, e] = q[self.head, self.first + row, e] * scale
-            with code.lanes(mixed) as e:
-                self.mixed[row, e] = 0.0
+                self.query[row, e] = q[self.head, self.first + row, e] * scale
+            with code.lanes(width) as e:
+                self.sums[row, e] = 0.0
             self.largest[row], self.total[row] = -LARGEST, 0.0
-        # The first of the rows of the mask.
-        self.shown = self.first
+        self.mask_row = self.first
         if mask is not None and len(mask.shape) == 3 and mask.shape[0] > 1:
-            self.shown = self.head * rows + self.first
+            self.mask_row = self.head * rows + self.first
 
     def write(self) -> None:
-        """Past keys, then new ones; the mixed values over the sums."""
+        """Past keys, then new ones; then y / l."""
         code, group = self.code, self.group
         _, past_keys, past_values, keys, values, _ = code.inputs[:6]
         first, features = group * self.past, values.shape[2]
         score = self._by_rows(_cell_of_row(past_keys, first, self.features))
-        self._ask(self.past, 0, score, _cell_of_row(past_values, first, features))
+        self._attend(self.past, 0, score, _cell_of_row(past_values, first, features))
         if self.keys >= MANY:
             score = self._by_lanes(lambda e, j: keys[group, e, j])
         else:
             score = self._by_rows(lambda j, e: keys[group, j, e])
-        self._ask(self.keys, self.past, score, lambda j, e: values[group, j, e])
+        self._attend(self.keys, self.past, score, lambda j, e: values[group, j, e])
         with code.range(self.count, self.again) as row:
             total = self.total[row]
             with code.lanes(features) as e:
-                code.results[0][self.head, self.first + row, e] = self.mixed[row, e] / total
+                code.results[0][self.head, self.first + row, e] = self.sums[row, e] / total
 
-    def _ask(self, count: Operand, before: Operand, score: Score, value: Cell) -> None:
-        """`count` keys, behind `before` other ones, block by block."""
+    def _attend(self, count: Operand, before: Operand, score: Score, value: Cell) -> None:
+        """To `count` keys, behind `before` other ones, block by block."""
         code, scores = self.code, self.scores
         start = code.variable(0)
         with code.while_(lambda: start.value < count):
@@ -154,16 +158,16 @@ class _Attention:
             score(first, size)
             with code.range(self.count) as row:
                 if self.mask is not None:
-                    shown = (self.shown + row) * (self.past + self.keys) + before + first
+                    place = (self.mask_row + row) * (self.past + self.keys) + before + first
                     with code.lanes(size) as j:
-                        scores[row, j] = scores[row, j] + self.mask[shown + j]
+                        scores[row, j] = scores[row, j] + self.mask[place + j]
                 self._weigh(row, size)
-            self._add(self.mixed, scores, size, lambda j, e: value(first + j, e))
+            self._add(self.sums, scores, size, lambda j, e: value(first + j, e))
             start.value = first + BLOCK
 
     def _by_rows(self, key: Cell) -> Score:
         """Each score by itself, of keys that lie row by row."""
-        code, asked = self.code, self.asked
+        code, query = self.code, self.query
 
         def product(row: Memory, at: Value) -> Value:
             return code.sum(self.features, lambda e: row[e] * key(at, e))
@@ -172,7 +176,7 @@ class _Attention:
             with code.range(size) as j:
                 at = first + j
                 for row in range(self.count):
-                    self.scores[row, j] = product(asked.part(row), at)
+                    self.scores[row, j] = product(query.part(row), at)
 
         return score
 
@@ -183,12 +187,12 @@ class _Attention:
         def score(first: Value, size: Value) -> None:
             with code.range(self.count) as row, code.lanes(BLOCK) as j:
                 scores[row, j] = 0.0
-            self._add(scores, self.asked, self.features, lambda e, j: key(e, first + j))
+            self._add(scores, self.query, self.features, lambda e, j: key(e, first + j))
 
         return score
 
     def _weigh(self, row: Value, size: Value) -> None:
-        """Make powers of a row's scores, and scale down what was mixed by smaller ones."""
+        """Make exp(s - m') of a row's scores, and scale down what was summed by smaller ones."""
         code, scores = self.code, self.scores.part(row)
         before = self.largest[row]
         largest = code.largest(size, lambda j: scores[j], initial=before)
@@ -197,8 +201,8 @@ class _Attention:
             scores[j] = code.exp(scores[j] - largest)
         rescale = code.exp(before - largest)
         self.total[row] = code.sum(size, lambda j: scores[j], initial=self.total[row] * rescale)
-        with code.lanes(self.mixed.shape[1]) as e:
-            self.mixed[row, e] = self.mixed[row, e] * rescale
+        with code.lanes(self.sums.shape[1]) as e:
+            self.sums[row, e] = self.sums[row, e] * rescale
 
     def _add(self, sums: Memory, factors: Memory, terms: Operand, cell: Cell) -> None:
         """sums[row, i] += the sum over t of factors[row, t] * cell(t, i)."""

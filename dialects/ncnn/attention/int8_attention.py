@@ -2,7 +2,7 @@
 MultiHeadAttention.
 
 Both products are those of quantization/int8_product.py, head by head: a scale for each row of the
-query, one for all keys; a scale for each row of the chances, one for all values.
+query, one for all keys; a scale for each row of the probabilities, one for all values.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def attended_int8_array(q: Array, k: Array, v: Array, mask: Array | None, scale:
         scores = FactorArray.of_rows(rows).times(keys) * np.float32(scale)
         if mask is not None:
             scores = scores + (mask if mask.ndim == 2 else mask[head % len(mask)])
-        chances = FactorArray.of_rows(softmax_array(scores, 1))
-        heads.append(chances.times(FactorArray.of_whole(v[group])))
+        probabilities = FactorArray.of_rows(softmax_array(scores, 1))
+        heads.append(probabilities.times(FactorArray.of_whole(v[group])))
     return np.stack(heads)
 
 
@@ -44,33 +44,33 @@ def attended_int8(
 ) -> Tensor:
     """As `scaled_dot_product.attended` with heads outside, in int8."""
     heads, rows, features = q.shape
-    groups, keys, mixed = v.shape
-    asked = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
-    kept = _quantized(b, k, 1)
+    groups, keys, width = v.shape
+    query = _quantized(b, b.reshape(q, (groups, heads // groups * rows, features)), 2)
+    key = _quantized(b, k, 1)
     h, s, t, e = b.loops("h s t e")
-    sums = b.sum((h, s, t), over=(e,), of=product(asked.values[h, s, e], kept.values[h, t, e]))
+    sums = b.sum((h, s, t), over=(e,), of=product(query.values[h, s, e], key.values[h, t, e]))
     h, s, t = b.loops_of(sums.shape)
-    units = 1.0 / (asked.scale[h, s] * kept.scale[h])
+    units = 1.0 / (query.scale[h, s] * key.scale[h])
     scores = b.map((h, s, t), convert(sums[h, s, t], f32) * units)
     scores = masked(b, b.reshape(scores, (heads, rows, keys)), mask, scale)
-    chances = _quantized(b, b.reshape(softmax(b, scores, 2), sums.shape), 2)
-    values = _quantized(b, v, 1)
+    probabilities = _quantized(b, b.reshape(softmax(b, scores, 2), sums.shape), 2)
+    value = _quantized(b, v, 1)
     h, s, e, t = b.loops("h s e t")
-    cell = product(chances.values[h, s, t], values.values[h, t, e])
+    cell = product(probabilities.values[h, s, t], value.values[h, t, e])
     sums = b.sum((h, s, e), over=(t,), of=cell)
     h, s, e = b.loops_of(sums.shape)
-    units = 1.0 / (chances.scale[h, s] * values.scale[h])
-    return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, mixed))
+    units = 1.0 / (probabilities.scale[h, s] * value.scale[h])
+    return b.reshape(b.map((h, s, e), convert(sums[h, s, e], f32) * units), (heads, rows, width))
 
 
-def _quantized(b: Builder, x: Tensor, kept: int) -> Factor:
+def _quantized(b: Builder, x: Tensor, axes: int) -> Factor:
     """int8 values with a scale for each place of the first axes."""
     at = b.loops_of(x.shape)
-    largest = b.max(at[:kept], over=at[kept:], of=absolute(x[at]), init=0.0)
+    largest = b.max(at[:axes], over=at[axes:], of=absolute(x[at]), init=0.0)
     place = b.loops_of(largest.shape)
     scale = b.map(place, scale_of_largest(largest[place]))
     at = b.loops_of(x.shape)
-    return Factor(b.map(at, saturated_int8(x[at] * scale[at[:kept]])), scale)
+    return Factor(b.map(at, saturated_int8(x[at] * scale[at[:axes]])), scale)
 
 
 @dataclass(frozen=True)

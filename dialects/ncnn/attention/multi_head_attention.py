@@ -268,38 +268,36 @@ class MultiHeadAttentionOp(Quantizable, Attention):
                 return past
             return appended_array(past, split(self.affine(name).array(rows)))
 
-        asked = split(self.affine("q").array(x.query))
+        queries = split(self.affine("q").array(x.query))
         keys, values = kept(x.past_key, "k", x.key), kept(x.past_value, "v", x.value)
         if self.is_int8:
-            asked = asked * np.float32(self.scale)
-            mixed = attended_int8_array(asked, keys, values, x.mask, 1.0).swapaxes(0, 1)
+            queries = queries * np.float32(self.scale)
+            found = attended_int8_array(queries, keys, values, x.mask, 1.0).swapaxes(0, 1)
         else:
-            mixed = attended_array(asked, keys, values, x.mask, self.scale).swapaxes(0, 1)
-        y = self.affine("out").array(mixed.reshape(len(x.query), self.embed_dim))
+            found = attended_array(queries, keys, values, x.mask, self.scale).swapaxes(0, 1)
+        y = self.affine("out").array(found.reshape(len(x.query), self.embed_dim))
         return [y, keys, values][: len(self.results)]
 
     def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         x = self.given(inputs)
-        asked = self.affine("q").expand(b, x.query)
-        at = b.loops_of(asked.shape)
-        q = self._split(b, b.map(at, asked[at] * self.scale))
+        queries = self.affine("q").expand(b, x.query)
+        q = self._split(b, b.scaled(queries, self.scale))
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
             past = (x.past_key, x.past_value)
             new = [self._split(b, self.affine(k).expand(b, x.query)).outside(b) for k in "kv"]
-            mixed = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
-            return [self._joined(b, Heads(mixed)), *map(partial(grown, b), past, new)]
+            y = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
+            return [self._joined(b, Heads(y)), *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
         values = self._kept(b, x.past_value, "v", x.value)
         if self.is_int8:
             outside = q.outside(b), keys.outside(b), values.outside(b)
-            joined = Heads(attended_int8(b, *outside, x.mask))
+            found = Heads(attended_int8(b, *outside, x.mask))
         else:
-            joined = Heads(attended(b, q, keys, values, x.mask), rows_outside=True)
-        y = self._joined(b, joined)
-        return [y, keys.x, values.x][: len(self.results)]
+            found = Heads(attended(b, q, keys, values, x.mask), rows_outside=True)
+        return [self._joined(b, found), keys.x, values.x][: len(self.results)]
 
     def _kept(self, b: Builder, past: Tensor | None, name: str, rows: Tensor) -> Heads:
-        """The keys or values that are asked."""
+        """The keys or values, with those of earlier runs."""
         if past is not None and 0 not in past.shape and not self.appends:
             return Heads(past)
         made = self._split(b, self.affine(name).expand(b, rows))
@@ -307,11 +305,11 @@ class MultiHeadAttentionOp(Quantizable, Attention):
             return made
         return Heads(appended(b, past, made.outside(b)))
 
-    def _joined(self, b: Builder, mixed: Heads) -> Tensor:
-        """The result of what all heads have mixed."""
-        heads, rows, features = mixed.shape
+    def _joined(self, b: Builder, found: Heads) -> Tensor:
+        """The result of what all heads have found."""
+        heads, rows, features = found.shape
         r, h, e = b.loops_of((rows, heads, features))
-        x = mixed.x if mixed.rows_outside else b.map((r, h, e), mixed.cell(h, r, e))
+        x = found.x if found.rows_outside else b.map((r, h, e), found.cell(h, r, e))
         return self.affine("out").expand(b, b.collapse(x, [[0], [1, 2]]))
 
     def _split(self, b: Builder, x: Tensor) -> Heads:

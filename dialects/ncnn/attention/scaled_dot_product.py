@@ -1,4 +1,4 @@
-"""softmax(scale * q k^T + mask) v: what rows of a query find in the rows of a memory, by heads.
+"""softmax(scale * q k^T + mask) v, head by head.
 
 Heads of the query that are a multiple of those of key and value share them in their order. A mask
 is (rows, keys), or one of them a head.
@@ -17,7 +17,7 @@ from ncc.dialects.scalar import Scalar
 
 
 def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    """The mixed values of arrays (heads, rows, features)."""
+    """Of arrays (heads, rows, features)."""
     shared = len(q) // len(k)
     k, v = np.repeat(k, shared, 0), np.repeat(v, shared, 0)
     scores = (q @ k.swapaxes(1, 2)) * np.float32(scale)
@@ -26,16 +26,16 @@ def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: floa
     return np.asarray(softmax_array(scores, 2) @ v)
 
 
-AT_ONCE = 1 << 18
-"""So many scores stay in a second-level cache between product, softmax and product."""
+MOST_SCORES = 1 << 18
+"""As many as stay in a second-level cache between product, softmax and product."""
 
 MOST_STRIPS = 128
-"""Of the rows of all heads: each is compiled and launched by itself, if by shared kernels."""
+"""Strips of the rows of all heads: each is launched by itself, though they share kernels."""
 
 
 @dataclass(frozen=True)
 class Heads:
-    """Rows of features for each head; in memory heads are outside, or rows are."""
+    """Rows of features for each head; in memory the outermost axis is that of heads, or of rows."""
 
     x: Tensor
     rows_outside: bool = False
@@ -68,28 +68,28 @@ class Heads:
 def attended(
     b: Builder, q: Heads, k: Heads, v: Heads, mask: Tensor | None, scale: float = 1.0
 ) -> Tensor:
-    """The mixed values, with rows outside where q has them.
+    """softmax(scale * q k^T + mask) v, with rows outside where q has them.
 
-    Scores of more heads, or rows of a head, than are held at once are computed some at a time:
+    More scores than `MOST_SCORES` are computed by some heads at a time, or by strips of rows:
 
-        for heads, and for rows of q:  mixed[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
+        for heads, and for rows of q:  y[rows] = softmax(scale * q[rows] k^T + mask[rows]) v
     """
     heads, rows, _ = q.shape
     groups, keys, _ = v.shape
     shared = heads // groups
-    together = max(1, AT_ONCE // max(1, shared * rows * keys))
+    together = max(1, MOST_SCORES // max(1, shared * rows * keys))
     strips = 1
-    if shared * rows * keys > AT_ONCE:
-        wanted = -(-shared * rows * keys // AT_ONCE)
+    if shared * rows * keys > MOST_SCORES:
+        wanted = -(-shared * rows * keys // MOST_SCORES)
         strips = max(1, min(wanted, rows, MOST_STRIPS // groups))
     by_heads = []
     for group in range(0, groups, together):
         last = min(group + together, groups)
-        asked, shown = (group * shared, last * shared), mask
+        of_query, mask_of_heads = (group * shared, last * shared), mask
         if mask is not None and mask.rank == 3 and mask.shape[0] > 1:
-            shown = b.cut(mask, 0, *asked)
-        parts = (q.of_heads(b, *asked), k.of_heads(b, group, last), v.of_heads(b, group, last))
-        by_heads.append(_attended_in_strips(b, *parts, shown, scale, -(-rows // strips)))
+            mask_of_heads = b.cut(mask, 0, *of_query)
+        parts = (q.of_heads(b, *of_query), k.of_heads(b, group, last), v.of_heads(b, group, last))
+        by_heads.append(_attended_in_strips(b, *parts, mask_of_heads, scale, -(-rows // strips)))
     return b.concat(by_heads, int(q.rows_outside))
 
 
@@ -99,8 +99,8 @@ def _attended_in_strips(
     strips = []
     for row in range(0, q.shape[1], height):
         last = min(row + height, q.shape[1])
-        shown = None if mask is None else b.cut(mask, mask.rank - 2, row, last)
-        strips.append(_attended_at_once(b, q.of_rows(b, row, last), k, v, shown, scale))
+        mask_of_rows = None if mask is None else b.cut(mask, mask.rank - 2, row, last)
+        strips.append(_attended_at_once(b, q.of_rows(b, row, last), k, v, mask_of_rows, scale))
     return b.concat(strips, int(not q.rows_outside))
 
 
@@ -114,12 +114,12 @@ def _attended_at_once(
     h, s, t, e = b.loops("h s t e")
     scores = b.sum((h, s, t), over=(e,), of=q.cell(h, s, e) * k.cell(h, t, e))
     scores = b.reshape(scores, (heads, rows, keys))
-    chances = softmax(b, masked(b, scores, mask, scale), 2)
-    chances = b.reshape(chances, (groups, q.shape[1], keys))
+    probabilities = softmax(b, masked(b, scores, mask, scale), 2)
+    probabilities = b.reshape(probabilities, (groups, q.shape[1], keys))
     h, s, e, t = b.loops("h s e t")
     to = (s, h, e) if q.rows_outside else (h, s, e)
-    mixed = b.sum(to, over=(t,), of=chances[h, s, t] * v.cell(h, t, e))
-    return mixed if q.rows_outside else b.reshape(mixed, (heads, rows, features))
+    y = b.sum(to, over=(t,), of=probabilities[h, s, t] * v.cell(h, t, e))
+    return y if q.rows_outside else b.reshape(y, (heads, rows, features))
 
 
 def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float = 1.0) -> Tensor:
@@ -129,6 +129,6 @@ def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float = 1.0) 
     h, s, t = b.loops_of(scores.shape)
     value = scores[h, s, t] if scale == 1.0 else scores[h, s, t] * scale
     if mask is not None:
-        shown = mask[s, t] if mask.rank == 2 else mask[h if mask.shape[0] > 1 else 0, s, t]
-        value = value + shown
+        head = h if mask.shape[0] > 1 else 0
+        value = value + (mask[s, t] if mask.rank == 2 else mask[head, s, t])
     return b.map((h, s, t), value)

@@ -62,14 +62,14 @@ def test_heads_share_keys_and_a_mask_hides(heads: int | None, check_layer: Check
     check_layer("SDPA", {"attn_mask": 1}, [q, k, v, shown], expected=[expected])
 
 
-@pytest.mark.parametrize("at_once", [10, 36, 80])
+@pytest.mark.parametrize("most", [10, 36, 80])
 @pytest.mark.parametrize("masks", [0, 1, 4])
 def test_many_scores_are_computed_in_parts(
-    at_once: int, masks: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
+    most: int, masks: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of a head, heads that share keys, or some such heads: with the same results."""
-    monkeypatch.setattr(scaled_dot_product, "AT_ONCE", at_once)
-    random = np.random.default_rng(at_once)
+    monkeypatch.setattr(scaled_dot_product, "MOST_SCORES", most)
+    random = np.random.default_rng(most)
     shapes = [(4, 3, 5), (2, 6, 5), (2, 6, 7)] + [(masks, 3, 6)] * bool(masks)
     inputs = [random.normal(size=shape).astype(np.float32) for shape in shapes]
     q, k, v, *mask = inputs

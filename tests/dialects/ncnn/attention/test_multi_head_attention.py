@@ -37,16 +37,16 @@ def test_equal_keys_mix_all_values(check_layer: Check) -> None:
     check_layer("MultiHeadAttention", PARAMS, [q, k, v], identity(2), expected=[expected])
 
 
-@pytest.mark.parametrize("at_once", [1, scaled_dot_product.AT_ONCE])
+@pytest.mark.parametrize("most", [1, scaled_dot_product.MOST_SCORES])
 @pytest.mark.parametrize("heads", [None, 1, 2])
 def test_a_mask_hides(
-    heads: int | None, at_once: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
+    heads: int | None, most: int, check_layer: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Minus infinity hides a key; the mask is one for all heads or one a head.
 
     So it is where each row of a head is computed by itself.
     """
-    monkeypatch.setattr(scaled_dot_product, "AT_ONCE", at_once)
+    monkeypatch.setattr(scaled_dot_product, "MOST_SCORES", most)
     x, v = np.zeros((2, 2), np.float32), np.array([[1, 2], [3, 6]], np.float32)
     mask = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
     mask = mask if heads is None else np.stack([mask] * heads)

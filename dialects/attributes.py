@@ -1,5 +1,5 @@
-"""Attributes never change: those that a network has many of are made once, and what is asked of
-one is kept with it.
+"""Attributes never change: those that a network has many of are made once, and what is computed
+of one is kept with it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 ResultT = TypeVar("ResultT")
 
 
-def kept(ask: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT], ResultT]:
-    """`ask`, its answers kept in the attributes: a table would hash all that these are made of."""
-    name = f"{ask.__module__}.{ask.__qualname__}"
+def memoized(function: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT], ResultT]:
+    """`function`, its results kept in the attributes: a table would hash all these are made of."""
+    name = f"{function.__module__}.{function.__qualname__}"
 
-    @wraps(ask)
-    def answer(attribute: AttributeT) -> ResultT:
+    @wraps(function)
+    def look_up(attribute: AttributeT) -> ResultT:
         held = attribute.__dict__
         if name not in held:
-            held[name] = ask(attribute)
+            held[name] = function(attribute)
         found: ResultT = held[name]
         return found
 
-    return answer
+    return look_up
 
 
 @lru_cache(maxsize=1024)

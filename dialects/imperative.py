@@ -228,8 +228,8 @@ class Code:
         self._scratch.append(MemRefType(element, list(shape)))
         return memory
 
-    def room(self, shape: Shape, element: Attribute = f32) -> Memory:
-        """The same for a turn, of any size: one more result, with a part for each turn."""
+    def private(self, shape: Shape, element: Attribute = f32) -> Memory:
+        """The same of a turn's own, of any size: one more result, with a part for each turn."""
         if self._turns is None:
             return self.scratch(shape, element)
         whole = (self._turns, *shape)

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, linear
-from ncc.dialects.attributes import kept
+from ncc.dialects.attributes import memoized
 from ncc.dialects.operation import operands_of
 
 
@@ -119,7 +119,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return _shape(value.type)
 
 
-@kept
+@memoized
 def _shape(kind: Attribute) -> tuple[int, ...]:
     if not isinstance(kind, TensorType):
         raise CompilerBug(f"{kind} is no ranked tensor")

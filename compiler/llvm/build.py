@@ -40,7 +40,7 @@ from ncc.compiler.llvm.instructions import (
     lanes,
 )
 from ncc.compiler.target import Target
-from ncc.dialects.attributes import integer, kept, segments, string, symbol
+from ncc.dialects.attributes import integer, memoized, segments, string, symbol
 from ncc.dialects.operation import append, make, only_result
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -86,7 +86,7 @@ def with_lanes(type: Attribute, count: int) -> Attribute:
     return VectorType(type, [count]) if count else type
 
 
-@kept
+@memoized
 def suffix(type: Attribute) -> str:
     """How names of intrinsics spell a type: v16f32, i64, p0."""
     if isinstance(type, llvm.LLVMPointerType):

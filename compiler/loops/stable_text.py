@@ -16,7 +16,7 @@ from typing import Any
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.dialects.attributes import kept
+from ncc.dialects.attributes import memoized
 from ncc.dialects.operation import operands_of
 
 
@@ -73,7 +73,7 @@ def _mapping_text(value: Mapping[Any, Any]) -> str:
     return f"{{{','.join(sorted(items))}}}"
 
 
-@kept
+@memoized
 def _attribute_text(attribute: Attribute) -> str:
     if isinstance(attribute, Data):
         return f"{attribute.name}<{stable_text(attribute.data)}>"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute
 
-from ncc.dialects.attributes import integers, kept, segments
+from ncc.dialects.attributes import integers, memoized, segments
 
 
 def test_an_attribute_is_asked_once() -> None:
     """An equal one is asked again; two questions have an answer each, and None is one."""
     asked: list[Attribute] = []
 
-    @kept
+    @memoized
     def width(type: IntegerType) -> int:
         asked.append(type)
         return type.width.data
 
-    @kept
+    @memoized
     def nothing(type: Attribute) -> None:
         asked.append(type)
 
@@ -35,7 +35,7 @@ def test_what_is_kept_changes_no_attribute() -> None:
     type = VectorType(f32, [3])
     text = str(type)
 
-    @kept
+    @memoized
     def written(type: Attribute) -> str:
         return str(type)
 

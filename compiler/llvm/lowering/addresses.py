@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder, Scope, element_pointer
 from ncc.compiler.llvm.lowering.streams import Motion, Streams
-from ncc.dialects.attributes import kept
+from ncc.dialects.attributes import memoized
 from ncc.dialects.operation import make
 
 _LARGEST_CONSTANT = 2**31 - 1
@@ -77,7 +77,7 @@ class Memory:
         return total
 
 
-@kept
+@memoized
 def layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
     """The strides and the offset of a memref, in elements; both must be static."""
     strides, offset = type.get_strides(), type.get_offset()

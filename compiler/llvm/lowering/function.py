@@ -13,7 +13,7 @@ from ncc.compiler.llvm.build import POINTER, Builder, Scope, with_lanes
 from ncc.compiler.llvm.formulas.math import Library
 from ncc.compiler.llvm.lowering.addresses import Addresses, Linear, Memory
 from ncc.compiler.target import Target
-from ncc.dialects.attributes import kept
+from ncc.dialects.attributes import memoized
 
 PASS = "lower-to-llvm"
 
@@ -23,7 +23,7 @@ Handler = Callable[["Function", Any], None]
 Handlers = Mapping[type[Operation], Handler]
 
 
-@kept
+@memoized
 def machine_type(type: Attribute) -> Attribute:
     """The type of the llvm dialect that carries values of a type of the loops level."""
     if isinstance(type, IndexType):

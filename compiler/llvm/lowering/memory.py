@@ -7,6 +7,7 @@ read. The arguments of a kernel are bare pointers, to which the callee adds the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import builtin, llvm, memref
 from xdsl.dialects.builtin import (
@@ -26,14 +27,14 @@ from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.dialects import rt
-from ncc.dialects.attributes import integer, kept
+from ncc.dialects.attributes import integer, memoized
 from ncc.dialects.operation import make, only_result, operands_of
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
 
 
-@kept
+@memoized
 def alignment(type: Attribute) -> int:
     """Bytes that addresses of a type divide by: the size of one element."""
     scalar = element(type)
@@ -45,7 +46,7 @@ def alignment(type: Attribute) -> int:
     return max(1, bits // 8)
 
 
-@kept
+@memoized
 def _access(type: Attribute) -> dict[str, Attribute]:
     """What an access to memory of a type says of itself."""
     return {"alignment": integer(alignment(type)), "ordering": integer(0)}
@@ -130,19 +131,13 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     type = op.memref.type
     if op.dynamic_sizes:
         raise CompilerBug(f"an alloca of {type}: its shape is not static", pass_name=PASS)
-    scalar = machine_type(type.element_type)
-    count = 1
-    for extent in type.get_shape():
-        count *= extent
-    size = make(llvm.ConstantOp, result_types=[i64], properties={"value": integer(count)})
+    scalar, count = machine_type(type.element_type), integer(prod(type.get_shape()))
+    size = make(llvm.ConstantOp, result_types=[i64], properties={"value": count})
     taken = make(
         llvm.AllocaOp,
         operands=[size.results[0]],
         result_types=[POINTER],
-        properties={
-            "alignment": integer(_SCRATCH_ALIGNMENT),
-            "elem_type": scalar,
-        },
+        properties={"alignment": integer(_SCRATCH_ALIGNMENT), "elem_type": scalar},
     )
     function.builder.emit_first([size, taken])
     function.bind_memory(op.memref, memory_at(taken.results[0], type))

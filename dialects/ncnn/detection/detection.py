@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.layer import (
 )
 
 MOST_TURNS = 16
-"""That share the classes: each has memory for all priors. The same for turns that share these."""
+"""Turns that share the classes, or the priors: each has memory for all priors."""
 
 MXNET = -233
 """num_class of a DetectionOutput whose inputs are laid out as MXNet does."""
@@ -246,8 +246,8 @@ class _Candidates:
     """Memory for the boxes of one class that pass the threshold, and for those that are kept."""
 
     def __init__(self, code: Code, number: int, longest: int) -> None:
-        self.scores = code.room((number,))
-        self.boxes = code.room((number,), i64)
+        self.scores = code.private((number,))
+        self.boxes = code.private((number,), i64)
         self.sorter = Sorter(code, number)
-        self.picked = code.room((longest,), i64)
-        self.corners = code.room((4, longest))
+        self.picked = code.private((longest,), i64)
+        self.corners = code.private((4, longest))

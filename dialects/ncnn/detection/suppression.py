@@ -20,7 +20,7 @@ from ncc.dialects.ncnn.layer import Array
 Indices = NDArray[np.int64]
 
 BITS = 4
-"""Of a digit of the keys that are sorted by."""
+"""Bits of a digit of the keys by which a radix sort goes."""
 
 DIGITS = 1 << BITS
 PASSES = 32 // BITS
@@ -53,9 +53,9 @@ class Sorter:
 
     def __init__(self, code: Code, capacity: int) -> None:
         self.code = code
-        self.order = code.room((capacity,), i64)
-        self._spare = code.room((capacity,), i64)
-        self._keys = code.room((capacity,), i32)
+        self.order = code.private((capacity,), i64)
+        self._spare = code.private((capacity,), i64)
+        self._keys = code.private((capacity,), i32)
         self._places = code.scratch((PASSES, DIGITS), i64)
 
     def sort(self, scores: Memory, count: Value) -> None:
@@ -146,7 +146,7 @@ def suppress(
     box_of(rank) are the sides of a candidate; those of what is kept are in `corners` (4, n). A
     candidate is held against all that are kept at once.
     """
-    kept, areas = code.variable(0), code.room(picked.shape)
+    kept, areas = code.variable(0), code.private(picked.shape)
     with code.range(count) as rank, code.if_(kept.value < picked.shape[0]):
         box, place = box_of(rank), kept.value
         area = _area(box)

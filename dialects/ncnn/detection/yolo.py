@@ -159,7 +159,7 @@ class YoloLayer(Layer):
         first = box * (5 + self.num_class)
         likeliest = code.largest(w, lambda j: x[first + 4, i, j], float("-inf"))
         with code.if_(self.at_most(code, likeliest) >= self.confidence_threshold):
-            best, confidence = code.room((w,)), code.room((w,))
+            best, confidence = code.private((w,)), code.private((w,))
             with code.lanes(w) as j:
                 best[j] = float("-inf")
             with self._classes(code, first) as q, code.lanes(w) as j:

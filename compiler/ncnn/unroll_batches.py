@@ -35,7 +35,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_layer
-from ncc.dialects.ncnn.canonicalize.chains import reshape_params
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
     Layer,
@@ -48,7 +47,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.movement import ConcatOp, SliceOp
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.ncnn.reshape import MAX_RANK, ReshapeOp
+from ncc.dialects.ncnn.reshape import MAX_RANK, ReshapeOp, reshape_params
 
 _SAMPLES = re.compile(r"\dn")
 """How an expression asks for the number of samples."""

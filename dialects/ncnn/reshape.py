@@ -164,6 +164,11 @@ class Batching:
         return shape
 
 
+def reshape_params(shape: Shape) -> dict[str, int]:
+    """The params of the Reshape that makes this shape, whatever it is given."""
+    return dict(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
+
+
 def _completed(stated: Sequence[int], x: Shape) -> Shape:
     """The extents, -1 being what remains, if they have as many elements as x."""
     shape = list(stated)

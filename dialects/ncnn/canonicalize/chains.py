@@ -1,10 +1,9 @@
-"""Two layers in a row that move no values, or only axes, as one."""
+"""Two views in a row, or two permutations of axes, as one."""
 
 from __future__ import annotations
 
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned, broadcast
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
@@ -13,14 +12,16 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     in_place_of,
     is_private,
 )
-from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, shape_of
+from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.movement import PERMUTATIONS, PermuteOp
-from ncc.dialects.ncnn.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp, View
-
-
-def reshape_params(shape: Shape) -> dict[str, int]:
-    """The params of the Reshape that makes this shape, whatever it is given."""
-    return dict(zip(EXTENT_NAMES[len(shape)], shape, strict=True))
+from ncc.dialects.ncnn.reshape import (
+    ExpandDimsOp,
+    FlattenOp,
+    ReshapeOp,
+    SqueezeOp,
+    View,
+    reshape_params,
+)
 
 
 @canonical(ReshapeOp, FlattenOp, SqueezeOp, ExpandDimsOp)
@@ -101,50 +102,3 @@ def _order_type(order: tuple[int, ...]) -> int:
     """The order_type that makes these axes of the input, in numpy order, the axes of the result."""
     names = EXTENT_NAMES[len(order)]
     return PERMUTATIONS[len(order)].index("".join(names[axis] for axis in reversed(order)))
-
-
-@canonical(BinaryOpOp)
-class EliminateReshapeBeforeBinaryOp(LayerPattern):
-    """f(view(x), y) = f(x, y) where BinaryOp aligns both the same way, and on either side.
-
-    A vector of as many elements as y has channels is aligned with the channels, as [c, 1, 1] is.
-    """
-
-    name = "eliminate_reshape_before_binaryop"
-
-    def look(self, op: Layer) -> Match | None:
-        if not isinstance(op, BinaryOpOp) or len(op.operands) != 2:
-            return None
-        views = [operand.owner for operand in op.operands if isinstance(operand.owner, View)]
-        for view in views:
-            if isinstance(view, Layer) and self.legal(view, op) is None:
-                return (view, op)
-        return (views[0], op) if views and isinstance(views[0], Layer) else None
-
-    def legal(self, view: Layer, op: BinaryOpOp) -> str | None:
-        if op.operands[0] is op.operands[1]:
-            return "both operands are the same"
-        other = next(operand for operand in op.operands if operand is not view.results[0])
-        before, after, beside = (
-            shape_of(value) for value in (view.results[0], view.operands[0], other)
-        )
-        if before is None or after is None or beside is None:
-            return "the shapes of the operands are not known"
-        try:
-            same = broadcast(before, beside) == broadcast(after, beside)
-        except LayerError:
-            same = False
-        if not same or aligned(beside, before) != aligned(beside, after):
-            return f"{after} instead of {before} would not meet {beside} in the same way"
-        if aligned(before, beside) != aligned(after, beside):
-            return f"{after} is aligned with other axes of {beside} than {before} is"
-        return None
-
-    def become(self, rewriter: PatternRewriter, view: Layer, op: BinaryOpOp) -> None:
-        alone = is_private(view.results[0])
-        op.operands = [
-            view.operands[0] if operand is view.results[0] else operand for operand in op.operands
-        ]
-        rewriter.handle_operation_modification(op)
-        if alone:
-            rewriter.erase(view)

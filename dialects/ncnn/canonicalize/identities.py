@@ -1,4 +1,4 @@
-"""Layers that hand their operand on, and constants that nobody reads."""
+"""Layers that hand their operand on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     refuse_retyping,
 )
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp, NoopOp, SplitOp
+from ncc.dialects.ncnn.plumbing import DropoutOp, NoopOp, SplitOp
 from ncc.dialects.ncnn.pooling import PoolingOp
 
 
@@ -89,23 +89,3 @@ class EliminateSplit(Identity):
 
     def become(self, rewriter: PatternRewriter, op: SplitOp) -> None:
         rewriter.replace(op, [], [op.operands[0]] * len(op.results))
-
-
-@canonical(MemoryDataOp)
-class EliminateOrphanedMemoryData(LayerPattern):
-    """A constant that no layer reads, and that is no output, is nothing."""
-
-    name = "eliminate_orphaned_memorydata"
-
-    def look(self, op: Layer) -> Match | None:
-        return (op,)
-
-    def legal(self, op: MemoryDataOp) -> str | None:
-        readers = [use.operation for use in op.results[0].uses]
-        if not readers:
-            return None
-        names = [reader.layer_name for reader in readers if isinstance(reader, Layer)]
-        return f"it is read by {', '.join(map(repr, names))}" if names else "it is an output"
-
-    def become(self, rewriter: PatternRewriter, op: MemoryDataOp) -> None:
-        rewriter.erase(op)

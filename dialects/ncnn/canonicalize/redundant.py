@@ -34,6 +34,26 @@ class EliminateDeadLayer(LayerPattern):
         rewriter.erase(op)
 
 
+@canonical(MemoryDataOp)
+class EliminateOrphanedMemoryData(LayerPattern):
+    """A constant that no layer reads, and that is no output, is nothing."""
+
+    name = "eliminate_orphaned_memorydata"
+
+    def look(self, op: Layer) -> Match | None:
+        return (op,)
+
+    def legal(self, op: MemoryDataOp) -> str | None:
+        readers = [use.operation for use in op.results[0].uses]
+        if not readers:
+            return None
+        names = [reader.layer_name for reader in readers if isinstance(reader, Layer)]
+        return f"it is read by {', '.join(map(repr, names))}" if names else "it is an output"
+
+    def become(self, rewriter: PatternRewriter, op: MemoryDataOp) -> None:
+        rewriter.erase(op)
+
+
 @canonical(*COMPUTING, MemoryDataOp)
 class EliminateCommonLayer(LayerPattern):
     """f(x) = y, f(x) = z: z = y. Constants are common where their values are equal bit by bit."""

@@ -42,7 +42,7 @@ NO_WEIGHTS = "null"
 """The .bin that ncnnoptimize takes for random weights."""
 
 SEED = 0
-"""Of the random weights."""
+"""The seed of random weights."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ from ncc.dialects.code import CODE
 I64Attr = IntegerAttr.constr(type=i64)
 
 MOST_CHUNKS = 1 << 31
-"""Of a run, so that two numbers of chunks share a word of 64 bits."""
+"""Chunks of a run, so that two of their numbers share a word of 64 bits."""
 
 
 @irdl_op_definition

@@ -86,8 +86,9 @@ class Blocked:
 
 
 _TERMS_AT_ONCE = 1 << 18
-"""Of a product: few enough that it stays in the cache, and that BLAS starts no threads for it. It
-would lose more by waiting for a thread, on a busy machine, than it wins.
+"""Terms of a product that is made at a time: few enough that it stays in the cache, and that BLAS
+starts no threads for it. It would lose more by waiting for a thread, on a busy machine, than it
+wins.
 """
 
 

@@ -29,7 +29,7 @@ MOST_LAYERS = 20
 """How many layers the table shows, unless all are asked for."""
 
 WIDTH = 110
-"""Of the tables, where there is no terminal that says."""
+"""Columns of the tables, where no terminal says how many it has."""
 
 
 @click.command("bench", short_help="Measure time and what bounds it, layer by layer.")

@@ -2,13 +2,13 @@
 
 OK = 0
 WRONG = 1
-"""The model, an input or a file is."""
+"""The model, an input or a file is wrong."""
 USAGE = 2
 """The command line is wrong."""
 UNSUPPORTED = 3
 """The model asks for something that ncc does not do."""
 BUG = 4
-"""Of ncc."""
+"""A bug of ncc."""
 DIFFERS = 5
-"""`ncc verify` found something that does."""
+"""`ncc verify` found a difference."""
 INTERRUPTED = 130

@@ -1,9 +1,9 @@
 """LLVM text as machine code.
 
 LLVM runs no optimization of its own, since the lowering has written what is wanted, except that it
-inlines the functions that say `alwaysinline` (those of the math library). Even of what its code
-generator does by itself, the reduction of strength in loops is left out: addresses move with their
-loops already, and half of all the time would go into not finding better ones.
+inlines the functions that say `alwaysinline` (those of the math library). Its code generator
+goes without strength reduction of loops: addresses move with their loops already, and half of all
+the time would go into not finding better ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def emit_assembly(text: str, target: Target) -> str:
 
 
 def load(target: Target) -> None:
-    """Have LLVM ready for a target, which it is else when it is first needed."""
+    """Load LLVM for a target now, not when it is first needed."""
     with _one_at_a_time:
         _machine(target, USUAL)
 

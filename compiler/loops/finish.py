@@ -25,7 +25,7 @@ from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import Point, PointWriter
 
 IN_LINE = 16
-"""So many accumulators need not be spilled: they leave registers for the function."""
+"""Accumulators that need not be spilled: so many leave registers for the function."""
 
 _INSTRUCTIONS = (
     math.AbsFOp, math.CeilOp, math.CopySignOp, math.FloorOp, math.FmaOp, math.RoundEvenOp,

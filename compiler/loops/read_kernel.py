@@ -24,7 +24,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.element import number
 
 MOST_BLOCKS = 16
-"""Of more blocks, half of one is not worth code of its own."""
+"""Blocks, at the most, of which half of the last is worth code of its own."""
 
 
 def kernel_of(call: Call, target: Target | None = None) -> Kernel:

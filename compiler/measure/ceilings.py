@@ -37,13 +37,13 @@ BLOCKS = (16 << 10, 256 << 10, 768 << 10, 8 << 20, 64 << 20)
 they are on most machines), in the last, and in none."""
 
 TURNS = 200_000
-"""Of the loop of multiply-adds: a few milliseconds, so that the call counts for nothing."""
+"""Iterations of the loop of multiply-adds: a few milliseconds, beside which the call is nothing."""
 
 READ_AT_ONCE = 8
 """Vectors that a turn of the reading loop adds to as many sums."""
 
 READ_BYTES = 64 << 20
-"""That a burst reads, however small its block is."""
+"""Bytes that a burst reads, however small its block is."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ ROUNDS = 20
 """Turns in which everything that is compared is measured."""
 
 BURST_MILLISECONDS = 50.0
-"""Of a network in each round; one that takes longer runs once."""
+"""How long a network runs in each round; one that takes longer runs once."""
 
 
 @dataclass(frozen=True)

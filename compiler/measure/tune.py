@@ -36,10 +36,10 @@ Choices: TypeAlias = Mapping[str, Sequence[Schedule]]
 
 ROUNDS = 15
 RUNS = 2
-"""Of every variant in each round, one behind the other."""
+"""Runs of every variant in each round, one behind the other."""
 
 QUANTILE = 0.1
-"""Of a step's times, the one that counts: a disturbed run is never a fast one."""
+"""The quantile of a step's times that counts: a disturbed run is never a fast one."""
 
 GAIN = 0.02
 """The part of its time that a kernel must win: less is chance."""

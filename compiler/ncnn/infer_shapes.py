@@ -50,7 +50,7 @@ from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 
 MOST_ELEMENTS = 1 << 48
-"""Of larger values no address is known."""
+"""Elements of a value: no address space has room for more."""
 
 ROWS = (1009, 2003)
 """Numbers of rows that shape rules are asked with where only the run counts the rows."""

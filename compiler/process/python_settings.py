@@ -47,4 +47,4 @@ class PythonSettings:
 
 
 PYTHON = PythonSettings()
-"""Those of this process."""
+"""The settings of this process."""

@@ -15,7 +15,7 @@ import numpy as np
 from ncc.dialects.ncnn.layer import Array
 
 _INTERVALS = 2.0**12
-"""Of equal width between 0 and 1; mantissas fall into the upper half of them."""
+"""Intervals of equal width between 0 and 1; mantissas fall into the upper half of them."""
 
 _LEAST = np.finfo(np.float32).tiny
 """Numbers below count as zero, before and after."""

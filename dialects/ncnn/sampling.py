@@ -20,7 +20,7 @@ Tap: TypeAlias = tuple[Scalar, Scalar]
 """A whole place along one axis, and its weight."""
 
 TapArrays: TypeAlias = tuple[Array, Array]
-"""The same of all points of a grid."""
+"""The whole places of all points of a grid along one axis, and their weights."""
 
 CUBIC_A = -0.75
 """The slope of the cubic kernel at distance 1."""

@@ -43,7 +43,7 @@ STEPS_APART = 20
 """Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
 
 STEPS_OF_LANES = 8
-"""The same in the time of summing the lanes of a vector."""
+"""Vectorised multiply-adds in the time of summing the lanes of a vector."""
 
 
 def choose(block: Block) -> dict[Operation, Packing | None]:

@@ -266,7 +266,7 @@ F4_2 = Form(
 )
 S2, S3, S4, S2_5, S4_5 = (strided(form) for form in (F2_2, F3_2, F4_2, F2, F4))
 FORMS = (F2, F4, F2_5, F4_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
-"""Those that round finely enough along both axes."""
+"""The forms that round finely enough along both axes."""
 
 
 def forms_of(taps: int, stride: int, axes: tuple[bool, bool] = BOTH) -> list[Form]:

@@ -71,7 +71,7 @@ UNEVEN = 0.95
 its own. So do chunks that need more memory than there is room for."""
 
 FEWEST_CHANNELS = 16
-"""Of a convolution in tiles, on either side."""
+"""Channels that a convolution in tiles reads, and makes, at the least."""
 
 FEW_SUMMED = 64
 """The most channels, times taps along the depth, that F(4) for 5x5 sums: so many round by 8e-6 of

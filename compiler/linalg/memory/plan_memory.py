@@ -49,7 +49,7 @@ NEAR = 8
 """Steps between two roots that take turns: after more, other values have evicted the first."""
 
 NEAR_SHARED = 24
-"""The same where threads share steps: another value in between would be shared out differently,
+"""As `NEAR`, where threads share steps: another value in between would be shared out differently,
 so that cores would write lines that are in other cores' caches."""
 
 _Lifetime: TypeAlias = tuple[int, int]

@@ -30,8 +30,8 @@ from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 
 TIMES_SMALLER = 2
-"""So many times the weights are what a pass over them is worth: they come from behind the caches,
-the image does not."""
+"""How many times as large as the weights the image is, at the least: they come from behind the
+caches, and it does not."""
 
 
 @dataclass(frozen=True)

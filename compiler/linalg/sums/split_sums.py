@@ -35,13 +35,13 @@ from ncc.dialects.element import element_of
 HALVES = 2
 
 TIMES_LARGER = 3
-"""So many times the sums, what is summed is worth staying where it is."""
+"""How many times the sums are what is summed, where that is worth staying in its core's cache."""
 
 FEWEST_BYTES = 1 << 16
-"""Of what is summed: less comes from another core in the time of one more launch."""
+"""Bytes of what is summed: less comes from another core in the time of one more launch."""
 
 MOST_BYTES = 3 << 16
-"""Of both halves' sums: more would take the place of other values in a cache."""
+"""Bytes of the sums of both halves: more would evict other values."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ WORTH = 2
 """How many times the traffic of sums in parts the traffic of whole sums is."""
 
 FORESEEN = 4
-"""So many times faster comes what lies side by side than what lies apart."""
+"""How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
 
 
 @dataclass(frozen=True)

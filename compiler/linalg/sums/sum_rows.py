@@ -39,8 +39,8 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
 FEWEST_BYTES = 1 << 17
-"""Of a block of channels: where it has less, there are blocks enough for all threads, or the image
-stays near without it."""
+"""Bytes of a block of channels that is summed row by row: where it has less, there are blocks
+enough for all threads, or the image stays in a cache as it is."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, SSAValue
 from ncc.compiler.llvm.build import Builder
 
 REGISTER = 16
-"""So many numbers are in a register."""
+"""Numbers in a register."""
 TABLE = 32
-"""So many are in two."""
+"""Numbers in a table of two registers."""
 LANES = VectorType(f32, [REGISTER])
 
 _BESIDE = 8.0

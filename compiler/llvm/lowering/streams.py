@@ -20,7 +20,7 @@ SCALES = (1, 2, 4, 8)
 """Bytes a count that instructions can multiply by themselves."""
 
 ALONE = 2
-"""So many addresses that move alike do so each by itself."""
+"""Addresses that move alike and do so each by itself; more of them share an offset."""
 
 
 class Motion(NamedTuple):

@@ -27,7 +27,7 @@ def attended_array(q: Array, k: Array, v: Array, mask: Array | None, scale: floa
 
 
 MOST_SCORES = 1 << 18
-"""As many as stay in a second-level cache between product, softmax and product."""
+"""Scores that stay in a second-level cache between product, softmax and product."""
 
 MOST_STRIPS = 128
 """Strips of the rows of all heads: each is launched by itself, though they share kernels."""

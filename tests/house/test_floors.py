@@ -111,6 +111,17 @@ def test_every_import_is_absolute(imported: dict[Any, list[Import]]) -> None:
     assert not relative
 
 
+def test_no_test_imports_another(sources: tuple[Any, ...]) -> None:
+    """What several files of tests need stands in a file that says what it is."""
+    wrong = [
+        f"{source.place}:{found.line} imports {found.module}"
+        for source in sources
+        for found in imports(source, set())
+        if found.module.startswith("tests.") and ".test_" in found.module
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_imports_go_down_only(imported: dict[Any, list[Import]]) -> None:
     """No module imports a higher floor, or a neighbour on its own."""
     wrong = []

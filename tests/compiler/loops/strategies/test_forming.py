@@ -21,7 +21,7 @@ from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import weights
-from tests.compiler.loops.strategies.test_transform import FLOATS, check
+from tests.compiler.loops.strategies.tiled import FLOATS, check
 
 
 @pytest.fixture(params=[F2, F4], ids=["F2", "F4"])

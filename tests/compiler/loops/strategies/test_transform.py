@@ -5,10 +5,9 @@ The memory around every root is watched, and what nobody computed is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,78 +15,21 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import Form
-from ncc.compiler.linalg.network import network_of
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
-from ncc.dialects.sources import Array, Random, Weights
+from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import WeightAttr
-from tests.runnable import RUNNABLE
-from tests.structured.evaluate import evaluate
-
-FLOATS = [target for target in RUNNABLE if not target.dot]
-"""Those that differ in arithmetic of floats; dot products of int8 change none of it."""
-TOLERANCE = 2e-5
-"""Of the largest result, against double precision: F(4x4) rounds about ten times as coarsely."""
-
-
-def convolution(b: Builder, x: Tensor, outputs: int, stream: int, stride: int = 1) -> Tensor:
-    """3x3 with a bias and a border of zeros."""
-    x = b.pad(x, [0, 1, 1], [0, 1, 1])
-    height, width = ((n - 3) // stride + 1 for n in x.shape[1:])
-    kernel = Weights((outputs, x.shape[0], 3, 3), Random(3, stream, (9 * x.shape[0]) ** -0.5))
-    w, held = b.weight(WeightAttr(kernel)), b.weight(WeightAttr(Weights((outputs,), Random(4, 1))))
-    bias = b.spread(held, (outputs, height, width), axis=0)
-    o, p, q, i, k, m = b.loops(f"o p:{height} q:{width} i k m")
-    data = x[i, p * stride + k, q * stride + m]
-    return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
-
-
-def block(b: Builder, x: Tensor) -> Tensor:
-    """A residual block whose input is computed: relu(conv(relu(conv(x)))) + x)."""
-    loops = b.loops_of(x.shape)
-    x = b.map(loops, x[loops] * 0.5)
-    y = convolution(b, x, x.shape[0] + 16, 1)
-    loops = b.loops_of(y.shape)
-    y = convolution(b, b.map(loops, maximum(y[loops], 0.0)), x.shape[0], 2)
-    loops = b.loops_of(x.shape)
-    return b.map(loops, maximum(y[loops] + x[loops], 0.0))
+from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.convolutions.layers import convolution
+from tests.compiler.loops.strategies.tiled import FLOATS, block, check
 
 
 def halving(b: Builder, x: Tensor) -> Tensor:
     """Two convolutions of stride 2, with an activation between them."""
-    y = convolution(b, x, x.shape[0] + 16, 1, stride=2)
-    loops = b.loops_of(y.shape)
-    return convolution(b, b.map(loops, maximum(y[loops], 0.0)), x.shape[0], 2, stride=2)
-
-
-def check(
-    make_network: Callable[..., ModuleOp],
-    run_networks: Callable[..., Any],
-    shapes: Sequence[tuple[int, ...]],
-    target: Target,
-    *,
-    pack: bool = True,
-    write: Callable[[Builder, Tensor], Tensor] = block,
-) -> list[Kernel]:
-    """Run a block of each shape, judge it in double precision; the kernels that ran."""
-    draw = np.random.default_rng(2)
-    networks: list[tuple[ModuleOp, list[Array]]] = []
-    expected: list[Array] = []
-    for shape in shapes:
-        module = make_network([shape], write)
-        arrays = [draw.standard_normal(shape).astype(np.float32)]
-        expected += evaluate(network_of(module), arrays, dtype=np.float64)
-        ChooseConvolution().apply(Context(), module)
-        if pack:
-            Pack().apply(Context(), module)
-        networks.append((module, arrays))
-    found, programs = run_networks(networks, lambda k: choose(k, target), target)
-    for want, (got,) in zip(expected, found, strict=True):
-        np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE * np.abs(want).max())
-    return [kernel for program in programs for kernel in program.kernels]
+    y = relu(b, convolution(b, x, x.shape[0] + 16, stride=2))
+    return convolution(b, y, x.shape[0], stride=2)
 
 
 def along_one_axis(b: Builder, x: Tensor) -> Tensor:
@@ -102,13 +44,10 @@ def along_one_axis(b: Builder, x: Tensor) -> Tensor:
     rows = b.pad(x, [0, 3, 0], [0, 3, 0])
     o, p, q, i, k = b.loops(f"o p:{height} q:{width} i k")
     y = b.sum((o, p, q), (i, k), rows[i, p + k, q] * w[o, i, k], bias)
-    loops = b.loops_of(y.shape)
-    y = b.map(loops, maximum(y[loops], 0.0))
-    columns = b.pad(y, [0, 0, 2], [0, 0, 2])
+    columns = b.pad(relu(b, y), [0, 0, 2], [0, 0, 2])
     o, p, q, i, k = b.loops(f"o p:{height} q:{width} i k")
     y = b.sum((o, p, q), (i, k), columns[i, p, q + k * 2] * u[o, i, k], bias)
-    loops = b.loops_of(y.shape)
-    return b.map(loops, maximum(y[loops] + x[loops], 0.0))
+    return relu(b, add(b, y, x))
 
 
 def transforms(kernels: list[Kernel]) -> list[Kernel]:
@@ -195,7 +134,7 @@ def test_layers_share_kernels(
     """Chunks of one convolution, but the last, are calls of the same three kernels."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        return convolution(b, x, 16, 1)
+        return convolution(b, x, 16)
 
     module = make_network([(16, 16, 16)], write)
     ChooseConvolution().apply(Context(), module)

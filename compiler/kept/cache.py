@@ -7,8 +7,8 @@
 
 An entry appears whole or not at all: it is written under another name and then renamed. Processes
 share a folder without locks, since whoever writes an entry writes the same bytes; only one of them
-evicts at a time, so that they do not delete twice as much together. What cannot be
-read, is cut short or belongs to another key counts as absent and is written anew.
+evicts at a time, so that they do not delete twice as much together. What cannot be read, is cut
+short or belongs to another key counts as absent and is written anew.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     func.func private @k(%x: memref<8xf32>) { scf.for ... }   ->   llvm.func internal @k(!llvm.ptr)
 
-Each file of this folder lowers some dialects: control (scf), arithmetic (arith, math), vectors,
-memory (memref, rt.buffer); calls and the other operations of rt are here. No rewriting follows:
-what is written is what LLVM's code generator gets.
+Each file of `lowering` has the operations of a dialect, or some of them: control (scf), arithmetic,
+integers and conversions (arith, math), vectors, memory (memref, rt.buffer), tiles, launches; calls
+and barriers are here. No rewriting follows: what is written is what LLVM's code generator gets.
 
 Needs: memrefs with static layouts, vectors of one dimension.  Breaks: nothing; the module that is
 given stays as it is.

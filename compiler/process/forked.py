@@ -1,4 +1,4 @@
-"""A copy of this process for some work, which knows all that this one knows, and ends behind it."""
+"""A fork of this process for some work: it knows all that this one knows, and ends behind it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 _NUMBER = struct.Struct("<I")
 
 _PR_SET_PDEATHSIG = 1
-"""What the system calls it that a process gets a signal when who has made it ends."""
+"""The option of prctl by which a process gets a signal when its parent ends."""
 
 _libc = ctypes.CDLL(None)
 
@@ -46,11 +46,11 @@ def end_with(parent: int) -> None:
 def forked(
     work: Callable[[BinaryIO], None], others: Iterable[BinaryIO] = ()
 ) -> tuple[int, BinaryIO]:
-    """The process of a copy, and where comes out what its work writes. The copy ends with code 0,
-    or 1 where the work failed; and when this thread does.
+    """The number of a forked process, and the pipe that its work writes to. It ends with code 0, or
+    1 where the work failed; and when this thread does.
 
-    No other thread may be at work now: it does not go on in a copy, and what it holds locked
-    stays locked there. others: ends of pipes that are none of the copy's business.
+    No other thread may be at work now: it does not go on in a fork, and what it holds locked
+    stays locked there. others: ends of pipes that are none of the fork's business.
 
     Raises OSError where the system allows no more processes.
     """

@@ -5,7 +5,8 @@
       loop(i, x):  ...;  i' = i + s;  cond_br i' < b, loop(i', y), after
       after:       r is y
 
-The test comes after the body: where a < b is not known, a branch around the loop stands in front.
+Loops are rotated, their test behind the body: where a < b is not known, a branch around the loop
+stands in front.
 """
 
 from __future__ import annotations

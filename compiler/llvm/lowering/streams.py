@@ -1,4 +1,4 @@
-"""Addresses that move with the counter of a loop: added to, instead of multiplied anew.
+"""Strength reduction: addresses that move with the counter of a loop are added to, not multiplied.
 
     loop(i):  ... getelementptr float, x, 16 * i
     ->  loop(i, p):  ... p;  p' = getelementptr float, p, 16 * step

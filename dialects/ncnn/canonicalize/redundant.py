@@ -56,7 +56,7 @@ class EliminateOrphanedMemoryData(LayerPattern):
 
 @canonical(*COMPUTING, MemoryDataOp)
 class EliminateCommonLayer(LayerPattern):
-    """f(x) = y, f(x) = z: z = y. Constants are common where their values are equal bit by bit."""
+    """f(x) = y, f(x) = z: z = y. Constants of one type are common where all their bits are."""
 
     name = "eliminate_common_layer"
 
@@ -97,7 +97,7 @@ def _twin(op: Layer) -> Layer | None:
 
 
 def _twin_constant(op: MemoryDataOp) -> MemoryDataOp | None:
-    """The constant before this one that has the same shape and the same bits."""
+    """The constant before this one that has the same shape and the same bits, of the same type."""
     block = op.parent
     shape, values = op.shape, op.values.data
     beginning = _bits(values, FIRST_VALUES)
@@ -106,8 +106,9 @@ def _twin_constant(op: MemoryDataOp) -> MemoryDataOp | None:
         if (
             isinstance(other, MemoryDataOp)
             and other.shape == shape
-            and _bits(other.values.data, FIRST_VALUES) == beginning
-            and _bits(other.values.data) == _bits(values)
+            and (others := other.values.data).dtype == values.dtype
+            and _bits(others, FIRST_VALUES) == beginning
+            and _bits(others) == _bits(values)
         ):
             return other
         other = other.prev_op

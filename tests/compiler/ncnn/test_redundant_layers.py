@@ -49,6 +49,16 @@ def test_constants_are_told_apart_by_their_first_values(
     assert (max(piece.size for piece in pieces) < 100) == (differs_at == 0)
 
 
+def test_constants_of_two_types_are_two(tmp_path: Path) -> None:
+    """Zeros that are added, and the same bits that are looked up as words."""
+    np.zeros(4 + 4 + 1 + 12, np.float32).tofile(tmp_path / "net.bin")
+    (tmp_path / "net.param").write_text(
+        "7767517\n5 6\nInput x 0 1 x 0=4\nMemoryData a 0 1 a 0=4\nMemoryData b 0 1 b 0=4\n"
+        "BinaryOp y 2 1 x a y 0=0\nEmbed z 1 1 b z 0=4 1=3 3=12\n"
+    )
+    assert not canonicalize(read(tmp_path / "net.param").module)
+
+
 def test_many_layers_of_one_value_are_one(net: Any) -> None:
     """The first of them is found at once, before all those behind it."""
     lines = [f"Sigmoid s{n} 1 1 x y{n}\nTanH t{n} 1 1 y{n} z{n}" for n in range(150)]

@@ -7,7 +7,8 @@ far away: half the bytes come in half the time, and are widened in registers whi
 on their way. No bit of a result changes: a weight is float16 where its file says so, or where all
 its values are. Where many points share a weight, it is widened again for each tile of them, which
 takes longer than is won. Steps of a sequence multiply the same matrix with one vector after the
-other: it is widened each time, and half of it may stay where all of it would not.
+other: it is widened each time, and half of it may stay where all of it would not. A table of words
+is half as large.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing.
 """
@@ -18,10 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, math, memref
+from xdsl.dialects import arith, math, memref, tensor
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f16, f32
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -34,11 +36,15 @@ from ncc.dialects.attributes import tensor_type
 from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import make
+from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
 POINTS = 49
 """So many share a weight at most: an image of 7 x 7, in three or four tiles, is no slower, and its
 weights take half the memory."""
+
+AT_ONCE = 1 << 18
+"""Bytes of a table that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class NarrowWeights(ModulePass):
                 _narrow(constant)
 
     def _is_worth_it(self, constant: ConstantOp) -> bool:
-        """Whether all that read a constant are sums which it comes too late for."""
+        """Whether it is long until a constant is read, for all that read it."""
         weights, uses = constant.result, list(_uses(constant.result))
         if not uses or element_of(weights) != f32:
             return False
@@ -76,7 +82,11 @@ def _uses(value: SSAValue) -> Iterator[Use]:
 
 
 def _streams(op: Operation, position: int) -> bool:
-    """Whether an operation sums products with each weight of an operand, at few points."""
+    """Whether an operation sums products with each weight of an operand, at few points, or takes
+    rows of them.
+    """
+    if isinstance(op, tensor.ExtractOp):
+        return _is_of_rows(op)
     if isinstance(op, CodeOp):
         return all(_is_multiplied(use) for use in op.body.block.args[position].uses)
     if not isinstance(op, GenericOp):
@@ -91,6 +101,13 @@ def _streams(op: Operation, position: int) -> bool:
     return points <= POINTS
 
 
+def _is_of_rows(op: tensor.ExtractOp) -> bool:
+    """Whether elements are taken of rows, side by side, and not as a selection of channels."""
+    taker = op.parent_op()
+    alone = isinstance(taker, GenericOp) and not taker.attributes
+    return alone and isinstance(op.indices[-1].owner, IndexOp)
+
+
 def _is_multiplied(use: Use) -> bool:
     """Whether what is loaded of memory is a factor of products in all lanes, and nothing else."""
     load = use.operation
@@ -101,16 +118,26 @@ def _is_multiplied(use: Use) -> bool:
 
 def _narrow(constant: ConstantOp) -> None:
     """Put a constant of float16 in place of one, if that is the same."""
-    found = constant.value.data.narrow()
+    found, uses = constant.value.data.narrow(), list(_uses(constant.result))
     if found is None:
         return
-    for use in list(_uses(constant.result)):
-        _widen(use.operation.regions[0].block.args[use.index])
+    if any(isinstance(use.operation, tensor.ExtractOp) for use in uses) and _signals(found):
+        return
+    for use in uses:
+        op = use.operation
+        taken = isinstance(op, tensor.ExtractOp)
+        _widen(op.results[0] if taken else op.regions[0].block.args[use.index])
     narrow = ConstantOp.of(WeightAttr(found))
     Rewriter.insert_op(narrow, InsertPoint.before(constant))
     _retype_shapes(constant.result)
     constant.result.replace_all_uses_with(narrow.result)
     Rewriter.erase_op(constant)
+
+
+def _signals(weights: Weights) -> bool:
+    """Whether there is a signaling NaN, which widening makes a quiet one, as sums do anyway."""
+    parts = (part.array().view(np.uint16) for part in weights.parts(AT_ONCE))
+    return any(bool(((bits & 0x7E00 == 0x7C00) & (bits & 0x1FF != 0)).any()) for bits in parts)
 
 
 def _retype_shapes(value: SSAValue) -> None:
@@ -123,7 +150,7 @@ def _retype_shapes(value: SSAValue) -> None:
 
 
 def _widen(argument: SSAValue) -> None:
-    """Let an element of a body, or one that it loads of memory, be float16 that is widened."""
+    """Let an element in a body, or those that it loads of memory, be float16 that is widened."""
     if isinstance(argument.type, MemRefType):
         kind = MemRefType(f16, argument.type.get_shape())
         memory = Rewriter.replace_value_with_new_type(argument, kind)

@@ -161,6 +161,12 @@ Convolution  a  1 1 x a 0=512 1=3 4=1 5=1 6=2359296 9=1
 """
 
 
+WORDS = """7767517
+2 2
+Input  x  0 1 x 0=5
+Embed  a  1 1 x a 0={outputs} 1=900 2=0 3={size}
+"""
+
 STEPS = """7767517
 2 2
 Input  x  0 1 x 0=24 1=5
@@ -215,14 +221,14 @@ def test_no_bit_changes(
     text = LAYERS.format(rows=rows, columns=columns, inner=inner)
     counts = [(19200, 200), (129600, 72), (2880, 0), (inner, 40), (40000, 1000)]
     files = network(tmp_path, text, counts, numbers)
-    check(files, (96, *size), target, monkeypatch)
+    check(files, ordinary(96 * rows * columns).reshape(96, *size), target, monkeypatch)
 
 
 @pytest.mark.skipif("avx512" not in NAMES, reason="this CPU has no AVX-512")
 def test_weights_that_a_run_transforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tiles of an image, and many channels."""
     files = network(tmp_path, FORMING, [(2359296, 512)], ordinary)
-    check(files, (512, 7, 7), "avx512", monkeypatch)
+    check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512", monkeypatch)
 
 
 @pytest.mark.parametrize("target", NAMES)
@@ -234,15 +240,33 @@ def test_steps_of_a_sequence(
     size = 4 * hidden * 24
     counts = [(2 * size, 0), (8 * hidden, 0), (8 * hidden * hidden, 0)]
     files = network(tmp_path, STEPS.format(hidden=hidden, size=2 * size), counts, ordinary)
-    check(files, (5, 24), target, monkeypatch)
+    check(files, ordinary(5 * 24).reshape(5, 24), target, monkeypatch)
 
 
-def check(
-    files: list[Path], shape: tuple[int, ...], target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("outputs", [64, 27])
+def test_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: int, target: str) -> None:
+    """Rows of a table, whose extent is one of whole vectors or not."""
+    size = 900 * outputs
+    files = network(tmp_path, WORDS.format(outputs=outputs, size=size), [(size, 0)], odd)
+    check(files, np.array([3, 899, 0, -7, 1000], np.int32), target, monkeypatch)
+
+
+def test_words_that_signal(tmp_path: Path) -> None:
+    """A signaling NaN that no sum takes in stays one: such a table is float32."""
+    files = network(tmp_path, WORDS.format(outputs=64, size=57600), [(57600, 0)], ordinary)
+    halves = bytearray(files[2].read_bytes())
+    halves[4:6] = b"\x01\x7d"
+    files[2].write_bytes(halves)
+    found = ncc.compile(files[0], files[2]).run({"x": np.zeros(5, np.int32)})["a"]
+    wanted = np.frombuffer(halves, np.float16, 64, 4).astype(np.float32)
+    assert found[0].tobytes() == wanted.tobytes()
+
+
+def check(files: list[Path], x: Array, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both files make the same bits on one thread and on two, and as float32 they do."""
     param, wide, narrow = files
-    x = np.random.default_rng(0).normal(0, 1, shape).astype(np.float32)
+    x = x if x.dtype == np.int32 else x.astype(np.float32)
 
     def compiled(file: Path, threads: int = 1) -> ncc.Model:
         return ncc.compile(param, file, target=target, num_threads=threads)

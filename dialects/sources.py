@@ -179,7 +179,7 @@ def unpack_integers(packed: Array, bits: int, columns: int) -> Array:
 
 @dataclass(frozen=True)
 class Paired:
-    """The int8 values of another weight, two in an int32, its last two axes turned.
+    """The int8 values of another weight, two in an int32, its last two axes transposed.
 
     (..., rows, columns) becomes (..., half, rows) with half the columns, rounded up: low bits are
     those of column k, high bits those of column half + k, or of a zero where there is none.

@@ -76,11 +76,11 @@ class ArgMaxOp(Layer):
         """All values sorted; the last ones first, so that of equal ones they stay in front."""
         n = x.shape[0]
         code = Code([x, places], [(self.infer(x.shape), f32)])
-        turned = code.scratch((n,))
+        backwards = code.scratch((n,))
         with code.range(n) as i:
-            turned[i] = code.inputs[0][-1 * i + (n - 1)]
+            backwards[i] = code.inputs[0][-1 * i + (n - 1)]
         sorter = Sorter(code, n)
-        sorter.sort(turned, code.variable(n).value)
+        sorter.sort(backwards, code.variable(n).value)
         with code.range(self.topk) as i:
             place = -1 * sorter.order[i] + (n - 1)
             if self.out_max_val:

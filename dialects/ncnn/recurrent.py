@@ -269,8 +269,8 @@ def _columns(b: Builder, weight: WeightAttr) -> Tensor:
     """A weight (directions, rows, columns) as a tensor (directions, columns, rows)."""
     data = weight.data
     directions, rows, columns = data.shape
-    turned = b.weight(WeightAttr(data.blocked((1,), rows)))
-    return b.reshape(turned, (directions, columns, rows))
+    transposed = b.weight(WeightAttr(data.blocked((1,), rows)))
+    return b.reshape(transposed, (directions, columns, rows))
 
 
 def sigmoid(x: Array) -> Array:

@@ -243,7 +243,7 @@ class SDPAOp(Attention):
 
 @layer("RotaryEmbed", inputs=3)
 class RotaryEmbedOp(Layer):
-    """Each pair of features turned by an angle: (x cos - y sin, x sin + y cos).
+    """Each pair of features rotated by an angle: (x cos - y sin, x sin + y cos).
 
     x is (heads, rows, features), or (rows, features) of one head; cos and sin are (rows,
     features / 2). Pairs are neighbours when interleaved, else a feature of the first half and one
@@ -270,18 +270,18 @@ class RotaryEmbedOp(Layer):
     def reference(self, x: Array, cos: Array, sin: Array) -> Array:
         shape, axis = self.halves(x.shape)
         first, second = np.moveaxis(x.reshape(shape), axis, 0)
-        turned = [first * cos - second * sin, first * sin + second * cos]
-        return np.stack(turned, axis).reshape(x.shape)
+        rotated = [first * cos - second * sin, first * sin + second * cos]
+        return np.stack(rotated, axis).reshape(x.shape)
 
     def expand(self, b: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         shape, axis = self.halves(x.shape)
         pairs = b.reshape(x, shape)
-        turned: Tensor = b.empty(shape)
+        rotated: Tensor = b.empty(shape)
         for which in (0, 1):
             h, r, j = b.loops_of((shape[0], shape[1], x.shape[-1] // 2))
             first, second = ([h, r, j, k] if axis == 3 else [h, r, k, j] for k in (0, 1))
             one, other = (cos, sin) if which == 0 else (sin, cos)
             left, right = pairs[first] * one[r, j], pairs[second] * other[r, j]
             value = left - right if which == 0 else left + right
-            turned = b.map((first, second)[which], value, into=turned)
-        return b.reshape(turned, x.shape)
+            rotated = b.map((first, second)[which], value, into=rotated)
+        return b.reshape(rotated, x.shape)

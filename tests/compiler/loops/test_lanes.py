@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,34 +24,54 @@ SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48]
 Array = np.ndarray[Any, Any]
 
 
+@pytest.fixture
+def run_codes_of(
+    make_network: Callable[..., Any], make_model: Callable[..., Model]
+) -> Callable[..., list[Array]]:
+    """run_codes_of(write, target, arrays, room): what a code for each array makes of it.
+
+    write(code, n) fills as many results as `room` says for an array of n.
+    """
+
+    def run(
+        write: Callable[[Code, int], None],
+        target: Target,
+        arrays: Sequence[Array],
+        room: Callable[[int], int],
+    ) -> list[Array]:
+        def network(b: Builder, *xs: Tensor) -> list[Tensor]:
+            results = []
+            for x in xs:
+                code = Code([x], [((room(x.shape[0]),), f32)])
+                write(code, x.shape[0])
+                results += b.code(code.operation())
+            return results
+
+        model = make_model(make_network([array.shape for array in arrays], network), target)
+        found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
+        return [found[f"output{k}"] for k in range(len(arrays))]
+
+    return run
+
+
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-def test_every_extent(
-    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
-) -> None:
+def test_every_extent(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Whole vectors and a masked rest compute what single turns do; nothing beside is touched."""
 
-    def write(b: Builder, *xs: Tensor) -> list[Tensor]:
-        results = []
-        for x in xs:
-            (n,) = x.shape
-            code = Code([x], [((n + 2,), f32)])
-            out = code.results[0]
-            with code.range(n + 2) as i:
-                out[i] = -1.0
-            scale = code.inputs[0][0]
-            with code.lanes(n) as i:
-                value = code.inputs[0][i]
-                out[i + 1] = code.select(value > 3, code.tanh(value) * scale, value - 0.5)
-            results += b.code(code.operation())
-        return results
+    def write(code: Code, n: int) -> None:
+        (out,) = code.results
+        with code.range(n + 2) as i:
+            out[i] = -1.0
+        scale = code.inputs[0][0]
+        with code.lanes(n) as i:
+            value = code.inputs[0][i]
+            out[i + 1] = code.select(value > 3, code.tanh(value) * scale, value - 0.5)
 
     arrays = [np.linspace(2, 5, n).astype(np.float32) for n in SIZES]
-    model = make_model(make_network([array.shape for array in arrays], write), target)
-    found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
-    for k, x in enumerate(arrays):
+    found = run_codes_of(write, target, arrays, lambda n: n + 2)
+    for x, y in zip(arrays, found, strict=True):
         inner = np.where(x > 3, np.tanh(x) * x[0], x - np.float32(0.5))
-        expected = np.concatenate([[-1], inner, [-1]])
-        np.testing.assert_allclose(found[f"output{k}"], expected, rtol=1e-6)
+        np.testing.assert_allclose(y, [-1, *inner, -1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
@@ -169,25 +189,10 @@ def fold(code: Code, n: int) -> None:
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
-def test_folds(
-    target: Target, make_network: Callable[..., Any], make_model: Callable[..., Model]
-) -> None:
+def test_folds(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Sums of products, sums and maxima of any extent, known when compiling or not."""
-
-    def write(b: Builder, *xs: Tensor) -> list[Tensor]:
-        results = []
-        for x in xs:
-            (n,) = x.shape
-            code = Code([x], [((5,), f32)])
-            fold(code, n)
-            results += b.code(code.operation())
-        return results
-
-    sizes = [*SIZES, 64, 300]
-    arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in sizes]
-    model = make_model(make_network([array.shape for array in arrays], write), target)
-    found = model.run({f"input{k}": array for k, array in enumerate(arrays)})
-    for k, x in enumerate(arrays):
+    arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in [*SIZES, 64, 300]]
+    found = run_codes_of(fold, target, arrays, lambda n: 5)
+    for x, y in zip(arrays, found, strict=True):
         square = float((x.astype(np.float64) ** 2).sum())
-        expected = [square, square + 1, np.exp(x).sum(), 2, 7]
-        np.testing.assert_allclose(found[f"output{k}"], expected, rtol=1e-5)
+        np.testing.assert_allclose(y, [square, square + 1, np.exp(x).sum(), 2, 7], rtol=1e-5)

@@ -71,7 +71,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests neither find nor leave compiled kernels in the user's cache; all workers share one.
 
     Recipes are for tests of recipes: others change ncc while it runs.
@@ -83,6 +83,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("NCC_CACHE", "kernels")
         patch.setenv("NCC_CACHE_DIR", str(folder / "kernels"))
         yield
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a cache that one test has for itself, with recipes and models."""
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("NCC_CACHE_DIR", str(folder))
+    monkeypatch.delenv("NCC_CACHE", raising=False)
+    return folder
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

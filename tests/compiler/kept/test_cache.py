@@ -240,10 +240,8 @@ def test_folder_that_cannot_be_made_warns_once(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def network(tmp_path: Path, own_cache: Path) -> Path:
     """A small network, and a cache of its own."""
-    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.delenv("NCC_CACHE", raising=False)
     path = tmp_path / "net.param"
     path.write_text(PARAM)
     return path

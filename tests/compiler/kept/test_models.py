@@ -21,10 +21,8 @@ DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
 @pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def network(tmp_path: Path, own_cache: Path) -> Path:
     """A network with its weights, and a cache of its own."""
-    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.delenv("NCC_CACHE", raising=False)
     for name in ("digits.param", "digits.bin"):
         shutil.copy(DIGITS / name, tmp_path)
     return tmp_path / "digits.param"

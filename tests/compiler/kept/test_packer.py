@@ -28,10 +28,8 @@ InnerProduct     dense  1 1 data out 0=1000 1=1 2=1200000
 
 
 @pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def network(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A network that counts as large, with its weights, and a cache of its own."""
-    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.delenv("NCC_CACHE", raising=False)
     for module in (models, packer):
         monkeypatch.setattr(module, "LARGE", 1 << 20)
     monkeypatch.setattr(cpu, "cores", lambda: 2)

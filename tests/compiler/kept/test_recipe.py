@@ -47,10 +47,8 @@ def weights(**changed: float) -> bytes:
 
 
 @pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def network(tmp_path: Path, own_cache: Path) -> Path:
     """A network with its weights, and a cache of its own."""
-    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.delenv("NCC_CACHE", raising=False)
     path = tmp_path / "net.param"
     path.write_text(PARAM)
     path.with_suffix(".bin").write_bytes(weights())

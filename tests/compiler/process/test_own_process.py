@@ -29,10 +29,8 @@ SHAPES = (8, 5, 6)
 
 
 @pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def network(tmp_path: Path, own_cache: Path) -> Path:
     """A network with its weights, and a cache of its own."""
-    monkeypatch.setenv("NCC_CACHE_DIR", str(tmp_path / "kernels"))
-    monkeypatch.delenv("NCC_CACHE", raising=False)
     path = tmp_path / "net.param"
     path.write_text(NETWORK)
     values = np.random.default_rng(0).standard_normal(288 + 8).astype("<f4")

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.dialects.func import Func
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
@@ -21,10 +19,10 @@ from ncc.compiler.ncnn.optimize import explain
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.read.network import read
 from ncc.compiler.verification.interpret import interpret
-from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
+from tests.ncnn_text import parse
 
 GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "canonicalize"
 CASES = sorted(GOLDEN.glob("*.mlir"))
@@ -40,13 +38,6 @@ CORE = [
     "eliminate_split",
     "replace_reduction_with_global_pooling",
 ]
-
-
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, Func, NCNN):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
 
 
 def golden(name: str) -> ModuleOp:

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.dialects.func import Func
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -19,11 +16,11 @@ from ncc.compiler.ncnn.check_rewrites import kinds, refuse_changed_results, requ
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.trial_inputs import cropped
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, forward
-from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import Layer, WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
+from tests.ncnn_text import parse
 
 GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "canonicalize"
 UNRANKED = "tensor<*xf32>"
@@ -42,13 +39,6 @@ class Wrong(LayerPattern):
 
     def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
         forward(rewriter, layers[-1])
-
-
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, Func, NCNN):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
 
 
 def network(body: str, output: str, *, ranked: bool = True) -> ModuleOp:

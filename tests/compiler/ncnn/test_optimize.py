@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.dialects.func import Func
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn import optimize as optimize_room
 from ncc.compiler.ncnn.choices.choice import CHOICES
@@ -20,10 +17,10 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import explain, optimize_module, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import PATTERNS
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
+from tests.ncnn_text import parse
 
 GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "optimize"
 CASES = sorted(GOLDEN.glob("*.mlir"))
@@ -53,11 +50,9 @@ OF_NCNNOPTIMIZE = """
 """.split()
 
 
-def parse(path: Path) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, Func, NCNN):
-        context.load_dialect(dialect)
-    module = Parser(context, path.read_text().partition("// -- becomes --")[0]).parse_module()
+def golden(path: Path) -> ModuleOp:
+    """The module in front of the rewrite."""
+    module = parse(path.read_text().partition("// -- becomes --")[0])
     infer_shapes(module)
     return module
 
@@ -75,7 +70,7 @@ def test_all_passes_of_ncnnoptimize_are_there() -> None:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_numbers_stay(path: Path, optimized: Any) -> None:
     """The golden texts compute the same before and after; what must not fire does not."""
-    fired = optimized(parse(path))
+    fired = optimized(golden(path))
     pattern = max(filter(path.stem.startswith, pattern_names()), key=len)
     assert (pattern in fired) == ("_not_" not in path.stem)
 

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.dialects.func import Func
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.read.network import read
-from ncc.dialects.ncnn.dialect import NCNN
+from tests import ncnn_text
 
 Network: TypeAlias = Callable[[str], ModuleOp]
 
@@ -35,10 +32,4 @@ def network(tmp_path: Path) -> Network:
 def parse() -> Network:
     """A network from the text of its IR."""
 
-    def build(text: str) -> ModuleOp:
-        context = Context()
-        for dialect in (Builtin, Func, NCNN):
-            context.load_dialect(dialect)
-        return Parser(context, text).parse_module()
-
-    return build
+    return ncnn_text.parse

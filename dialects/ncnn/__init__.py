@@ -5,8 +5,6 @@ from ncc.dialects.ncnn import arithmetic as arithmetic
 from ncc.dialects.ncnn import attention as attention
 from ncc.dialects.ncnn import channels as channels
 from ncc.dialects.ncnn import convolution as convolution
-from ncc.dialects.ncnn import convolution_nd as convolution_nd
-from ncc.dialects.ncnn import deformable as deformable
 from ncc.dialects.ncnn import detection as detection
 from ncc.dialects.ncnn import einsum as einsum
 from ncc.dialects.ncnn import gemm as gemm
@@ -16,12 +14,10 @@ from ncc.dialects.ncnn import local_response as local_response
 from ncc.dialects.ncnn import movement as movement
 from ncc.dialects.ncnn import normalization as normalization
 from ncc.dialects.ncnn import padding as padding
-from ncc.dialects.ncnn import patches as patches
 from ncc.dialects.ncnn import per_channel as per_channel
 from ncc.dialects.ncnn import placement as placement
 from ncc.dialects.ncnn import plumbing as plumbing
 from ncc.dialects.ncnn import pooling as pooling
-from ncc.dialects.ncnn import pooling_vectors as pooling_vectors
 from ncc.dialects.ncnn import quantization as quantization
 from ncc.dialects.ncnn import recurrent as recurrent
 from ncc.dialects.ncnn import reduction as reduction

@@ -44,8 +44,8 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 from ncc.dialects.ncnn.layer import Layer, LayerError, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.normalization import InnerRegion, LayerNormOp, RMSNormOp
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.ncnn.pooling import MEAN as MEAN_POOLING
-from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import MEAN as MEAN_POOLING
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction import MEAN, SQUARES, ReductionOp
 from ncc.dialects.ncnn.reshape import View
 from ncc.dialects.ncnn.unary import UnaryOpOp

@@ -18,11 +18,11 @@ from ncc.compiler.ncnn.choices.affine_hosts import refuse_special
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.canonicalize.ranks import KEEP_RANK, rank_of
-from ncc.dialects.ncnn.convolution import ConvolutionOp
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.per_channel import PReLUOp
-from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.unary import ReLUOp
 from ncc.dialects.sources import Weights
 

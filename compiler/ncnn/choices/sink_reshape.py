@@ -22,7 +22,7 @@ from ncc.compiler.ncnn.choices.affine_hosts import refuse_special
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.compiler.ncnn.choices.replace_layers import as_inner_product
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
-from ncc.dialects.ncnn.convolution import ConvolutionOp
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
 from ncc.dialects.ncnn.per_channel import BatchNormOp, PReLUOp, ScaleOp

@@ -15,7 +15,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 )
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.plumbing import DropoutOp, NoopOp, SplitOp
-from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 
 
 class Identity(LayerPattern):

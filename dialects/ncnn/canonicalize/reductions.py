@@ -6,8 +6,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, canonical, producer
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.pooling import MEAN as MEAN_POOLING
-from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import MEAN as MEAN_POOLING
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction import MEAN, ReductionOp
 from ncc.dialects.ncnn.reshape import ReshapeOp
 

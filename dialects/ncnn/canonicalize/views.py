@@ -16,7 +16,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
 )
 from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, shape_of
 from ncc.dialects.ncnn.linear import InnerProductOp
-from ncc.dialects.ncnn.pooling import PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reshape import ABSENT, FlattenOp, ReshapeOp, View
 
 

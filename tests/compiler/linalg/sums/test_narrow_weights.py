@@ -20,7 +20,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.file_format import TAGS
-from ncc.dialects.ncnn.recurrent_steps import add_product
+from ncc.dialects.ncnn.recurrent.recurrent_steps import add_product
 from ncc.dialects.stored import Encoding
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after

@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.dialects.test import TestOp
 
-from ncc.dialects.ncnn.convolution import ConvolutionOp
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.layer import LayerError, WeightAttr
 from ncc.dialects.ncnn.quantization.int8 import quantize_array
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
-from ncc.dialects.ncnn.recurrent import Recurrent
+from ncc.dialects.ncnn.recurrent.recurrent import Recurrent
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., list[Array]]

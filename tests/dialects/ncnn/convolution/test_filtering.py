@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 
-from ncc.dialects.ncnn.filtering import Bank, Channels, Filtering
+from ncc.dialects.ncnn.convolution.filtering import Bank, Channels, Filtering
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape
 from ncc.dialects.ncnn.window import Window
 

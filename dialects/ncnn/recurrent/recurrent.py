@@ -38,7 +38,7 @@ from ncc.dialects.ncnn.linear import rows_by_matrix
 from ncc.dialects.ncnn.per_channel import held
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
-from ncc.dialects.ncnn.recurrent_steps import Operands, Rule, Values, expand_steps
+from ncc.dialects.ncnn.recurrent.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.scalar import convert
 
 FORWARD, REVERSE, BOTH = 0, 1, 2

@@ -14,8 +14,8 @@ from xdsl.ir import Block
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn import recurrent_steps
-from ncc.dialects.ncnn.recurrent_steps import (
+from ncc.dialects.ncnn.recurrent import recurrent_steps
+from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     HELD,
     ROWS,
     Operands,

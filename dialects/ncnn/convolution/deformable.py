@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.ncnn.filtering import Bank, Filtering, OnPlane
+from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, OnPlane
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
 from ncc.dialects.ncnn.sampling import (
     frame,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.sweep import phases
+from ncc.dialects.ncnn.convolution.sweep import phases
 from ncc.dialects.ncnn.window import Window
 
 

@@ -19,7 +19,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ncc.dialects.ncnn.filtering import Bank, Filtering, Grouped, OnPlane, contract
+from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, Grouped, OnPlane, contract
+from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -33,7 +34,6 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear import inner_product
 from ncc.dialects.ncnn.quantization.int8 import LAST_FLOAT_TERM, Int8, int8_of
-from ncc.dialects.ncnn.sweep import Sweep, phases
 from ncc.dialects.ncnn.window import (
     SAME_LOWER,
     SAME_UPPER,

@@ -13,7 +13,8 @@ from math import prod
 import numpy as np
 
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.filtering import OnPlane, whole_reads
+from ncc.dialects.ncnn.convolution.filtering import OnPlane, whole_reads
+from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -24,7 +25,6 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.sweep import Sweep, phases
 from ncc.dialects.ncnn.window import (
     Pad,
     convolution_pads,

@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import extents
 from ncc.dialects.ncnn.checks import check_positive
+from ncc.dialects.ncnn.convolution.sweep import Sweep
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -27,7 +28,6 @@ from ncc.dialects.ncnn.layer import (
     integer,
 )
 from ncc.dialects.ncnn.quantization.int8 import Int8Layer, product
-from ncc.dialects.ncnn.sweep import Sweep
 from ncc.dialects.ncnn.window import (
     PAD_NAMES,
     SAME_LOWER,

@@ -1,0 +1,3 @@
+"""Layers of recurrence: RNN, LSTM and GRU."""
+
+from ncc.dialects.ncnn.recurrent import recurrent as recurrent

@@ -195,8 +195,19 @@ class Placement:
     # --- places -----------------------------------------------------------------------------
 
     def _place(self, value: SSAValue) -> Place:
-        if value not in self.places:
-            self.places[value] = self._find(value)
+        """The place of a value, behind those of what it lies in, the outermost first.
+
+        Pads and concats may nest deeper than Python lets functions call one another.
+        """
+        nested = [value]
+        while nested[-1] not in self.places:
+            owner, _ = self.owner.get(nested[-1], (None, 0))
+            if owner is None or isinstance(owner, func.ReturnOp):
+                break
+            nested.append(owner.results[0])
+        for inner in reversed(nested):
+            if inner not in self.places:
+                self.places[inner] = self._find(inner)
         return self.places[value]
 
     def _find(self, value: SSAValue) -> Place:

@@ -177,6 +177,20 @@ def test_a_pad_of_a_pad(placed: PlaceNetwork) -> None:
     assert sum(isinstance(step, Frame) for step in found.plan.steps) == 2
 
 
+def test_frames_nest_as_deep_as_a_file_says(placed: PlaceNetwork) -> None:
+    """One cell in front for each of 400 pads: deeper than functions may call one another."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = work(b, x)
+        for number in range(400):
+            y = b.pad(y, (1, 0), (0, 0), float(number))
+        return flip(b, y)
+
+    found = placed([(3, 4)], write)
+    assert found.place(func.CallOp).offset == 400 * 4
+    assert found.copies == 0
+
+
 def test_a_value_in_frames_of_two_numbers_is_copied_once(placed: PlaceNetwork) -> None:
     """The first pad owns the value, the second gets a copy."""
 

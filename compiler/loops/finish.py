@@ -23,6 +23,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import Point, PointWriter
+from ncc.compiler.loops.transpose import interleaved
 
 IN_LINE = 16
 """Accumulators that need not be spilled: so many leave registers for the function."""
@@ -105,7 +106,8 @@ class FinishWriter(PointWriter):
         if len(values) <= IN_LINE:
             return None
         sizes, short = self.state.sizes, self.schedule.short
-        apart = (self.schedule.lane, self.schedule.transpose, None if short is None else short[0])
+        along = (self.schedule.transpose, self.schedule.interleave)
+        apart = (self.schedule.lane, *along, None if short is None else short[0])
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         longest = max((d for d in loops if d not in apart), key=sizes.__getitem__, default=None)
         vectors = all(isinstance(value.type, VectorType) for value in values)
@@ -164,9 +166,26 @@ class FinishWriter(PointWriter):
             value = self._filled_up(value, point) if lanes > 1 else value
             self.builder.store(value, target, self._address(store, point))
             return
+        if self.schedule.interleave is not None:
+            self._store_interleaved(value, point, self.schedule.interleave)
+            return
         for i in range(lanes):  # they do not lie side by side
             at = self._address(store, {**point, lane: point.get(lane, 0) + i})
             self.builder.store(self.builder.element(value, i), target, at)
+
+    def _store_interleaved(self, value: SSAValue, point: Point, members: int) -> None:
+        """One of the vectors that are interleaved along a loop: all are stored with the last."""
+        lanes, count, store = self.state.lanes, self.kernel.extents[members], self.kernel.store
+        number, (terms, constant) = self._first_member(store, point, members)
+        key = ("stored", terms, constant)
+        self.cache[*key, number] = value
+        found = [self.cache.get((*key, i)) for i in range(count)]
+        vectors = [vector for vector in found if vector is not None]
+        if len(vectors) < count:
+            return
+        target = self.entry.args[store.argument]
+        for i, mixed in enumerate(interleaved(self.builder, vectors, lanes)):
+            self.builder.store(mixed, target, self.builder.linear(terms, constant + i * lanes))
 
     def _filled_up(self, value: SSAValue, point: Point) -> SSAValue:
         """The last vector that counts of a block, with zeros behind it."""

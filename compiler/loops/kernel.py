@@ -24,6 +24,9 @@ from ncc.dialects.operation import operands_of
 LARGEST_PLACE = 2**31 - 1
 """How far from the first of them elements may lie that are read by their places."""
 
+MOST_INTERLEAVED = 8
+"""The most vectors that are interleaved, or taken apart, in registers."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -280,6 +283,34 @@ def can_gather(kernel: Kernel, lane: int) -> bool:
             if not near or kernel.element_types[held.argument] != f32:
                 return False
     return True
+
+
+def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
+    """A parallel loop, and a short one whose steps lie between its neighbours where something is
+    read or stored; all else lies side by side along the first. None where there are none such.
+    """
+    accesses = kernel.accesses()
+    told = any(access.table is not None for access in accesses)
+    if told or kernel.halving is not None or any(map(extracts, kernel.stages)):
+        return None
+    fixed = {d for d in kernel.index_of.values() if d is not None}
+    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
+    for members in loops:
+        count = kernel.extents[members]
+        if not 2 <= count <= MOST_INTERLEAVED:
+            continue
+        for lane in loops:
+            if lane == members or lane in kernel.reduced or kernel.extents[lane] <= count:
+                continue
+            apart = [a for a in accesses if a.coefficients[lane] not in (0, 1)]
+            dense = all(
+                (a.coefficients[lane], a.coefficients[members]) == (count, 1) for a in apart
+            )
+            floats = all(kernel.element_types[a.argument] == f32 for a in apart)
+            if apart and dense and floats and kernel.store.coefficients[lane]:
+                return lane, members
+    return None
 
 
 def _extracts_allow(kernel: Kernel, lane: int, position: int) -> bool:

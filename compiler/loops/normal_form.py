@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Kernel, Stage, interleaved_loops
 
 LONG = 4096
 """Steps of a loop that are worth sharing among threads."""
@@ -44,9 +44,11 @@ def normalised(kernel: Kernel) -> Kernel:
 def _shared_out(kernel: Kernel) -> Kernel:
     """Where one long parallel loop is all there is: two, the outer one for threads to share.
 
-    Loops that lead to computed coordinates do not count: their steps share these.
+    Loops that lead to computed coordinates do not count: their steps share these. Nor does one
+    whose steps are interleaved along it.
     """
-    loops = [d for d in kernel.parallel if d not in kernel.index_of.values()]
+    pair = interleaved_loops(kernel) or ()
+    loops = [d for d in kernel.parallel if d not in (*kernel.index_of.values(), *pair[1:])]
     if len(loops) != 1:
         return kernel
     (loop,) = loops

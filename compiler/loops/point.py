@@ -20,7 +20,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_type
 from ncc.compiler.loops.kernel import Access, Kernel, Stage, extracts, varying
 from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.transpose import transposed
+from ncc.compiler.loops.transpose import deinterleaved, transposed
 from ncc.dialects.operation import only_result, operands_of
 
 Point = dict[int, int]
@@ -119,6 +119,8 @@ class PointWriter:
         """The element or vector of an access at a point, read once a tile step."""
         lane = self.schedule.lane
         if lane_moves and lane is not None and access.coefficients[lane] != 1:
+            if self.schedule.interleave is not None:
+                return self._read_interleaved(access, point, self.schedule.interleave)
             if self.schedule.transpose is None:
                 return self._read_strided(access, point, lane)
             return self._read_transposed(access, point, lane)
@@ -170,6 +172,30 @@ class PointWriter:
             for i, column in enumerate(transposed(self.builder, rows)):
                 self.cache[*key, i] = column
         return self.cache[*key, point[along]]
+
+    def _read_interleaved(self, access: Access, point: Point, members: int) -> SSAValue:
+        """One of the vectors that are interleaved along a loop: they are read and split once."""
+        lanes, count = self.state.lanes, self.kernel.extents[members]
+        number, (terms, constant) = self._first_member(access, point, members)
+        key = ("interleaved", access.argument, terms, constant, lanes)
+        if (*key, 0) not in self.cache:
+            source = self.entry.args[access.argument]
+            vectors = [
+                self.builder.load(source, self.builder.linear(terms, constant + i * lanes), lanes)
+                for i in range(count)
+            ]
+            for i, member in enumerate(deinterleaved(self.builder, vectors, lanes)):
+                self.cache[*key, i] = member
+        return self.cache[*key, number]
+
+    def _first_member(
+        self, access: Access, point: Point, members: int
+    ) -> tuple[int, tuple[tuple[tuple[SSAValue, int], ...], int]]:
+        """Which of the interleaved vectors a point has, and the place of the first of them."""
+        base = self.state.bases.get(members, 0)
+        if not isinstance(base, int):
+            raise CompilerBug("interleaved vectors of a loop that is not unrolled")
+        return base + point.get(members, 0), self._place(access, {**point, members: -base})
 
     def _vector(self, value: SSAValue) -> SSAValue:
         """A value as wide as the accumulators are."""

@@ -26,6 +26,9 @@ class Schedule:
     transpose
              the loop along which operands are contiguous that are not so along the lane: squares
              of both loops are loaded along it and transposed in registers
+    interleave
+             the loop whose steps lie between neighbours along the lane where these do not lie side
+             by side: its vectors are loaded together and taken apart, or interleaved and stored
     chunks   how many of the outermost loops are parallel: threads share their iterations
     quad     the reduced loop of the four products that a lane of a dot product takes in
     prefetch_l2, prefetch_l1
@@ -47,6 +50,7 @@ class Schedule:
     reduced: tuple[int, ...]
     unroll: frozenset[int] = frozenset()
     transpose: int | None = None
+    interleave: int | None = None
     chunks: int = 1
     prefetch_l2: tuple[Access, ...] = ()
     prefetch_l1: tuple[Access, ...] = ()

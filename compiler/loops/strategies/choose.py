@@ -11,6 +11,7 @@ schedule; the last always does.
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
                   (`joined` writes it where short vectors share a whole one)
+    interleaved   neighbours along the lane have those along a short loop between them
     window        the lane is a batch loop (depthwise, pooling); a tile along the image, of two rows
                   where their windows overlap
     rows          the lane is a reduced loop: a vector of partial results, folded at the end
@@ -27,6 +28,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
 from ncc.compiler.loops.strategies.forming import forming
+from ncc.compiler.loops.strategies.interleaved import interleaved
 from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, transposed
 from ncc.compiler.loops.strategies.reduction import rows, scattered, window
 from ncc.compiler.loops.strategies.selection import selection
@@ -42,6 +44,7 @@ STRATEGIES = (
     halving,
     dot.dot,
     contraction.contraction,
+    interleaved,
     window,
     rows,
     pointwise,

@@ -347,6 +347,52 @@ def test_squares_that_overlap(
     assert all(schedule.transpose is not None for schedule in transposed)
 
 
+@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
+@pytest.mark.parametrize("count", [2, 3, 5, 6, 7, 8])
+def test_vectors_that_are_interleaved(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    count: int,
+    target: Target,
+) -> None:
+    """Short rows that are written, read, folded and computed, of any number, beside a border."""
+
+    def written(b: Builder, x: Tensor) -> Tensor:
+        i, r, c = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+        return b.pad(b.map((i, r, c), x[i, c, r] * 2.0), (1, 0, 0), (1, 0, 0))
+
+    def read(b: Builder, x: Tensor) -> Tensor:
+        i, c, r = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+        return b.pad(b.map((i, c, r), x[i, r, c] + 1.0), (0, 0, 1), (0, 0, 2))
+
+    def folded(b: Builder, x: Tensor) -> Tensor:
+        i, r, c = b.loops_of(x.shape)
+        return b.sum((i, r), over=(c,), of=x[i, r, c] * x[i, r, c])
+
+    def computed(b: Builder, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        i, r, c = b.loops_of(x.shape)
+        return b.map((i, r, c), exp(x[i, r, c] - y[i, r]) * z[c])
+
+    draw = np.random.default_rng(count)
+    networks = []
+    for rows in (9, 16, 21, 47, 100):
+        x = draw.standard_normal((3, rows, count)).astype(np.float32)
+        turned = x.transpose(0, 2, 1).copy()
+        networks.append((make_network([turned.shape], written), [turned]))
+        networks += [(make_network([x.shape], f), [x]) for f in (read, folded)]
+        inputs = [x, x.max(axis=2), x[0, 0].copy()]
+        networks.append((make_network([y.shape for y in inputs], computed), inputs))
+    schedules: list[Schedule] = []
+
+    def schedule_of(kernel: Kernel) -> Schedule:
+        schedules.append(choose(kernel, target))
+        return schedules[-1]
+
+    check(networks, run_networks, schedule_of, target)
+    vectors = [schedule for schedule in schedules if schedule.interleave is not None]
+    assert len(vectors) == (len(networks) if count < min(8, target.lanes) else len(vectors))
+
+
 IN_PLACE = """7767517
 8 9
 Input x 0 1 x 0={} 1=12 2=3

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, Tiling, tiling_of
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, pad_value
+from ncc.compiler.linalg.tensors import is_constant, pad_value
 from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
@@ -169,18 +169,6 @@ class _Loops:
         if read.constant or read.loops() != {z, *taps}:
             return None
         return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
-
-
-def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:
-    """The sum of products in groups whose channels the joint, which alone reads it, makes one axis;
-    None where it is none of two operands.
-    """
-    op = joint.src.owner
-    if not isinstance(op, GenericOp) or op.attributes or groups_of(joint) != OF_GROUPS:
-        return None
-    view = View(op)
-    whole = joint.src.has_one_use() and len(view.reads) == 2
-    return view if whole and view.product() is not None else None
 
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:

@@ -25,9 +25,12 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
+from ncc.compiler.linalg.groups.grouped_convolution import (
+    GroupedConvolution,
+    grouped_convolutions,
+)
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
@@ -54,9 +57,11 @@ class SeparateGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
-        matches = (_Separating.of(joint, self.target) for joint in joints)
-        found = [one for one in matches if one is not None]
+        found = [
+            _Separating(one)
+            for one in grouped_convolutions(block)
+            if len(one.sums.data.index) == 3 and _pays(one, self.target)
+        ]
         for one in found:
             one.rewrite()
         if found:
@@ -65,41 +70,21 @@ class SeparateGroups(ModulePass):
 
 @dataclass(frozen=True)
 class _Separating:
-    """A convolution in groups, what joins its channels, and what its sums start from."""
+    """The convolutions of single groups."""
 
-    joint: tensor.CollapseShapeOp
-    sums: GroupedSum
-    start: SSAValue | float
-
-    @staticmethod
-    def of(joint: tensor.CollapseShapeOp, target: Target) -> _Separating | None:
-        view = sums_in_groups(joint)
-        sums = None if view is None else GroupedSum.of(view)
-        if view is None or sums is None:
-            return None
-        if not is_constant(sums.weights) or len(sums.data.index) != 3:
-            return None
-        weights = next(access for access in view.reads if access.value is sums.weights)
-        if not (weights.begins_with(sums.group) and view.write.begins_with(sums.group)):
-            return None
-        ragged = sums.size % BLOCK or shape_of(joint.src)[1] % BLOCK
-        if not (_have_tiles(sums, target) if ragged else _leave_a_cache(sums, target)):
-            return None
-        start = start_of(view.op, 2)
-        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return None
-        return _Separating(joint, sums, start)
+    convolution: GroupedConvolution
 
     def rewrite(self) -> None:
         """Put the convolutions, and what follows each, in place of the last that follows them."""
-        followers = list(_following(self.joint))
-        last = followers[-1] if followers else self.joint
+        joint = self.convolution.joint
+        followers = list(_following(joint))
+        last = followers[-1] if followers else joint
         block = Block()
-        b = Builder(block, doc_of(self.sums.view.op))
+        b = Builder(block, doc_of(self.convolution.view.op))
         results: list[Tensor] = []
-        for group in range(self.sums.groups):
+        for group in range(self.convolution.sums.groups):
             y = self._convolution(b, group)
-            value: SSAValue = self.joint.result
+            value: SSAValue = joint.result
             for op in followers:
                 y = _of_group(b, op, value, y, group)
                 value = op.results[0]
@@ -108,21 +93,28 @@ class _Separating:
 
     def _convolution(self, b: Builder, group: int) -> Tensor:
         """The sums of one group."""
-        view = self.sums.view
+        sums, view, start = self.convolution.sums, self.convolution.view, self.convolution.start
         shape = shape_of(view.op.results[0])[1:]
-        start = (
-            b.full(shape, self.start)
-            if isinstance(self.start, float)
-            else b.spread(_of_constant(b, self.start, group), shape, axis=0)
+        begun = (
+            b.full(shape, start)
+            if isinstance(start, float)
+            else b.spread(_of_constant(b, start, group), shape, axis=0)
         )
-        channel = Linear.of({self.sums.channel: 1})
+        channel = Linear.of({sums.channel: 1})
         reads = [
-            (self.sums.channels_of(b, group, group + 1).value, [channel, *access.index[1:]])
-            if access is self.sums.data
+            (sums.channels_of(b, group, group + 1).value, [channel, *access.index[1:]])
+            if access is sums.data
             else (_of_constant(b, access.value, group).value, access.index[1:])
             for access in view.reads
         ]
-        return again_without(b, view.op, self.sums.group, reads, view.write.index[1:], start)
+        return again_without(b, view.op, sums.group, reads, view.write.index[1:], begun)
+
+
+def _pays(convolution: GroupedConvolution, target: Target) -> bool:
+    """Whether groups of whole blocks leave a cache, or ragged ones have tiles."""
+    sums, outputs = convolution.sums, shape_of(convolution.joint.src)[1]
+    ragged = sums.size % BLOCK or outputs % BLOCK
+    return _have_tiles(sums, target) if ragged else _leave_a_cache(sums, target)
 
 
 def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:

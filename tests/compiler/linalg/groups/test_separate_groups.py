@@ -11,9 +11,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.linalg.convolutions import separate_groups
-from ncc.compiler.linalg.convolutions.repeat_groups import RepeatGroups
-from ncc.compiler.linalg.convolutions.separate_groups import SeparateGroups
+from ncc.compiler.linalg.groups import separate_groups
+from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
+from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.computations import relu

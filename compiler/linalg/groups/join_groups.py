@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -25,12 +24,15 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
+from ncc.compiler.linalg.groups.grouped_convolution import (
+    GroupedConvolution,
+    grouped_convolutions,
+)
 from ncc.compiler.linalg.insert import again, again_without, doc_of, erase_dead, put_for
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import is_constant, weights_of
+from ncc.compiler.linalg.tensors import weights_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -51,9 +53,11 @@ class JoinGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
-        matches = (_Joining.of(joint, self.target) for joint in joints)
-        found = [one for one in matches if one is not None]
+        found = [
+            _Joining(one)
+            for one in grouped_convolutions(block)
+            if _can_join(one) and _pays(one.sums, self.target)
+        ]
         for one in found:
             one.rewrite()
         if found:
@@ -62,46 +66,25 @@ class JoinGroups(ModulePass):
 
 @dataclass(frozen=True)
 class _Joining:
-    """A convolution in groups, what joins its channels, and what its sums start from."""
+    """The convolution of joined groups."""
 
-    joint: tensor.CollapseShapeOp
-    sums: GroupedSum
-    start: SSAValue | float
-
-    @staticmethod
-    def of(joint: tensor.CollapseShapeOp, target: Target) -> _Joining | None:
-        view = sums_in_groups(joint)
-        sums = None if view is None else GroupedSum.of(view)
-        if view is None or sums is None or not is_constant(sums.weights):
-            return None
-        weights = next(access for access in view.reads if access.value is sums.weights)
-        axes = view.write.axes
-        if axes is None or weights.axes is None or len(axes) != 4 or len(weights.axes) != 5:
-            return None
-        if axes[0] != sums.group or weights.axes[:3] != (*axes[:2], sums.channel):
-            return None
-        if sums.groups < 2 or sums.size >= BLOCK or shape_of(sums.weights)[1] != sums.size:
-            return None
-        if BLOCK % sums.size or not _pays(sums, target):
-            return None
-        start = start_of(view.op, 2)
-        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
-            return None
-        return _Joining(joint, sums, start)
+    convolution: GroupedConvolution
 
     def rewrite(self) -> None:
         """Put the sums of joined groups, and those of what is left, in place of the joint."""
         block = Block()
-        b = Builder(block, doc_of(self.sums.view.op))
-        at_once, groups = BLOCK // self.sums.size, self.sums.groups
+        sums = self.convolution.sums
+        b = Builder(block, doc_of(sums.view.op))
+        at_once, groups = BLOCK // sums.size, sums.groups
         whole = groups // at_once * at_once
         parts = [(0, whole, at_once), (whole, groups, groups - whole)]
         made = [self._part(b, *part) for part in parts if part[0] < part[1]]
-        put_for(self.joint, block, b.concat(made, 0).value if len(made) > 1 else made[0].value)
+        joined = b.concat(made, 0) if len(made) > 1 else made[0]
+        put_for(self.convolution.joint, block, joined.value)
 
     def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
         """The channels of some groups, so many of which are one."""
-        sums, view = self.sums, self.sums.view
+        sums, view = self.convolution.sums, self.convolution.view
         x = sums.channels_of(b, first, end).value
         w = b.weight(WeightAttr(_taken(sums.weights, first, end).joined(at_once)))
         shape = w.shape[0], w.shape[1], *shape_of(view.op.results[0])[2:]
@@ -127,14 +110,26 @@ class _Joining:
 
     def _start(self, b: Builder, first: int, end: int, shape: tuple[int, ...]) -> Tensor:
         """What the sums of some groups start from."""
-        if isinstance(self.start, float):
-            return b.full(shape, self.start)
-        kept = b.weight(WeightAttr(_taken(self.start, first, end)))
+        start = self.convolution.start
+        if isinstance(start, float):
+            return b.full(shape, start)
+        kept = b.weight(WeightAttr(_taken(start, first, end)))
         channels = b.collapse(kept, [[0, 1]])
         if len(shape) == 3:
             return b.spread(channels, shape, axis=0)
         at = b.loops_of(shape)
         return b.map(at, b.expand(channels, [[0, 1]], shape[:2])[at[0], at[1]])
+
+
+def _can_join(convolution: GroupedConvolution) -> bool:
+    """Whether groups of images are parts of a block, and make as many channels as they read."""
+    sums = convolution.sums
+    axes, weights = convolution.view.write.axes, convolution.weights.axes
+    if axes is None or weights is None or len(axes) != 4 or len(weights) != 5:
+        return False
+    if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
+        return False
+    return sums.groups > 1 and sums.size < BLOCK and BLOCK % sums.size == 0
 
 
 def _taken(value: SSAValue, first: int, end: int) -> Weights:

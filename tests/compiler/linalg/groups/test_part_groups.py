@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.linalg.channels.part_groups import PartGroups
+from ncc.compiler.linalg.groups.part_groups import PartGroups
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.same_numbers import after

@@ -20,7 +20,8 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
-from ncc.compiler.linalg.convolutions.convolution import start_of, sums_in_groups
+from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.groups.grouped_convolution import sums_in_groups
 from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant

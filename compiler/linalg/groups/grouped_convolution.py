@@ -1,0 +1,69 @@
+"""Convolutions in groups, of which a collapse makes one axis of channels.
+
+y[g, o] += x[g * size + i] * w[g, o, i]
+z = collapse(y)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant
+from ncc.compiler.linalg.view import Access, View
+
+
+@dataclass(frozen=True)
+class GroupedConvolution:
+    """Such sums with constant weights, what joins their channels, and what they start from."""
+
+    joint: tensor.CollapseShapeOp
+    sums: GroupedSum
+    start: SSAValue | float
+
+    @staticmethod
+    def of(joint: tensor.CollapseShapeOp) -> GroupedConvolution | None:
+        """What the joint stands behind, if it is such a convolution."""
+        view = sums_in_groups(joint)
+        sums = None if view is None else GroupedSum.of(view)
+        if view is None or sums is None or not is_constant(sums.weights):
+            return None
+        start = start_of(view.op, 2)
+        if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
+            return None
+        found = GroupedConvolution(joint, sums, start)
+        by_group = found.weights.begins_with(sums.group) and view.write.begins_with(sums.group)
+        return found if by_group else None
+
+    @property
+    def view(self) -> View:
+        """The computation of the sums."""
+        return self.sums.view
+
+    @property
+    def weights(self) -> Access:
+        """How the sums read their weights."""
+        return next(one for one in self.view.reads if one.value is self.sums.weights)
+
+
+def grouped_convolutions(block: Block) -> list[GroupedConvolution]:
+    """Those of a network."""
+    joints = [op for op in block.ops if isinstance(op, tensor.CollapseShapeOp)]
+    return [one for joint in joints if (one := GroupedConvolution.of(joint)) is not None]
+
+
+def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:
+    """The sum of products in groups whose channels the joint, which alone reads it, makes one axis;
+    None where it is none of two operands.
+    """
+    op = joint.src.owner
+    if not isinstance(op, GenericOp) or op.attributes or groups_of(joint) != OF_GROUPS:
+        return None
+    view = View(op)
+    whole = joint.src.has_one_use() and len(view.reads) == 2
+    return view if whole and view.product() is not None else None

@@ -22,11 +22,15 @@ def weights(b: Builder, *shape: int) -> Tensor:
     return b.weight(WeightAttr.of(np.ones(shape, np.float32)))
 
 
-def plain(b: Builder, x: Tensor) -> Tensor:
-    """Windows of 3x3 in three groups, from 4 channels to 5."""
-    w = weights(b, GROUPS, OUTPUTS, INPUTS, 3, 3)
+def of_the_run(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Windows of 3x3 in three groups, from 4 channels to 5, whose weights are an input."""
     g, o, p, q, i, k, m = b.loops("g o p:7 q:7 i k m")
     return b.sum((g, o, p, q), (i, k, m), x[g * INPUTS + i, p + k, q + m] * w[g, o, i, k, m])
+
+
+def plain(b: Builder, x: Tensor) -> Tensor:
+    """The same with constant weights."""
+    return of_the_run(b, x, weights(b, GROUPS, OUTPUTS, INPUTS, 3, 3))
 
 
 def of_weights_by_output(b: Builder, x: Tensor) -> Tensor:
@@ -34,12 +38,6 @@ def of_weights_by_output(b: Builder, x: Tensor) -> Tensor:
     w = weights(b, OUTPUTS, GROUPS, INPUTS, 3, 3)
     g, o, p, q, i, k, m = b.loops("g o p:7 q:7 i k m")
     return b.sum((g, o, p, q), (i, k, m), x[g * INPUTS + i, p + k, q + m] * w[o, g, i, k, m])
-
-
-def of_the_run(b: Builder, x: Tensor, w: Tensor) -> Tensor:
-    """Its weights are an input."""
-    g, o, p, q, i, k, m = b.loops("g o p:7 q:7 i k m")
-    return b.sum((g, o, p, q), (i, k, m), x[g * INPUTS + i, p + k, q + m] * w[g, o, i, k, m])
 
 
 def of_turned_channels(b: Builder, x: Tensor) -> Tensor:

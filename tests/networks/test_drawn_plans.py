@@ -41,10 +41,10 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
     },
     "channels.turn_factors": {"FEWEST_USES": (0, 4)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
-    "convolutions.join_groups": {"FULL_ALONG_ROWS": (0.01, 9.0)},
+    "groups.join_groups": {"FULL_ALONG_ROWS": (0.01, 9.0)},
     "convolutions.join_phases": {"WORTH": (0.0, 9.0)},
     "convolutions.peel_borders": {"MOST_WORK": (0, 10**9)},
-    "convolutions.separate_groups": {
+    "groups.separate_groups": {
         "MOST_GROUPS": (1, 16),
         "MOST_RAGGED": (1, 16),
         "L2_SHARE": (0.0, 9.0),

@@ -22,20 +22,39 @@ SPARE = 8
 """What grows from run to run has room for one more of so many parts."""
 
 
+def address_of(array: Array) -> int:
+    """Where a contiguous array begins; by a view, which is made sooner, if it may be written."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    except (TypeError, ValueError):  # It may not be written, or has no elements.
+        address: int = array.__array_interface__["data"][0]
+        return address
+
+
 class _Block(NamedTuple):
-    """Memory that a result can lie in, where in it that begins, and its address there."""
+    """Memory that a result can lie in, where in it that begins, its buffer's address, and one."""
 
     memory: Array
     start: int
     address: int
+    result: Array
+
+    def references(self) -> int:
+        """How many there are to the memory."""
+        return sys.getrefcount(self.memory)
 
 
-def _references(blocks: list[_Block]) -> int:
-    """How many there are to the memory of the first."""
-    return sys.getrefcount(blocks[0].memory)
+def _block(binding: Binding, size: int) -> _Block:
+    """A new one, of so many bytes, for this output."""
+    memory = np.empty(size, np.uint8)
+    begin = address_of(memory)
+    address = begin + -begin % ALIGNMENT
+    start = address - begin + DYNAMIC_HEADER * binding.dynamic
+    result = np.ndarray(binding.shape, np.dtype(binding.dtype), memory, start)
+    return _Block(memory, start, address, result)
 
 
-_ALONE = _references([_Block(np.empty(0, np.uint8), 0, 0)])
+_ALONE = _block(Binding("", (0,)), ALIGNMENT).references()
 
 
 class Results:
@@ -47,8 +66,7 @@ class Results:
     """
 
     def __init__(self, binding: Binding) -> None:
-        self._binding = binding
-        self._dtype = np.dtype(binding.dtype)
+        self._binding, self._size = binding, binding.nbytes + ALIGNMENT
         self._blocks: list[_Block] = []
 
     def make(self, counted: Mapping[int, int] = MappingProxyType({})) -> tuple[Array, int]:
@@ -57,32 +75,24 @@ class Results:
         The buffer is aligned to ALIGNMENT; that of a dynamic output begins DYNAMIC_HEADER bytes
         before the array.
         """
-        binding, spare = self._binding, 0
-        if binding.axis >= 0:
-            binding = replace(binding, shape=binding.grown(counted), axis=-1)
-            spare = binding.nbytes // SPARE
-        memory, start, address = self._free_block(binding.nbytes + ALIGNMENT, spare)
-        start += DYNAMIC_HEADER * binding.dynamic
-        return np.ndarray(binding.shape, self._dtype, memory, start), address
+        if self._binding.axis < 0:
+            block = self._free_block(self._binding, self._size, 0)
+            return block.result[...], block.address
+        binding = replace(self._binding, shape=self._binding.grown(counted), axis=-1)
+        size = binding.nbytes + ALIGNMENT
+        block = self._free_block(binding, size, binding.nbytes // SPARE)
+        shown = np.ndarray(binding.shape, block.result.dtype, block.memory, block.start)
+        return shown, block.address
 
-    def _free_block(self, size: int, spare: int) -> _Block:
+    def _free_block(self, binding: Binding, size: int, spare: int) -> _Block:
         """One of so many bytes or some more. Those that were asked for last stand in front."""
         blocks = self._blocks
         for _ in blocks:
-            blocks.insert(0, blocks.pop())
-            if _references(blocks) == _ALONE and size <= blocks[0].memory.size <= 2 * size + spare:
-                return blocks[0]
-        memory = np.empty(size + spare, np.uint8)
-        address = address_of(memory)
-        start = -address % ALIGNMENT
-        blocks.insert(0, _Block(memory, start, address + start))
+            block = blocks.pop()
+            blocks.insert(0, block)
+            if block.references() == _ALONE and size <= block.memory.size <= 2 * size + spare:
+                return block
+        block = _block(binding, size + spare)
+        blocks.insert(0, block)
         del blocks[MOST_KEPT:]
-        return blocks[0]
-
-
-def address_of(array: Array) -> int:
-    """Where a contiguous array begins; by a view, which is made sooner, if it may be written."""
-    if array.flags.writeable and array.size:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    address: int = array.__array_interface__["data"][0]
-    return address
+        return block

@@ -56,6 +56,19 @@ def test_what_somebody_has_is_left_alone(holder: Callable[[Array], object]) -> N
     assert results.make()[1] in addresses
 
 
+def test_what_was_done_to_a_result_is_not_seen_in_the_next() -> None:
+    """Its shape, its type, and whether it may be written, are those of one array."""
+    results = Results(PLAIN)
+    addresses = set()
+    for _ in range(4):
+        array, address = results.make()
+        assert array.shape == (3, 4) and array.dtype == np.float32 and array.flags.writeable
+        array.shape, array.flags.writeable = (12,), False
+        addresses.add(address)
+        del array
+    assert len(addresses) == 1
+
+
 def test_many_results_can_be_kept() -> None:
     """All are as they were made, however many there are."""
     results = Results(PLAIN)

@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
+from ncc.dialects.ncnn.movement.reshape import View
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, NoopOp, SplitOp
-from ncc.dialects.ncnn.reshape import View
 from ncc.dialects.sources import Inline, Random
 from ncc.dialects.stored import Encoding, Stored
 

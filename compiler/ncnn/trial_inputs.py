@@ -21,8 +21,8 @@ from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.dialects.bfloat16 import to_bfloat16
 from ncc.dialects.element import dtype_of, is_integer
 from ncc.dialects.ncnn.layer import Array, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.movement.reshape import ABSENT, ReshapeOp
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.ncnn.reshape import ABSENT, ReshapeOp
 
 Feeds: TypeAlias = Mapping[str, Array]
 

@@ -44,10 +44,10 @@ from ncc.dialects.ncnn.layer import (
     Shape,
     shape_of,
 )
-from ncc.dialects.ncnn.movement import ConcatOp, SliceOp
+from ncc.dialects.ncnn.movement.movement import ConcatOp, SliceOp
+from ncc.dialects.ncnn.movement.reshape import MAX_RANK, ReshapeOp, reshape_params
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.ncnn.reshape import MAX_RANK, ReshapeOp, reshape_params
 
 _SAMPLES = re.compile(r"\dn")
 """How an expression asks for the number of samples."""

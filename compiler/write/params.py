@@ -18,9 +18,9 @@ from ncc.compiler.write.floats import float_text
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.file_format import ARRAY, LONGEST_NAME, SHAPE_HINTS
 from ncc.dialects.ncnn.layer import Layer, Param, ParamValue, Shape, shape_of
+from ncc.dialects.ncnn.movement.reshape import FlattenOp, ReshapeOp
 from ncc.dialects.ncnn.opaque import OpaqueOp
-from ncc.dialects.ncnn.reduction import ReductionOp, SoftmaxOp
-from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
+from ncc.dialects.ncnn.reduction.reduction import ReductionOp, SoftmaxOp
 
 HINTED_AXES = ("w", "h", "d", "c")
 

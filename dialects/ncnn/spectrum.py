@@ -27,7 +27,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.padding import CONSTANT, REFLECT, REPLICATE, source_places
+from ncc.dialects.ncnn.movement.padding import CONSTANT, REFLECT, REPLICATE, source_places
 from ncc.dialects.scalar import sqrt as square_root
 
 COMPLEX, MAGNITUDE, POWER = 0, 1, 2

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned, broadcast
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, aligned, broadcast
+from ncc.dialects.ncnn.elementwise.per_channel import GIVEN, BatchNormOp, BiasOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import PowerOp
 from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, WeightAttr, shape_of
-from ncc.dialects.ncnn.per_channel import GIVEN, BatchNormOp, BiasOp, ScaleOp
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
-from ncc.dialects.ncnn.unary import PowerOp
 
 Double = NDArray[np.float64]
 

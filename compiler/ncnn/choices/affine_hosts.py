@@ -10,13 +10,13 @@ import numpy as np
 
 from ncc.compiler.ncnn.choices.affine import Affine, Double, double
 from ncc.dialects.ncnn import dialect as dialect
-from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
 from ncc.dialects.ncnn.convolution.filtering import Filtering
-from ncc.dialects.ncnn.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
+from ncc.dialects.ncnn.elementwise.activation import Activated
+from ncc.dialects.ncnn.elementwise.per_channel import GIVEN, BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr, shape_of
-from ncc.dialects.ncnn.linear import InnerProductOp
-from ncc.dialects.ncnn.per_channel import GIVEN, BatchNormOp, ScaleOp
+from ncc.dialects.ncnn.linear.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.stored import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2

@@ -28,12 +28,12 @@ from ncc.compiler.ncnn.choices.affine import (
 )
 from ncc.compiler.ncnn.choices.affine_hosts import Host, affine_hosts
 from ncc.compiler.ncnn.choices.choice import offer
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, BiasOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import PowerOp
 from ncc.dialects.ncnn.layer import Layer, WeightAttr
-from ncc.dialects.ncnn.per_channel import BatchNormOp, BiasOp, ScaleOp
 from ncc.dialects.ncnn.plumbing import DropoutOp
-from ncc.dialects.ncnn.unary import PowerOp
 
 CONSUMERS: Mapping[str, tuple[type[Layer], tuple[int, ...]]] = {
     "batchnorm": (BatchNormOp, ()),

@@ -34,7 +34,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices.choice import choice, offer
 from ncc.dialects.ncnn import dialect as dialect
-from ncc.dialects.ncnn.activation import Activated
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -43,8 +42,9 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     is_private,
     producer,
 )
+from ncc.dialects.ncnn.elementwise.activation import Activated
+from ncc.dialects.ncnn.elementwise.unary import ClipOp, HardSwishOp, MishOp, ReLUOp, SigmoidOp
 from ncc.dialects.ncnn.layer import LAYERS, Layer
-from ncc.dialects.ncnn.unary import ClipOp, HardSwishOp, MishOp, ReLUOp, SigmoidOp
 
 NONE, RELU, LEAKY, CLIP, SIGMOID, MISH, HARD_SWISH = range(7)
 """ncnn's activation types."""

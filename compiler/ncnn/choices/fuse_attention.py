@@ -21,13 +21,13 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices.affine import ADD, DIV, MUL
 from ncc.compiler.ncnn.choices.choice import choice
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.attention.attention import SDPAOp
 from ncc.dialects.ncnn.attention.scaled_dot_product import MOST_SCORES
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.linear import MatMulOp
-from ncc.dialects.ncnn.reduction import SoftmaxOp
+from ncc.dialects.ncnn.linear.linear import MatMulOp
+from ncc.dialects.ncnn.reduction.reduction import SoftmaxOp
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.ncnn.choices.affine import ADD, MUL, constant_operand
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.compiler.ncnn.choices.fold_affine import is_taken_up
-from ncc.dialects.ncnn.arithmetic import SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of, is_private
 from ncc.dialects.ncnn.canonicalize.ranks import rank_of
+from ncc.dialects.ncnn.elementwise.arithmetic import SUM, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 

@@ -21,12 +21,12 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices.affine import ADD, Affine, Double, affine_of, double
 from ncc.compiler.ncnn.choices.affine_hosts import NO_ACTIVATION, refuse_special
 from ncc.compiler.ncnn.choices.choice import choice
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, absorb, is_private
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
 from ncc.dialects.ncnn.convolution.filtering import Grouped
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
-from ncc.dialects.ncnn.per_channel import BatchNormOp, ScaleOp
 from ncc.dialects.ncnn.window import Window
 
 

@@ -24,10 +24,9 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.compiler.ncnn.choices.elementwise_terms import Reading, Terms, is_tanh, same_terms
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
-from ncc.dialects.ncnn.layer import Layer, ParamValue
-from ncc.dialects.ncnn.unary import (
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, EltwiseOp
+from ncc.dialects.ncnn.elementwise.unary import (
     ClipOp,
     ErfOp,
     GELUOp,
@@ -39,6 +38,7 @@ from ncc.dialects.ncnn.unary import (
     TanHOp,
     UnaryOpOp,
 )
+from ncc.dialects.ncnn.layer import Layer, ParamValue
 
 DEPTH = 8
 """How many layers deep a written-out activation may be."""

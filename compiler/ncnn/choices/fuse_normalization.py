@@ -33,7 +33,6 @@ from ncc.compiler.ncnn.choices.affine import (
     double,
 )
 from ncc.compiler.ncnn.choices.choice import choice, offer
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -41,14 +40,15 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     in_place_of,
     is_private,
 )
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, aligned
+from ncc.dialects.ncnn.elementwise.unary import UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, LayerError, ParamValue, Shape, WeightAttr, shape_of
-from ncc.dialects.ncnn.normalization import InnerRegion, LayerNormOp, RMSNormOp
+from ncc.dialects.ncnn.movement.reshape import View
+from ncc.dialects.ncnn.normalization.normalization import InnerRegion, LayerNormOp, RMSNormOp
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
 from ncc.dialects.ncnn.pooling.pooling import MEAN as MEAN_POOLING
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.ncnn.reduction import MEAN, SQUARES, ReductionOp
-from ncc.dialects.ncnn.reshape import View
-from ncc.dialects.ncnn.unary import UnaryOpOp
+from ncc.dialects.ncnn.reduction.reduction import MEAN, SQUARES, ReductionOp
 
 NEUTRAL = {"gamma": 1.0, "beta": 0.0}
 """What gains and offsets are where there are none."""

@@ -23,12 +23,12 @@ from ncc.compiler.ncnn.choices.choice import choice
 from ncc.compiler.ncnn.choices.replace_layers import as_inner_product
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
+from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import Unary
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.linear import InnerProductOp
-from ncc.dialects.ncnn.per_channel import BatchNormOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
+from ncc.dialects.ncnn.movement.reshape import ReshapeOp, View, reshape_params
 from ncc.dialects.ncnn.plumbing import DropoutOp
-from ncc.dialects.ncnn.reshape import ReshapeOp, View, reshape_params
-from ncc.dialects.ncnn.unary import Unary
 
 
 class SinkReshape(LayerPattern):

@@ -21,7 +21,7 @@ from ncc.dialects.ncnn.quantization.int8_product import (
     dequantized_cell,
     scale_of_largest,
 )
-from ncc.dialects.ncnn.reduction import softmax, softmax_array
+from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
 from ncc.dialects.scalar import absolute, convert, saturated_int8
 
 

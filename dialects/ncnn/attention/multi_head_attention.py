@@ -40,7 +40,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import rows_by_matrix
+from ncc.dialects.ncnn.linear.linear import rows_by_matrix
 from ncc.dialects.ncnn.quantization.block_quantization import (
     Quantizable,
     check_quantize_term,

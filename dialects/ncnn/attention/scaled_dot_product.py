@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.layer import Array, Builder, Shape, Tensor
-from ncc.dialects.ncnn.reduction import softmax, softmax_array
+from ncc.dialects.ncnn.reduction.reduction import softmax, softmax_array
 from ncc.dialects.scalar import Scalar
 
 

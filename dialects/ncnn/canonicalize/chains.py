@@ -13,8 +13,8 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     is_private,
 )
 from ncc.dialects.ncnn.layer import Layer, shape_of
-from ncc.dialects.ncnn.movement import PERMUTATIONS, PermuteOp
-from ncc.dialects.ncnn.reshape import (
+from ncc.dialects.ncnn.movement.movement import PERMUTATIONS, PermuteOp
+from ncc.dialects.ncnn.movement.reshape import (
     ExpandDimsOp,
     FlattenOp,
     ReshapeOp,

@@ -6,12 +6,12 @@ from math import inf
 
 import numpy as np
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import ClipOp, PowerOp, ReLUOp
 from ncc.dialects.ncnn.layer import WeightAttr
-from ncc.dialects.ncnn.per_channel import PReLUOp, ScaleOp
-from ncc.dialects.ncnn.unary import ClipOp, PowerOp, ReLUOp
 
 NEUTRAL = {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0, 6: 1.0}
 """v where f(x, v) = x, by op_type of BinaryOp: add, sub, mul, div, pow."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.convolution.filtering import Filtering
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import Unary
 from ncc.dialects.ncnn.layer import shape_of
-from ncc.dialects.ncnn.linear import InnerProductOp
-from ncc.dialects.ncnn.per_channel import BatchNormOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.plumbing import DropoutOp, MemoryDataOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.ncnn.unary import Unary
 
 KEEP_RANK = (Unary, BatchNormOp, ScaleOp, PReLUOp, DropoutOp, BinaryOpOp)
 """Layers whose result has the shape of the operand where there is one."""

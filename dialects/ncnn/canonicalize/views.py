@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp, aligned, broadcast
 from ncc.dialects.ncnn.canonicalize.pattern import (
     LayerPattern,
     Match,
@@ -14,10 +13,11 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     producer,
     refuse_retyping,
 )
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, aligned, broadcast
 from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, shape_of
-from ncc.dialects.ncnn.linear import InnerProductOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
+from ncc.dialects.ncnn.movement.reshape import ABSENT, FlattenOp, ReshapeOp, View
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.ncnn.reshape import ABSENT, FlattenOp, ReshapeOp, View
 
 
 class ViewOfVector(LayerPattern):

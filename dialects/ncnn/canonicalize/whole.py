@@ -5,7 +5,7 @@ from __future__ import annotations
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
-from ncc.dialects.ncnn.movement import (
+from ncc.dialects.ncnn.movement.movement import (
     ConcatOp,
     CropOp,
     FlipOp,
@@ -13,10 +13,10 @@ from ncc.dialects.ncnn.movement import (
     SliceOp,
     TileOp,
 )
-from ncc.dialects.ncnn.padding import PaddingOp
+from ncc.dialects.ncnn.movement.padding import PaddingOp
+from ncc.dialects.ncnn.movement.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp
 from ncc.dialects.ncnn.plumbing import DeepCopyOp
-from ncc.dialects.ncnn.resample import InterpOp
-from ncc.dialects.ncnn.reshape import ExpandDimsOp, FlattenOp, ReshapeOp, SqueezeOp
+from ncc.dialects.ncnn.sampling.resample import InterpOp
 
 
 class Whole(Identity):

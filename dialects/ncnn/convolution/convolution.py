@@ -32,7 +32,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.ncnn.linear import inner_product
+from ncc.dialects.ncnn.linear.linear import inner_product
 from ncc.dialects.ncnn.quantization.int8 import LAST_FLOAT_TERM, Int8, int8_of
 from ncc.dialects.ncnn.window import (
     SAME_LOWER,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, OnPlane
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
-from ncc.dialects.ncnn.sampling import (
+from ncc.dialects.ncnn.sampling.sampling import (
     frame,
     interpolate,
     interpolate_arrays,

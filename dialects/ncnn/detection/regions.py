@@ -31,7 +31,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.reciprocal import refined_reciprocal
-from ncc.dialects.ncnn.sampling import clamp_array
+from ncc.dialects.ncnn.sampling.sampling import clamp_array
 
 CORNERS = 4
 

@@ -23,7 +23,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.sampling import clamp_array
+from ncc.dialects.ncnn.sampling.sampling import clamp_array
 
 LARGEST_GRID = 1 << 16
 """The most samples along one axis of a bin: more than any region needs that memory can hold."""

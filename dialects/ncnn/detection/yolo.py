@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.layer import (
     real,
     reals,
 )
-from ncc.dialects.ncnn.reduction import softmax_array
+from ncc.dialects.ncnn.reduction.reduction import softmax_array
 
 Cell: TypeAlias = tuple[Value, Value]
 

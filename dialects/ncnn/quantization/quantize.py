@@ -9,9 +9,9 @@ from xdsl.ir import Attribute
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.comprehension import Indices
 from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
-from ncc.dialects.ncnn.activation import activate, activate_array, check_activation
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.checks import check_positive
+from ncc.dialects.ncnn.elementwise.activation import activate, activate_array, check_activation
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

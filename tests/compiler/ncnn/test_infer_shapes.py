@@ -13,18 +13,18 @@ from xdsl.ir import Block, Region
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import InferShapes, infer_shapes, parse_input_shape
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.detection.yolo import YoloDetectionOutputOp
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp
+from ncc.dialects.ncnn.elementwise.unary import ReLUOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, Shape, WeightAttr, shape_of
-from ncc.dialects.ncnn.linear import InnerProductOp
-from ncc.dialects.ncnn.movement import PermuteOp
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
+from ncc.dialects.ncnn.movement.movement import PermuteOp
+from ncc.dialects.ncnn.movement.reshape import FlattenOp, ReshapeOp
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.per_channel import PReLUOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
-from ncc.dialects.ncnn.unary import ReLUOp
 from ncc.dialects.sources import Random, Weights
 from ncc.runtime.errors import InputError
 

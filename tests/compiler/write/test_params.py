@@ -16,7 +16,7 @@ from ncc.compiler.read.param import read_text
 from ncc.compiler.read.resolve import resolve_params
 from ncc.compiler.write.params import shape_hints, type_and_params
 from ncc.dialects.ncnn.layer import LAYERS, Layer, Param, ParamValue
-from ncc.dialects.ncnn.reshape import FlattenOp
+from ncc.dialects.ncnn.movement.reshape import FlattenOp
 
 integers = st.integers(-(2**31), 2**31 - 1)
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -21,7 +21,7 @@ from ncc.compiler.read.network import read
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.write.network import write
 from ncc.compiler.write.wiring import wire
-from ncc.dialects.ncnn.arithmetic import BinaryOpOp
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp

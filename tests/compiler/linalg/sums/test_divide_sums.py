@@ -17,7 +17,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.ncnn.reduction import softmax
+from ncc.dialects.ncnn.reduction.reduction import softmax
 from ncc.dialects.scalar import Scalar, exp
 from tests.structured.evaluate import evaluate
 

@@ -10,7 +10,7 @@ import pytest
 
 from ncc.compiler.ncnn.choices.fuse_activation import Activation, compose
 from ncc.compiler.ncnn.optimize import explain
-from ncc.dialects.ncnn.activation import Activated, activate_array
+from ncc.dialects.ncnn.elementwise.activation import Activated, activate_array
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network
 

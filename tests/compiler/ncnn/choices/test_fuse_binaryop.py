@@ -8,7 +8,7 @@ import pytest
 
 from ncc.compiler.ncnn.choices.fuse_binaryop import SWAPPED
 from ncc.compiler.ncnn.optimize import explain
-from ncc.dialects.ncnn.arithmetic import BINARY_FUNCTIONS, BinaryOpOp, EltwiseOp
+from ncc.dialects.ncnn.elementwise.arithmetic import BINARY_FUNCTIONS, BinaryOpOp, EltwiseOp
 from ncc.dialects.ncnn.network import Network
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ncc.compiler.ncnn.optimize import explain
+from ncc.dialects.ncnn.elementwise.unary import ReLUOp
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.ncnn.unary import ReLUOp
 
 
 def types(module: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.sampling import cubic_kernel, interpolate_arrays, linear_tap_arrays
+from ncc.dialects.ncnn.sampling.sampling import cubic_kernel, interpolate_arrays, linear_tap_arrays
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9])

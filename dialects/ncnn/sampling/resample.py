@@ -28,7 +28,7 @@ from ncc.dialects.ncnn.layer import (
     real,
     string,
 )
-from ncc.dialects.ncnn.sampling import cubic_kernel
+from ncc.dialects.ncnn.sampling.sampling import cubic_kernel
 from ncc.dialects.scalar import Scalar
 
 NONE, NEAREST, BILINEAR, BICUBIC = range(4)

@@ -10,7 +10,7 @@ import pytest
 
 from ncc.dialects.code import CodeOp
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.scan import PIECE, ROWS
+from ncc.dialects.ncnn.reduction.scan import PIECE, ROWS
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

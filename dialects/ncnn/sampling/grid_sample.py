@@ -22,7 +22,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.sampling import (
+from ncc.dialects.ncnn.sampling.sampling import (
     Tap,
     TapArrays,
     clamp_array,

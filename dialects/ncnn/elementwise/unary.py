@@ -14,7 +14,8 @@ import numpy as np
 from xdsl.dialects import math as math_dialect
 from xdsl.ir import Operation
 
-from ncc.dialects.ncnn.activation import (
+from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.elementwise.activation import (
     hard_limits,
     hard_swish,
     hard_swish_array,
@@ -22,7 +23,6 @@ from ncc.dialects.ncnn.activation import (
     logistic_array,
     mish,
 )
-from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

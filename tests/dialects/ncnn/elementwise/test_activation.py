@@ -11,7 +11,12 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
 
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.ncnn.activation import activate, activate_array, check_activation, hard_limits
+from ncc.dialects.ncnn.elementwise.activation import (
+    activate,
+    activate_array,
+    check_activation,
+    hard_limits,
+)
 from ncc.dialects.ncnn.layer import Array, LayerError
 from tests.structured.evaluate import evaluate
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.arithmetic import BINARY_FUNCTIONS, broadcast, remainder_array
+from ncc.dialects.ncnn.elementwise.arithmetic import BINARY_FUNCTIONS, broadcast, remainder_array
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from tests.dialects.ncnn.arrays import ramp
 

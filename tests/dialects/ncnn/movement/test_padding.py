@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects import tensor
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.padding import source_places
+from ncc.dialects.ncnn.movement.padding import source_places
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]

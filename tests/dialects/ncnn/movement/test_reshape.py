@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i32
 from xdsl.dialects.test import TestOp
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.reshape import FlattenOp, ReshapeOp
+from ncc.dialects.ncnn.movement.reshape import FlattenOp, ReshapeOp
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncc.dialects.ncnn.elementwise.unary import FLOAT_MAX, UNARY_FUNCTIONS
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.ncnn.unary import FLOAT_MAX, UNARY_FUNCTIONS
 
 Check = Callable[..., Any]
 NAN, INF = float("nan"), float("inf")

@@ -12,7 +12,7 @@ from xdsl.dialects import tensor
 
 import ncc
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.movement import PERMUTATIONS
+from ncc.dialects.ncnn.movement.movement import PERMUTATIONS
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 import ncc
 from ncc.compiler.verification import oracle
 from ncc.dialects.ncnn.layer import LayerError, Shape
-from ncc.dialects.ncnn.resample import Sweep
+from ncc.dialects.ncnn.sampling.resample import Sweep
 from tests.dialects.ncnn.arrays import ramp
 
 Check = Callable[..., Any]

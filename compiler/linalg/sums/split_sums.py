@@ -79,9 +79,9 @@ class _Split:
         uses = sum(f.coefficient(channels) != 0 for a in view.reads for f in a.index)
         if len(axes) != 1 or uses != 2 or view.write.axes is None:
             return None
-        if element_of(data.value) != f32 or not _is_worth_it(view, weights.value):
+        if element_of(data.value) != f32 or not _made_by_channels(data.value):
             return None
-        return _Split(op, (0, axes[0])) if _made_by_channels(data.value) else None
+        return _Split(op, (0, axes[0])) if _is_worth_it(view, weights.value) else None
 
     def rewrite(self) -> None:
         scratch = Block()
@@ -129,14 +129,26 @@ def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def _made_by_channels(value: SSAValue) -> bool:
-    """Whether each channel of a value is a window of the same channel of another one."""
-    op = value.owner
-    if not isinstance(op, GenericOp):
-        return False
-    view = View(op)
-    if view.is_pointwise:
-        same = [a.value for a in view.reads if a.index == view.write.index]
-        return any(map(_made_by_channels, same))
+    """Whether each channel of a value is a window of the same channel of another one, with what
+    follows point by point; each of these is looked at once.
+    """
+    left, looked_at = [value], {value}
+    while left:
+        op = left.pop().owner
+        if not isinstance(op, GenericOp):
+            continue
+        view = View(op)
+        if view.is_pointwise:
+            same = {access.value for access in view.reads if access.index == view.write.index}
+            left += same - looked_at
+            looked_at |= same
+        elif _sums_by_channels(view):
+            return True
+    return False
+
+
+def _sums_by_channels(view: View) -> bool:
+    """Whether products are summed for each channel apart."""
     channel = view.write.index[0].bare
     return (
         channel is not None and view.product() is not None and view.roles()[channel] is Role.BATCH

@@ -94,6 +94,20 @@ def test_scaled_channels_are_still_made_apart(split: Split) -> None:
     assert halves(found) == 1
 
 
+def test_what_follows_channels_is_looked_at_once(split: Split) -> None:
+    """Forty sums of a value with itself, each of what the one in front makes."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        made = depthwise(b, x)
+        for _ in range(40):
+            at = b.loops_of(made.shape)
+            twice = b.map(at, made[at] + made[at])
+            made = b.map(at, twice[at] - made[at])
+        return pointwise(b, made, 3)
+
+    assert halves(split(write, IMAGE)) == 1
+
+
 @pytest.mark.parametrize(
     ("write", "shape"),
     [

@@ -14,8 +14,11 @@ from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.sources import Weights
+from ncc.dialects.weight import WeightAttr
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,31 @@ class GroupedConvolution:
     def weights(self) -> Access:
         """How the sums read their weights."""
         return next(one for one in self.view.reads if one.value is self.sums.weights)
+
+    def weights_of_groups(self, first: int, end: int) -> Weights:
+        """The weights of some of the groups, these as the first axis."""
+        return _of_groups(self.sums.weights, first, end)
+
+    def start_of_groups(self, b: Builder, first: int, end: int, shape: tuple[int, ...]) -> Tensor:
+        """What the sums of some of the groups start from.
+
+        shape: what these sums have, (channels, ..), or (groups, channels, row, column) where their
+        channels are two axes.
+        """
+        if isinstance(self.start, float):
+            return b.full(shape, self.start)
+        numbers = b.weight(WeightAttr(_of_groups(self.start, first, end)))
+        channels = b.collapse(numbers, [[0, 1]])
+        if len(shape) < 4:
+            return b.spread(channels, shape, axis=0)
+        at = b.loops_of(shape)
+        return b.map(at, b.expand(channels, [[0, 1]], shape[:2])[at[0], at[1]])
+
+
+def _of_groups(constant: SSAValue, first: int, end: int) -> Weights:
+    """What a constant holds of some groups, its first axis."""
+    kept = weights_of(constant)
+    return kept if (first, end) == (0, kept.shape[0]) else kept.taken(tuple(range(first, end)))
 
 
 def grouped_convolutions(block: Block) -> list[GroupedConvolution]:

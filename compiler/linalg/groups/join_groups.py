@@ -32,11 +32,9 @@ from ncc.compiler.linalg.groups.grouped_convolution import (
 from ncc.compiler.linalg.insert import again, again_without, doc_of, erase_dead, put_for
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import weights_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.sources import Weights
 from ncc.dialects.weight import WeightAttr
 
 FULL_ALONG_ROWS = 0.75
@@ -85,8 +83,9 @@ class _Joining:
     def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
         """The channels of some groups, so many of which are one."""
         sums, view = self.convolution.sums, self.convolution.view
+        weights = self.convolution.weights_of_groups(first, end)
         x = sums.channels_of(b, first, end).value
-        w = b.weight(WeightAttr(_taken(sums.weights, first, end).joined(at_once)))
+        w = b.weight(WeightAttr(weights.joined(at_once)))
         shape = w.shape[0], w.shape[1], *shape_of(view.op.results[0])[2:]
         lead = Linear.of({sums.group: w.shape[2], sums.channel: 1})
         alone = w.shape[0] == 1
@@ -100,25 +99,13 @@ class _Joining:
             return w.value, list(access.index[alone:])
 
         reads = [read(access) for access in view.reads]
-        outs = self._start(b, first, end, shape)
+        outs = self.convolution.start_of_groups(b, first, end, shape)
         if alone:
             return again_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
         maps = [_map(index, len(view.extents)) for _, index in reads]
         last = view.op.indexing_maps.data[-1]
         y = again(b, view.op, [value for value, _ in reads], outs, [*maps, last])
         return b.collapse(y, [[0, 1], *([axis] for axis in range(2, y.rank))])
-
-    def _start(self, b: Builder, first: int, end: int, shape: tuple[int, ...]) -> Tensor:
-        """What the sums of some groups start from."""
-        start = self.convolution.start
-        if isinstance(start, float):
-            return b.full(shape, start)
-        kept = b.weight(WeightAttr(_taken(start, first, end)))
-        channels = b.collapse(kept, [[0, 1]])
-        if len(shape) == 3:
-            return b.spread(channels, shape, axis=0)
-        at = b.loops_of(shape)
-        return b.map(at, b.expand(channels, [[0, 1]], shape[:2])[at[0], at[1]])
 
 
 def _can_join(convolution: GroupedConvolution) -> bool:
@@ -130,12 +117,6 @@ def _can_join(convolution: GroupedConvolution) -> bool:
     if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
         return False
     return sums.groups > 1 and sums.size < BLOCK and BLOCK % sums.size == 0
-
-
-def _taken(value: SSAValue, first: int, end: int) -> Weights:
-    """What a constant holds of some groups, its first axis."""
-    kept = weights_of(value)
-    return kept if (first, end) == (0, kept.shape[0]) else kept.taken(tuple(range(first, end)))
 
 
 def _map(index: list[Linear], loops: int) -> AffineMapAttr:

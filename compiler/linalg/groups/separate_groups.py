@@ -93,21 +93,20 @@ class _Separating:
 
     def _convolution(self, b: Builder, group: int) -> Tensor:
         """The sums of one group."""
-        sums, view, start = self.convolution.sums, self.convolution.view, self.convolution.start
+        sums, view = self.convolution.sums, self.convolution.view
         shape = shape_of(view.op.results[0])[1:]
-        begun = (
-            b.full(shape, start)
-            if isinstance(start, float)
-            else b.spread(_of_constant(b, start, group), shape, axis=0)
-        )
+        start = self.convolution.start_of_groups(b, group, group + 1, shape)
+        x = sums.channels_of(b, group, group + 1)
+        w = b.weight(WeightAttr(self.convolution.weights_of_groups(group, group + 1)))
+        w = b.collapse(w, [[0, 1], *([axis] for axis in range(2, w.rank))])
         channel = Linear.of({sums.channel: 1})
         reads = [
-            (sums.channels_of(b, group, group + 1).value, [channel, *access.index[1:]])
+            (x.value, [channel, *access.index[1:]])
             if access is sums.data
-            else (_of_constant(b, access.value, group).value, access.index[1:])
+            else (w.value, access.index[1:])
             for access in view.reads
         ]
-        return again_without(b, view.op, sums.group, reads, view.write.index[1:], begun)
+        return again_without(b, view.op, sums.group, reads, view.write.index[1:], start)
 
 
 def _pays(convolution: GroupedConvolution, target: Target) -> bool:
@@ -187,9 +186,3 @@ def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int)
 def _cut(b: Builder, value: SSAValue, group: int, size: int) -> Tensor:
     """The channels of one group."""
     return b.cut(tensor_of(value), 0, group * size, (group + 1) * size)
-
-
-def _of_constant(b: Builder, value: SSAValue, group: int) -> Tensor:
-    """What a constant holds of one group, its first axis."""
-    kept = b.weight(WeightAttr(weights_of(value).taken((group,))))
-    return b.collapse(kept, [[0, 1], *([axis] for axis in range(2, kept.rank))])

@@ -24,36 +24,33 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
 from ncc.dialects.attributes import tensor_type
-from ncc.dialects.element import element_of_dtype
-from ncc.dialects.operation import make
-from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import (
-    Array,
+from ncc.dialects.derived_sources import (
     Bits,
     Blocked,
     Dequantized,
     Halves,
-    Inline,
     Joined,
-    Narrow,
     Paired,
     Phases,
-    Random,
     Taken,
     Transformed,
-    Weights,
 )
+from ncc.dialects.element import element_of_dtype
+from ncc.dialects.narrow import Narrow
+from ncc.dialects.operation import make
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array, Inline, Random, Source, Weights
 from ncc.dialects.stored import Encoding, Stored
 
 T = TypeVar("T")
 
-_MADE_OF = {
-    "paired": Weights.paired,
-    "bits": Weights.bits,
-    "halves": Weights.halves,
-    "narrow": Weights.as_narrow,
+_DERIVED: dict[str, Callable[[Weights], Source]] = {
+    "paired": Paired,
+    "bits": Bits,
+    "halves": Halves,
+    "narrow": Narrow,
 }
-"""How weights are made of others where nothing else is to be said."""
+"""Sources of which nothing else is to be said than what they are made of."""
 
 
 @irdl_attr_definition
@@ -72,7 +69,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[6, 5, 2] phases [[1, 0], [2, -1]] of <[3, 5, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 16, 16, 3, 3] joined 2 of <[6, 8, 8, 3, 3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[4, 2, 16, 16, 2] halves of <[4, 16, 16, 2] random 7 0 1.0 0.0>>
-    #ncnn.weight<[4, 9] dequantized 6 32 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "07..">>
+    #ncnn.weight<[4, 9] dequantized 6 32 9 <[4, 1] random 7 1 1.0 9.0> of <[4, 7] inline "i1" "..">>
     #ncnn.weight<[2, 1, 6] transformed [[1.0], [0.0]] by [[1.0]] of <[6, 1, 1] random 7 0 1.0 0.0>>
     ```
     """
@@ -101,52 +98,50 @@ class WeightAttr(Data[Weights]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Weights:
         with parser.in_angle_brackets():
-            shape = _parse_integers(parser)
-            if parser.parse_optional_keyword("blocked"):
-                axes, block = _parse_integers(parser), parser.parse_integer()
-                parser.parse_keyword("of")
-                return Weights(shape, Blocked(cls.parse_parameter(parser), axes, block))
-            for name, made_of in _MADE_OF.items():
-                if parser.parse_optional_keyword(name):
-                    parser.parse_keyword("of")
-                    return made_of(cls.parse_parameter(parser))
-            if parser.parse_optional_keyword("taken"):
-                axis, places = parser.parse_integer(), _parse_integers(parser)
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).taken(places, axis)
-            if parser.parse_optional_keyword("phases"):
-                phases = [_parse_phases(parser)]
-                while parser.parse_optional_punctuation(","):
-                    phases.append(_parse_phases(parser))
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).phases(tuple(phases))
-            if parser.parse_optional_keyword("joined"):
-                count = parser.parse_integer()
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).joined(count)
-            if parser.parse_optional_keyword("transformed"):
-                down = _parse_matrix(parser)
-                parser.parse_keyword("by")
-                across = _parse_matrix(parser)
-                parser.parse_keyword("of")
-                return Weights(shape, Transformed(cls.parse_parameter(parser), down, across))
-            if parser.parse_optional_keyword("dequantized"):
-                bits, block = parser.parse_integer(), parser.parse_integer()
-                scales = cls.parse_parameter(parser)
-                parser.parse_keyword("of")
-                return cls.parse_parameter(parser).dequantized(scales, bits, block, shape[1])
-            if parser.parse_optional_keyword("stored"):
-                path = parser.parse_str_literal()
-                offset = parser.parse_integer()
-                return Weights(shape, Stored(path, offset, Encoding(parser.parse_str_literal())))
-            if parser.parse_optional_keyword("inline"):
-                dtype = parser.parse_str_literal()
-                return Weights(shape, Inline(bytes.fromhex(parser.parse_str_literal()), dtype))
-            parser.parse_keyword("random")
-            seed, stream = parser.parse_integer(), parser.parse_integer()
-            scale, mean = float(parser.parse_number()), float(parser.parse_number())
-            dtype = parser.parse_optional_str_literal() or "f4"
-            return Weights(shape, Random(seed, stream, scale, mean, dtype))
+            return Weights(_parse_integers(parser), cls._parse_source(parser))
+
+    @classmethod
+    def _parse_source(cls, parser: AttrParser) -> Source:
+        def of() -> Weights:
+            parser.parse_keyword("of")
+            return cls.parse_parameter(parser)
+
+        for name, derived in _DERIVED.items():
+            if parser.parse_optional_keyword(name):
+                return derived(of())
+        if parser.parse_optional_keyword("blocked"):
+            axes, block = _parse_integers(parser), parser.parse_integer()
+            return Blocked(of(), axes, block)
+        if parser.parse_optional_keyword("taken"):
+            axis, places = parser.parse_integer(), _parse_integers(parser)
+            return Taken(of(), places, axis)
+        if parser.parse_optional_keyword("phases"):
+            phases = [_parse_phases(parser)]
+            while parser.parse_optional_punctuation(","):
+                phases.append(_parse_phases(parser))
+            return Phases(of(), tuple(phases))
+        if parser.parse_optional_keyword("joined"):
+            count = parser.parse_integer()
+            return Joined(of(), count)
+        if parser.parse_optional_keyword("transformed"):
+            down = _parse_matrix(parser)
+            parser.parse_keyword("by")
+            across = _parse_matrix(parser)
+            return Transformed(of(), down, across)
+        if parser.parse_optional_keyword("dequantized"):
+            bits, block, columns = (parser.parse_integer() for _ in range(3))
+            scales = cls.parse_parameter(parser)
+            return Dequantized(of(), scales, bits, block, columns)
+        if parser.parse_optional_keyword("stored"):
+            path, offset = parser.parse_str_literal(), parser.parse_integer()
+            return Stored(path, offset, Encoding(parser.parse_str_literal()))
+        if parser.parse_optional_keyword("inline"):
+            dtype = parser.parse_str_literal()
+            return Inline(bytes.fromhex(parser.parse_str_literal()), dtype)
+        parser.parse_keyword("random")
+        seed, stream = parser.parse_integer(), parser.parse_integer()
+        scale, mean = float(parser.parse_number()), float(parser.parse_number())
+        return Random(seed, stream, scale, mean, parser.parse_optional_str_literal() or "f4")
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -165,8 +160,8 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"transformed {both}", of)
                 case Paired(of) | Bits(of) | Halves(of) | Narrow(of) as source:
                     _print_made(printer, type(source).__name__.lower(), of)
-                case Dequantized(of, scales, bits, block):
-                    printer.print_string(f"dequantized {bits} {block} ")
+                case Dequantized(of, scales, bits, block, columns):
+                    printer.print_string(f"dequantized {bits} {block} {columns} ")
                     WeightAttr(scales).print_parameter(printer)
                     _print_made(printer, "", of)
                 case Stored(path, offset, encoding):

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Kind, Place
-from ncc.dialects.sources import Blocked
+from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.weight import ConstantOp
 
 

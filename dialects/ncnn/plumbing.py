@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
+from ncc.dialects.derived_sources import Bits
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
@@ -102,7 +103,7 @@ class MemoryDataOp(Layer):
         if held is None:
             raise LayerError("a MemoryData without its values")
         if self.load_type == 1 and wanted_by_readers(self.results[0]) == i32:
-            return WeightAttr(held.data.bits())
+            return WeightAttr(Bits(held.data).weights)
         return held
 
     def check(self) -> None:

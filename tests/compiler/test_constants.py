@@ -9,6 +9,7 @@ import pytest
 
 from ncc.compiler import constants
 from ncc.compiler.constants import Constants
+from ncc.dialects.derived_sources import Blocked, Paired, Transformed
 from ncc.dialects.sources import Inline, Random, Weights
 from ncc.dialects.stored import Encoding, Stored
 
@@ -20,20 +21,20 @@ def sources(path: Path) -> list[Weights]:
     values = np.random.default_rng(0).standard_normal(20 * 5 * 9).astype("<f4")
     path.write_bytes(values.tobytes())
     plain = Weights((20, 5, 3, 3), Stored(str(path), 0))
-    transformed = plain.transformed(FILTER, FILTER)
+    transformed = Transformed(plain, FILTER, FILTER).weights
     return [
         plain,
-        plain.blocked((0,), 16),
-        plain.blocked((1, 0), 16),
+        Blocked(plain, (0,), 16).weights,
+        Blocked(plain, (1, 0), 16).weights,
         transformed,
-        transformed.blocked((3, 2), 16),
-        transformed.blocked((2,), 16),
-        transformed.blocked((0,), 16),
-        Weights((3, 3), Random(0, 1)).transformed(FILTER, FILTER),
+        Blocked(transformed, (3, 2), 16).weights,
+        Blocked(transformed, (2,), 16).weights,
+        Blocked(transformed, (0,), 16).weights,
+        Transformed(Weights((3, 3), Random(0, 1)), FILTER, FILTER).weights,
         Weights((7,), Inline(np.arange(7).astype("<i8").tobytes(), "i8")),
-        Weights((4, 6), Random(1, 2, dtype="i1")).paired(),
+        Paired(Weights((4, 6), Random(1, 2, dtype="i1"))).weights,
         *(Weights((20, 3), Stored(str(path), 4, encoding)) for encoding in Encoding),
-        Weights((20, 3), Stored(str(path), 4, Encoding.FP16)).blocked((0,), 16),
+        Blocked(Weights((20, 3), Stored(str(path), 4, Encoding.FP16)), (0,), 16).weights,
         Weights((), Stored(str(path), 4)),
     ]
 
@@ -70,5 +71,5 @@ def test_a_transformation_is_what_it_says(tmp_path: Path) -> None:
     m = np.array(FILTER)
     expected = np.einsum("pk,oikl,ql->pqoi", m, plain.array().astype(np.float64), m)
     np.testing.assert_allclose(
-        plain.transformed(FILTER, FILTER).array(), expected, rtol=1e-6, atol=1e-6
+        Transformed(plain, FILTER, FILTER).weights.array(), expected, rtol=1e-6, atol=1e-6
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from math import prod
 
 import numpy as np
 import pytest
@@ -10,10 +11,28 @@ from xdsl.context import Context
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ncc.dialects.derived_sources import (
+    Bits,
+    Blocked,
+    Dequantized,
+    Halves,
+    Joined,
+    Paired,
+    Phases,
+    Taken,
+    Transformed,
+)
+from ncc.dialects.narrow import Narrow
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Narrow, Random, Weights
+from ncc.dialects.sources import Random, Weights
 from ncc.dialects.stored import Encoding, Stored
 from ncc.dialects.weight import WeightAttr
+
+
+def _counted(*shape: int) -> Weights:
+    """0, 1, 2, ... in a shape."""
+    return WeightAttr.of(np.arange(prod(shape)).reshape(shape)).data
+
 
 BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
 
@@ -22,20 +41,19 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
     "weights",
     [
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
-        Weights((2,), Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16)))),
+        Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16))).weights,
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
         Weights((2, 3), Random(7, 1, dtype="i1")),
-        WeightAttr.of(np.arange(6).reshape(3, 2)).data.blocked((0,), 2),
-        WeightAttr.of(np.arange(8).reshape(2, 1, 2, 2)).data.transformed(
-            ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),)
-        ),
-        BYTES.dequantized(WeightAttr.of(np.ones((2, 1))).data, 6, 32, 4),
-        BYTES.paired(),
-        WeightAttr.of(np.arange(6).reshape(2, 3)).data.bits(),
-        WeightAttr.of(np.arange(16).reshape(2, 2, 2, 2)).data.halves(),
-        WeightAttr.of(np.arange(6).reshape(3, 2)).data.taken((2, 0, 2, 1)),
-        WeightAttr.of(np.arange(12).reshape(2, 1, 2, 3)).data.joined(2),
-        WeightAttr.of(np.arange(6).reshape(1, 2, 3)).data.phases((((2, 0), (1, -1)),)),
+        Blocked(_counted(3, 2), (0,), 2).weights,
+        Transformed(_counted(2, 1, 2, 2), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),)).weights,
+        Dequantized(BYTES, _counted(2, 1), 6, 32, 4).weights,
+        Paired(BYTES).weights,
+        Bits(_counted(2, 3)).weights,
+        Halves(_counted(2, 2, 2, 2)).weights,
+        Taken(_counted(3, 2), (2, 0, 2, 1)).weights,
+        Joined(_counted(2, 1, 2, 3), 2).weights,
+        Phases(_counted(1, 2, 3), (((2, 0), (1, -1)),)).weights,
+        Taken(Weights((8,), Taken(_counted(3, 2), (2, 0, 2, 1))), (7, 0)).weights,
     ],
 )
 def test_text(weights: Weights) -> None:

@@ -31,6 +31,7 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Taken
 from ncc.dialects.element import element_of
 from ncc.dialects.weight import WeightAttr
 
@@ -105,7 +106,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
     """Channels of a value of which they can be taken for nothing."""
     shape = (len(channels), *shape_of(value)[1:])
     if is_constant(value):
-        return b.weight(WeightAttr(weights_of(value).taken(tuple(channels))))
+        return b.weight(WeightAttr(Taken(weights_of(value), tuple(channels)).weights))
     match value.owner:
         case tensor.EmptyOp():
             return b.empty(shape, element_of(value))

@@ -43,6 +43,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
 from ncc.dialects.scalar import select
@@ -218,7 +219,8 @@ class _Packer:
         order = sorted(axes, key=lambda loop: split[loop], reverse=True)
         key = (access.value, tuple(axes[loop] for loop in order))
         if key not in self.weights:
-            constant = ConstantOp.of(WeightAttr(weights_of(access.value).blocked(key[1], BLOCK)))
+            blocks = Blocked(weights_of(access.value), key[1], BLOCK).weights
+            constant = ConstantOp.of(WeightAttr(blocks))
             self.block.insert_op_before(constant, op)
             self.weights[key] = constant.result
         return self.weights[key]

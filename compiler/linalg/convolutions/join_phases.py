@@ -51,6 +51,7 @@ from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Phases, Taken
 from ncc.dialects.weight import WeightAttr
 
 WORTH = 0.75
@@ -196,14 +197,14 @@ def _convolution(
     kept = weights_of(layer.weights)
     origins = _origins(kept.shape[0], prod(axis.stride for axis in axes))
     taps = axes[len(axes) + 2 - len(kept.shape) :]
-    kept = kept.phases(tuple(axis.places for axis in taps))
+    kept = Phases(kept, tuple(axis.places for axis in taps)).weights
     wide = [axis for axis in axes if axis.window > 1]
     w = b.reshape(b.weight(WeightAttr(kept)), [*kept.shape[:2], *(a.window for a in wide)])
     shape = (len(origins), *cells)
     if isinstance(layer.start, float):
         start = b.full(shape, layer.start)
     else:
-        bias = b.weight(WeightAttr(weights_of(layer.start).taken(origins)))
+        bias = b.weight(WeightAttr(Taken(weights_of(layer.start), origins).weights))
         start = b.spread(bias, shape, axis=0)
     names = [f"c:{len(origins)}", *(f"y{k}:{count}" for k, count in enumerate(cells))]
     names += [f"i:{x.shape[0]}", *(f"u{k}:{axis.window}" for k, axis in enumerate(wide))]
@@ -259,7 +260,7 @@ def _on_phases(
     def operand(access: Access, view: View) -> SSAValue:
         if access.value is value:
             return y.value
-        return b.weight(WeightAttr(weights_of(access.value).taken(origins))).value
+        return b.weight(WeightAttr(Taken(weights_of(access.value), origins).weights)).value
 
     return part(b, op, y.shape, operand)
 

@@ -50,6 +50,7 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Taken
 from ncc.dialects.weight import WeightAttr
 
 WORTH = 0.8
@@ -279,7 +280,7 @@ class _Trimming:
                 kept = weights_of(self.weights)
                 for axis, run in zip(self.axes, runs, strict=True):
                     if axis.weights is not None:
-                        kept = kept.taken(tuple(range(*run.taps)), axis.weights)
+                        kept = Taken(kept, tuple(range(*run.taps)), axis.weights).weights
                 return b.weight(WeightAttr(kept)).value
             if not any(map(access.uses, image_loops(view))):
                 return access.value

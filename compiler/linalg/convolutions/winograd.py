@@ -46,6 +46,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.forms import Plane
 from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Transformed
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import WeightAttr
 
@@ -96,7 +97,7 @@ class Constants:
             table = b.table(np.array(first))
             return table, table if first is second else b.table(np.array(second))
 
-        made = weights if formed else weights.transformed(rows.filter, columns.filter)
+        made = weights if formed else Transformed(weights, rows.filter, columns.filter).weights
         return Constants(
             plane,
             both(rows.input, columns.input),

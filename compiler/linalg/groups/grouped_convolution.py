@@ -17,6 +17,7 @@ from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Taken
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import WeightAttr
 
@@ -76,7 +77,8 @@ class GroupedConvolution:
 def _of_groups(constant: SSAValue, first: int, end: int) -> Weights:
     """What a constant holds of some groups, its first axis."""
     kept = weights_of(constant)
-    return kept if (first, end) == (0, kept.shape[0]) else kept.taken(tuple(range(first, end)))
+    whole = (first, end) == (0, kept.shape[0])
+    return kept if whole else Taken(kept, tuple(range(first, end))).weights
 
 
 def grouped_convolutions(block: Block) -> list[GroupedConvolution]:

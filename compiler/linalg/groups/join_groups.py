@@ -35,6 +35,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Joined
 from ncc.dialects.weight import WeightAttr
 
 FULL_ALONG_ROWS = 0.75
@@ -85,7 +86,7 @@ class _Joining:
         sums, view = self.convolution.sums, self.convolution.view
         weights = self.convolution.weights_of_groups(first, end)
         x = sums.channels_of(b, first, end).value
-        w = b.weight(WeightAttr(weights.joined(at_once)))
+        w = b.weight(WeightAttr(Joined(weights, at_once).weights))
         shape = w.shape[0], w.shape[1], *shape_of(view.op.results[0])[2:]
         lead = Linear.of({sums.group: w.shape[2], sums.channel: 1})
         alone = w.shape[0] == 1

@@ -38,6 +38,7 @@ from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Taken
 from ncc.dialects.weight import WeightAttr
 
 MOST_GROUPS, MOST_RAGGED = 4, 16
@@ -177,7 +178,7 @@ def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int)
         if is_constant(access.value):
             kept = weights_of(access.value)
             places = range(group * y.shape[0], (group + 1) * y.shape[0])
-            return b.weight(WeightAttr(kept.taken(tuple(places)))).value
+            return b.weight(WeightAttr(Taken(kept, tuple(places)).weights)).value
         return _cut(b, access.value, group, y.shape[0]).value
 
     return part(b, op, y.shape, operand)

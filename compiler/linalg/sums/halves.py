@@ -40,9 +40,10 @@ from ncc.compiler.linalg.sums.sum_in_parts import parts_of
 from ncc.compiler.linalg.view import View
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Blocked, Halves
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, convert
-from ncc.dialects.sources import Blocked, Weights
+from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
 FEWEST_ROWS = 8
@@ -235,8 +236,10 @@ class _Rewrite:
         key = (value, found.inputs)
         if key not in self.weights:
             rank = len(found.plain.shape)
-            steps = found.plain.blocked((found.inputs,), STEP).blocked((found.outputs,), BLOCK)
-            held = ConstantOp.of(WeightAttr(steps.blocked((rank,), 2).halves()))
+            steps = Blocked(found.plain, (found.inputs,), STEP).weights
+            blocks = Blocked(steps, (found.outputs,), BLOCK).weights
+            pairs = Blocked(blocks, (rank,), 2).weights
+            held = ConstantOp.of(WeightAttr(Halves(pairs).weights))
             owner = value.owner
             assert isinstance(owner, ConstantOp)
             self.block.insert_op_before(held, owner)

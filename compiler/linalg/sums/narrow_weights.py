@@ -35,6 +35,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
+from ncc.dialects.narrow import narrowed
 from ncc.dialects.operation import make
 from ncc.dialects.sources import Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
@@ -118,7 +119,7 @@ def _is_multiplied(use: Use) -> bool:
 
 def _narrow(constant: ConstantOp) -> None:
     """Put a constant of float16 in place of one, if that is the same."""
-    found, uses = constant.value.data.narrow(), list(_uses(constant.result))
+    found, uses = narrowed(constant.value.data), list(_uses(constant.result))
     if found is None:
         return
     if any(isinstance(use.operation, tensor.ExtractOp) for use in uses) and _signals(found):

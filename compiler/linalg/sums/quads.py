@@ -26,7 +26,7 @@ from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
-from ncc.dialects.sources import Blocked
+from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.weight import ConstantOp, WeightAttr
 
 QUAD = 4
@@ -110,7 +110,8 @@ def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValu
     if (weights, found.axis) not in made:
         constant = weights.owner
         assert isinstance(constant, ConstantOp)
-        blocked = ConstantOp.of(WeightAttr(constant.value.data.blocked((found.axis,), QUAD)))
+        in_fours = Blocked(constant.value.data, (found.axis,), QUAD).weights
+        blocked = ConstantOp.of(WeightAttr(in_fours))
         Rewriter.insert_op(blocked, InsertPoint.before(constant))
         made[weights, found.axis] = blocked.result
     op.operands[found.weights] = made[weights, found.axis]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
+from ncc.dialects.derived_sources import Dequantized
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -68,7 +69,8 @@ class BlockQuantization:
         """The weight (rows, columns) that the bytes and the scales mean."""
         if packed is None or scales is None:
             raise LayerError("a quantized weight without its bytes or its scales")
-        return WeightAttr(packed.data.dequantized(scales.data, self.bits, self.block, columns))
+        values = Dequantized(packed.data, scales.data, self.bits, self.block, columns)
+        return WeightAttr(values.weights)
 
 
 class Quantizable(Layer):

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
+from ncc.dialects.derived_sources import Blocked, Paired
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.elementwise.per_channel import held
@@ -248,7 +249,7 @@ class Recurrent(Layer):
     def _expand_weight(self, b: Builder) -> Tensor:
         """What the hidden state is multiplied by: its columns in rows, int8 in pairs."""
         if self.int8_scale_term:
-            return b.weight(WeightAttr(self.recurrent_weight.data.paired()))
+            return b.weight(WeightAttr(Paired(self.recurrent_weight.data).weights))
         return _columns(b, self.recurrent_weight)
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
@@ -269,7 +270,7 @@ def _columns(b: Builder, weight: WeightAttr) -> Tensor:
     """A weight (directions, rows, columns) as a tensor (directions, columns, rows)."""
     data = weight.data
     directions, rows, columns = data.shape
-    transposed = b.weight(WeightAttr(data.blocked((1,), rows)))
+    transposed = b.weight(WeightAttr(Blocked(data, (1,), rows).weights))
     return b.reshape(transposed, (directions, columns, rows))
 
 

@@ -26,6 +26,7 @@ from ncc.compiler.target import (
     Target,
 )
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime import cpu
@@ -42,7 +43,7 @@ def weights(b: Builder, *shape: int) -> Tensor:
     """Random numbers in blocks along the first axis."""
     draw = np.random.default_rng(0)
     plain = WeightAttr.of(draw.normal(0, 1, shape).astype(np.float32))
-    return b.weight(WeightAttr(plain.data.blocked((0,), BLOCK)))
+    return b.weight(WeightAttr(Blocked(plain.data, (0,), BLOCK).weights))
 
 
 def contraction(channels: int, is_long: bool) -> Callable[..., Tensor]:

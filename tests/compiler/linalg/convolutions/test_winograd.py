@@ -25,6 +25,7 @@ from ncc.compiler.linalg.convolutions.forms import (
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import shape_of
+from ncc.dialects.derived_sources import Blocked, Transformed
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.sources import Random, Weights
 from ncc.dialects.weight import ConstantOp, WeightAttr
@@ -40,7 +41,7 @@ def test_transformed_weights(form: Form) -> None:
     plain = Weights((3, 2, form.taps, form.taps), Random(1, 2))
     g = np.array(form.filter)
     expected = np.einsum("ak,bl,oikl->aboi", g, g, plain.array().astype(np.float64))
-    held = plain.transformed(form.filter, form.filter)
+    held = Transformed(plain, form.filter, form.filter).weights
     assert held.shape == (form.window, form.window, 3, 2)
     np.testing.assert_allclose(held.array(), expected, rtol=1e-6)
 
@@ -50,7 +51,7 @@ def test_transformed_along_one_axis() -> None:
     g = np.array(F4_5.filter)
     for window, forms in (((1, 5), (ONE, F4_5)), ((5, 1), (F4_5, ONE))):
         plain = Weights((3, 2, *window), Random(1, 2))
-        held = plain.transformed(forms[0].filter, forms[1].filter)
+        held = Transformed(plain, forms[0].filter, forms[1].filter).weights
         assert held.shape == (*(8 if n > 1 else 1 for n in window), 3, 2)
         expected = np.einsum("ak,oik->aoi", g, plain.array().reshape(3, 2, 5).astype(np.float64))
         np.testing.assert_allclose(held.array().reshape(8, 3, 2), expected, rtol=1e-6)
@@ -62,7 +63,8 @@ def test_transformed_weights_are_text() -> None:
     context.load_dialect(NCNN)
     plain = Weights((4, 2, 3, 3), Random(1, 2))
     for down, across in ((F4, F4), (F2, F4)):
-        held = plain.transformed(down.filter, across.filter).blocked((3, 2), 16)
+        made = Transformed(plain, down.filter, across.filter).weights
+        held = Blocked(made, (3, 2), 16).weights
         attribute = WeightAttr(held)
         assert Parser(context, str(attribute)).parse_attribute() == attribute
 

@@ -14,6 +14,7 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.weight import WeightAttr
 from tests.runnable import RUNNABLE
 
@@ -29,7 +30,7 @@ def contraction(channels: int) -> Callable[..., Tensor]:
 
         def weights(*shape: int) -> Tensor:
             plain = WeightAttr.of(draw.normal(0, 1, shape).astype(np.float32))
-            return b.weight(WeightAttr(plain.data.blocked((0,), BLOCK)))
+            return b.weight(WeightAttr(Blocked(plain.data, (0,), BLOCK).weights))
 
         w, bias = weights(channels, INPUTS), weights(channels)
         o, p, i, n = b.loops(f"o:{w.shape[0]} p:{x.shape[1]} i:{INPUTS} n:{BLOCK}")
@@ -44,7 +45,7 @@ def products(channels: int, columns: int) -> Callable[..., Tensor]:
     def write(b: Builder, x: Tensor) -> Tensor:
         shape = (channels, INPUTS, columns)
         plain = WeightAttr.of(np.random.default_rng(0).normal(0, 1, shape).astype(np.float32))
-        w = b.weight(WeightAttr(plain.data.blocked((0,), BLOCK)))
+        w = b.weight(WeightAttr(Blocked(plain.data, (0,), BLOCK).weights))
         ends = f"o:{w.shape[0]} p:{x.shape[1]} q:{columns} i:{INPUTS} n:{BLOCK}"
         o, p, q, i, n = b.loops(ends)
         return b.sum((o, p, q, n), (i,), x[i, p] * w[o, i, q, n])

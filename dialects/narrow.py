@@ -1,0 +1,70 @@
+"""Weights of float32 whose every value is a float16, as such."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ncc.dialects.derived_sources import Moved
+from ncc.dialects.shapes import Shape
+from ncc.dialects.sources import Array, Derived, Inline, Random, Weights
+from ncc.dialects.stored import Encoding, Stored
+
+_LOOKED_AT_FIRST = 1 << 10
+"""Values of a weight: where these are no float16, the others need not be read."""
+
+_NARROWED_AT_ONCE = 1 << 16
+"""Values that are looked at together: they stay in a cache."""
+
+
+@dataclass(frozen=True)
+class Narrow(Derived):
+    """Another weight, from a file or a seed, whose every value is a float16, as such."""
+
+    @property
+    def shape(self) -> Shape:
+        return self.of.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float16)
+
+    def array(self) -> Array:
+        source, count = self.of.source, prod(self.shape)
+        if isinstance(source, Stored) and source.encoding is Encoding.FP16:
+            return source.read_halves(count).reshape(self.shape)
+        return source.read(count).reshape(self.shape).astype(np.float16)
+
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = self.of.rows(first, end)
+        return some and Narrow(some).weights
+
+
+def narrowed(weights: Weights) -> Weights | None:
+    """The same as float16, whatever file they are from, if that changes no bit of them.
+
+    None where it would, where they are no float32, and where they are computed.
+    """
+    match weights.source:
+        case Moved(of) as source:
+            some = narrowed(of)
+            return some and Weights(weights.shape, replace(source, of=some))
+        case Stored(encoding=Encoding.FP16):
+            return Narrow(weights).weights
+        case Stored() | Inline() | Random() as source if weights.dtype == np.float32:
+            count = prod(weights.shape)
+            looked_at = (min(count, _LOOKED_AT_FIRST), count)
+            same = all(_are_halves(source.read(some)) for some in looked_at)
+            return Narrow(weights).weights if same else None
+    return None
+
+
+def _are_halves(values: Array) -> bool:
+    """Whether each of these float32 is that of a float16, bit by bit."""
+    parts = (values[k : k + _NARROWED_AT_ONCE] for k in range(0, values.size, _NARROWED_AT_ONCE))
+    with np.errstate(all="ignore"):
+        wide = ((part, part.astype(np.float16).astype(np.float32)) for part in parts)
+        return all(np.array_equal(a.view(np.int32), b.view(np.int32)) for a, b in wide)

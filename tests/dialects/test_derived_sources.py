@@ -1,0 +1,79 @@
+"""Weights made of others hold the numbers that they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import bf16
+
+from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
+from ncc.dialects.derived_sources import Bits, Blocked, Halves, Joined, Paired, Phases, Taken
+from ncc.dialects.weight import WeightAttr
+
+
+@pytest.mark.parametrize("columns", [1, 4, 5])
+def test_paired(columns: int) -> None:
+    """Columns become rows, the halves of which share an int32; zeros where one is missing."""
+    values = np.random.default_rng(0).integers(-128, 128, (2, 3, columns)).astype(np.int8)
+    plain = WeightAttr.of(values).data
+    paired = Paired(plain).weights
+    half = (columns + 1) // 2
+    assert (str(plain.dtype), str(paired.dtype)) == ("int8", "int32")
+    assert paired.shape == (2, half, 3)
+    held = paired.array()
+    assert held.dtype == np.int32
+    halves = np.ascontiguousarray(held).view(np.int16).reshape(2, half, 3, 2)
+    both = np.concatenate([halves[..., 0], halves[..., 1]], axis=1)
+    turned = np.pad(values.swapaxes(1, 2), [(0, 0), (0, 2 * half - columns), (0, 0)])
+    np.testing.assert_array_equal(both, turned)
+
+
+def test_bits() -> None:
+    """The same bytes, as another type."""
+    words = np.array([[3, -1]], np.int32)
+    bits = Bits(WeightAttr.of(words.view(np.float32)).data).weights
+    assert bits.dtype.name == "int32"
+    np.testing.assert_array_equal(bits.array(), words)
+
+
+def test_taken() -> None:
+    """Rows in another order, and more often, of the same type; in blocks as well."""
+    values = np.arange(12, dtype=np.int8).reshape(3, 2, 2)
+    taken = Taken(WeightAttr.of(values).data, (2, 0, 2, 1)).weights
+    assert taken.shape == (4, 2, 2) and taken.dtype == np.int8
+    np.testing.assert_array_equal(taken.array(), values[[2, 0, 2, 1]])
+    blocks = Blocked(taken, (0,), 3).weights.array()
+    np.testing.assert_array_equal(blocks[0, ..., 0], values[2])
+    np.testing.assert_array_equal(blocks[1, ..., 1], 0)
+
+
+def test_joined() -> None:
+    """Groups of a joined one lie along its diagonal, and zeros beside them."""
+    values = np.arange(1, 25, dtype=np.float32).reshape(4, 1, 2, 3)
+    joined = Joined(WeightAttr.of(values).data, 2).weights
+    assert joined.shape == (2, 2, 4, 3)
+    made = joined.array()
+    np.testing.assert_array_equal(made[1, 0], [*values[2, 0], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(made[1, 1], [[0, 0, 0], [0, 0, 0], *values[3, 0]])
+
+
+def test_phases() -> None:
+    """Taps of phases are windows of channels; a place without one holds a zero."""
+    values = np.arange(1, 25, dtype=np.float32).reshape(2, 2, 3, 2)
+    phases = Phases(WeightAttr.of(values).data, (((2, 0), (1, -1)), ((1, 0),))).weights
+    assert phases.shape == (4, 2, 2, 2)
+    made = phases.array().reshape(2, 2, 2, 2, 2)
+    np.testing.assert_array_equal(made[:, 0], values[:, :, ::-2, ::-1])
+    np.testing.assert_array_equal(made[:, 1, :, 0], values[:, :, 1, ::-1])
+    np.testing.assert_array_equal(made[:, 1, :, 1], 0)
+
+
+def test_halves() -> None:
+    """Each value as two bfloat16, one behind the other in front of the last three axes."""
+    values = np.random.default_rng(0).standard_normal((3, 4, 5, 2)).astype(np.float32)
+    plain = WeightAttr.of(values).data
+    halves = Halves(plain).weights
+    assert WeightAttr(halves).element_type == bf16 and halves.shape == (3, 2, 4, 5, 2)
+    both = from_bfloat16(halves.array())
+    np.testing.assert_allclose(both.sum(axis=1), values, rtol=2.0**-17, atol=0)
+    np.testing.assert_array_equal(both[:, 0], from_bfloat16(to_bfloat16(values)))

@@ -1,0 +1,78 @@
+"""Weights of float32 that are float16: what they hold, and how much is looked at for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ncc.dialects.derived_sources import Bits, Blocked, Taken, Transformed
+from ncc.dialects.narrow import narrowed
+from ncc.dialects.sources import Weights
+from ncc.dialects.stored import Encoding, Stored, noting
+from ncc.dialects.weight import WeightAttr
+
+HALVES = np.array([0.1, -0.0, 2.0**-24, 65504, np.inf, np.nan], np.float16)
+"""Denormal numbers, the largest one and what is none among them."""
+
+
+def test_narrow() -> None:
+    """float16 as such, in any order and in blocks."""
+    weights = WeightAttr.of(HALVES.reshape(3, 2)).data
+    moved = Taken(weights, (2, 0)), Blocked(weights, (0,), 2), Taken(weights, (1,), 1)
+    for wide in (weights, *(source.weights for source in moved)):
+        narrow = narrowed(wide)
+        assert narrow is not None and narrow.dtype == np.float16 and narrow.shape == wide.shape
+        assert narrow.array().astype(np.float32).tobytes() == wide.array().tobytes()
+
+
+@pytest.mark.parametrize(
+    "bits",
+    [0x3F800001, 0x33000000, 0x477FF000, 0x7FC00001, 0xFF800001],
+    ids=["more bits", "less than the least", "more than the largest", "NaN", "signaling NaN"],
+)
+def test_not_narrow(bits: int) -> None:
+    """One number that float16 has not, wherever it stands."""
+    for place in (0, -1):
+        values = np.ones(5000, np.float32)
+        values.view(np.uint32)[place] = bits
+        assert narrowed(WeightAttr.of(values).data) is None
+
+
+def test_what_is_computed_is_not_narrow() -> None:
+    """Nor is what is no float32."""
+    values = WeightAttr.of(np.ones((2, 2, 3, 3))).data
+    transformed = Transformed(values, ((1.0, 0.5, 0.0),), ((1.0, 0.0, 0.0),))
+    assert narrowed(transformed.weights) is None and narrowed(Bits(values).weights) is None
+    assert narrowed(WeightAttr.of(np.ones(3, np.int8)).data) is None
+
+
+def test_files_are_looked_at_as_far_as_needed(tmp_path: Path) -> None:
+    """Of one that says float16 nothing is, of float32 all if the first ones are float16."""
+    path = tmp_path / "net.bin"
+    values = np.ones(1 << 16, np.float32)
+    values[5] = 0.1
+    path.write_bytes(values.tobytes() + np.ones(1 << 16, np.float32).tobytes())
+
+    def looked_at(encoding: Encoding, offset: int) -> tuple[bool, int]:
+        stored = Weights((1 << 15, 2), Stored(str(path), offset, encoding))
+        with noting() as pieces:
+            found = narrowed(Blocked(stored, (0,), 16).weights) is not None
+        return found, sum(piece.size for piece in pieces)
+
+    assert looked_at(Encoding.FP16, 0) == (True, 0)
+    assert looked_at(Encoding.FP32, 0) == (False, 1 << 12)
+    found, size = looked_at(Encoding.FP32, values.nbytes)
+    assert found and size >= values.nbytes
+
+
+def test_parts_of_narrow_files(tmp_path: Path) -> None:
+    """Rows are handed on one by one, as those of other files are."""
+    path = tmp_path / "net.bin"
+    path.write_bytes(np.arange(12).astype("<f2").tobytes())
+    narrow = narrowed(Weights((4, 3), Stored(str(path), 0, Encoding.FP16)))
+    assert narrow is not None
+    parts = narrow.parts(12)
+    assert [part.shape for part in parts] == [(2, 3), (2, 3)]
+    np.testing.assert_array_equal(parts[1].array(), np.arange(6, 12).reshape(2, 3))

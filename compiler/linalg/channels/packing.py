@@ -167,6 +167,9 @@ def packing_of(view: View) -> Packing | None:
     if weights is not None and not weights.uses(lane) and not whole:
         return None
     if view.channels is not None:
+        # What has its columns in blocks, as a stack of products, has no lanes of channels.
+        if any(packed_axis(value) != axis for value in view.captured):
+            return None
         return Packing(axis, lane, frozenset(), dict.fromkeys(view.captured, Read.PACKED))
     reads: dict[SSAValue, Read] = {}
     sums: set[int] = set()

@@ -14,6 +14,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels.pack import Pack, pack, unpack
 from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -255,3 +256,26 @@ def test_a_result_at_strided_places_is_packed(make_network: MakeNetwork) -> None
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     sums = [op for op in module.walk() if isinstance(op, GenericOp) and View(op).reduced]
     assert [shape_of(op.results[0]) for op in sums] == [(2, 5, 12, BLOCK)] * 2
+
+
+def test_channels_of_a_stack_of_products_are_selected_one_by_one(
+    make_network: MakeNetwork,
+) -> None:
+    """Blocks of such products run along their columns, and hold no lanes of channels."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        layers = Layers(b, random.Random(2))
+        w = layers.weight(11, 33, 15)
+        g, y, z, k = b.loops("g y z k")
+        stack = b.sum((g, y, z), over=(k,), of=x[g, y, k] * w[g, z, k])
+        return layers.depthwise(select(b, stack.value, [n // 3 for n in range(33)]))
+
+    x = np.random.default_rng(3).standard_normal((11, 16, 15)).astype(np.float32)
+    module = make_network([x.shape], write)
+    (expected,) = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    module.verify()
+    (found,) = evaluate(network_of(module), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    products = [op for op in module.walk() if isinstance(op, GenericOp) and View(op).product()]
+    assert shape_of(products[0].results[0]) == (11, 16, 3, BLOCK)

@@ -166,12 +166,13 @@ class _Unrolling:
     def _move_batch(self, op: ReshapeOp) -> None:
         """Join the samples that are read, cut those that are made."""
         read = self.batches.get(op.operands[0], [op.operands[0]])
-        others = [self.shapes.get(operand) for operand in op.operands[1:]]
-        x = self.shapes.get(read[0])
+        firsts = [self.batches.get(operand, [operand])[0] for operand in op.operands]
+        x, *others = (self.shapes.get(first) for first in firsts)
         if x is None or None in others:
-            return  # told where shapes are inferred
+            op.operands = firsts  # whose shapes cannot be inferred, as is told where all are
+            return
         known = [shape for shape in others if shape is not None]
-        if len(read) > 1 and _SAMPLES.search(op.shape_expr):
+        if firsts != list(op.operands) and _SAMPLES.search(op.shape_expr):
             raise self._unsupported(op, "an expression that asks for the number of samples")
         try:
             batching = op.batching(x, len(read), *known)

@@ -70,6 +70,11 @@ NETWORKS: dict[str, tuple[list[str], Any]] = {
          "Softmax q 1 1 r q 0=0 1=1", "Reshape b 1 1 q z 0=4 1=3 2=2 12=1"],
         softmax(-X, 0),
     ),
+    "extents of another batch": (
+        [FIRST, "Split t 1 2 y p q", "Softmax s 1 1 p s 0=0 1=1", "UnaryOp n 1 1 q n 0=1",
+         'Reshape b 2 1 s n z 6="1w,1h,2" 12=0'],
+        softmax(X, 1),
+    ),
     "a batch that is the result": ([FIRST, "Softmax s 1 1 y z 0=0 1=1"], softmax(X, 1)),
     "a batch of another order": (["Reshape a 1 1 x z 0=4 1=3 2=2 13=1"], X.transpose(1, 0, 2)),
     "no batch but its axis": (["Reshape b 1 1 x z 0=12 1=2 2=1 12=0"], X.reshape(1, 2, 12)),
@@ -114,12 +119,17 @@ def test_batches_are_those_of_ncnn(name: str, tmp_path: Path) -> None:
         (["Reshape a 1 1 x z 0=5 1=3 2=2 13=0"], "z", ModelError, "has 24 elements"),
         (["Reshape a 1 1 x z 0=24 13=0"], "z", ModelError, "samples of shape"),
         (["Reshape a 1 1 x z 0=24 12=4"], "z", ModelError, "axis 4 is out of range"),
+        ([FIRST, "Softmax s 1 1 y s 0=5 1=1", BACK], "z", ModelError, "axis 5 is out of range"),
+        (
+            [FIRST, "Softmax s 1 1 y s 0=5 1=1", 'Reshape b 2 1 x s z 6="1w,1h,-1" 13=0'],
+            "z", ModelError, "axis 5 is out of range",
+        ),
     ],
 )  # fmt: skip
 def test_refused(
     layers: list[str], output: str, error: type[Exception], message: str, tmp_path: Path
 ) -> None:
-    """A batch of too many axes, batches that do not go together, samples that are none."""
+    """A batch of too many axes, batches that do not go together, samples that are none or bad."""
     with pytest.raises(error, match=message):
         ncc.compile(*write(tmp_path, layers), outputs=[output])
 

@@ -97,6 +97,16 @@ def test_products_with_constants(core: Core, tmp_path: Path) -> None:
         require_numbers(RandomNetwork(0, tuple(net.lines), net.feeds), target, tmp_path)
 
 
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
+def test_products_of_what_is_fed(core: Core, tmp_path: Path) -> None:
+    """Of one row and of many by a matrix whose rows are no whole blocks, or are."""
+    net = Growth(np.random.default_rng(7), most_elements=10_000)
+    for rows, columns in product((1, 7, 48), (5, 16, 37, 61)):
+        net.one("MatMul", *(net.fed(net.random(shape)) for shape in ((rows, 40), (40, columns))))
+    for target in targets(core):
+        require_numbers(RandomNetwork(0, tuple(net.lines), net.feeds), target, tmp_path)
+
+
 @pytest.mark.slow
 def test_what_asks_for_caches_has_its_turn(random_blocks: Grow, tmp_path: Path) -> None:
     """Every pass that is told of a target changes some network, for a core of small caches."""

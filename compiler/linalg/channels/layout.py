@@ -88,6 +88,8 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     roles = view.roles()
     if view.product() is not None and Role.IMAGE not in roles.values():
         return work * waste, work * 10
+    if last is not None and _lies_along(view, last):
+        return work * waste, work * _along_a_row(view.extents[last])
     data = view.reads[view.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if Role.OUT in roles.values():
@@ -124,6 +126,13 @@ def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:
     if along is None or along in view.indexed or view.reduced:
         return False
     return all(isinstance(op.indices[0].owner, IndexOp) for op in reads)
+
+
+def _lies_along(view: View, last: int) -> bool:
+    """Whether a product reads a factor that a run makes, or is fed, by rows as it writes them."""
+    product = view.product()
+    factor = None if product is None else view.reads[product[1]]
+    return factor is not None and not is_constant(factor.value) and factor.index[-1].bare == last
 
 
 def _along_a_row(extent: int) -> float:
@@ -179,7 +188,7 @@ def _add_edges(
             if op in packings and _goes_on_from(op, value):
                 problem.pay_if_packed(op, NEVER)
             elif op in packings and _wants_packed(op, packing, value):
-                problem.read_packed(value, None, op, _conversion(value))
+                problem.read_packed(value, None, op, _copy(value))
                 problem.pay_if_packed(op, _apart(op, value, views))
             continue
         if op not in packings:
@@ -226,6 +235,15 @@ def _conversion(value: SSAValue) -> float:
     axis = packed_axis(value)
     waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
     return _one_pass(value) * (1 + waste / 2)
+
+
+def _copy(value: SSAValue) -> float:
+    """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
+    blocks are in blocks as they lie.
+    """
+    shape = shape_of(value)
+    ragged = len(shape) == 2 and shape[1] % BLOCK
+    return _one_pass(value) if ragged else _conversion(value)
 
 
 def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> float:

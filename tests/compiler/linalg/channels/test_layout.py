@@ -102,6 +102,23 @@ def test_an_activation_follows_its_sum(packed: Packed) -> None:
     assert packed((32, 12, 12), write) == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "blocks"),
+    [(1, 333, False), (8, 333, False), (64, 333, True), (1, 320, True)],
+)
+def test_a_matrix_that_is_fed_is_copied_for_many_rows(
+    make_network: MakeNetwork, rows: int, columns: int, blocks: bool
+) -> None:
+    """Where its rows are no whole blocks; where they are, blocks are another view of them."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        m, n, k = b.loops("m n k")
+        return b.sum((m, n), over=(k,), of=x[m, k] * y[k, n])
+
+    network = network_of(make_network([(rows, 100), (100, columns)], write))
+    assert len(choose(network.body.block)) == blocks
+
+
 def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:
     """However many want it plain: blocks of columns are only another view of rows."""
 

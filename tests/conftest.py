@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -48,6 +49,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # As while ncc compiles: the IR has many objects, and little garbage worth looking for.
+    gc.set_threshold(100_000, 50, 20)
     config.addinivalue_line(
         "markers",
         "layer(*types, only=(), without=()): `case` runs over the recorded cases of layer types, "
@@ -82,6 +85,10 @@ def _shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NCC_CACHE", "kernels")
         patch.setenv("NCC_CACHE_DIR", str(folder / "kernels"))
+        if sys.dont_write_bytecode:
+            # Else each process that a test starts compiles the modules of ncc for itself.
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
         yield
 
 

@@ -94,7 +94,8 @@ def test_a_network_that_comes_through_a_pipe(ncc: Run, tmp_path: Path, command: 
     pipe = tmp_path / "net.param"
     os.mkfifo(pipe)
     writer = Beside(lambda: pipe.write_bytes(DIGITS.read_bytes()))
-    ended = ncc(command, pipe, DIGITS.with_suffix(".bin"))
+    quick = ["--rounds", 1] if command == "bench" else []
+    ended = ncc(command, pipe, DIGITS.with_suffix(".bin"), *quick)
     writer.result()
     assert ended.code == exit_codes.OK, ended.err
     assert "net" in ended.out or "prob" in ended.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -118,8 +118,11 @@ ScheduleOf = Callable[[Kernel], Schedule]
 def run_all(
     networks: Sequence[tuple[ModuleOp, Sequence[Array]]], schedule_of: ScheduleOf, target: Target
 ) -> tuple[list[list[Array]], list[Program]]:
-    """The results of many networks on their arguments, compiled into one object."""
-    functions: list[func.FuncOp] = []
+    """The results of many networks on their arguments, compiled into one object.
+
+    As in a model, kernels that are alike are one function.
+    """
+    functions: dict[Hashable, func.FuncOp] = {}
     programs: list[Program] = []
     for module, arguments in networks:
         Fuse().apply(Context(), module)
@@ -129,14 +132,15 @@ def run_all(
                 continue
             kernel = kernel_of(step, target)
             schedule = schedule_of(kernel)
-            function = write(kernel, schedule, f"kernel_{len(functions)}")
-            del function.properties["sym_visibility"]
-            functions.append(function)
-            program.names.append(function.sym_name.data)
+            alike = kernel.signature(), schedule
+            if alike not in functions:
+                functions[alike] = write(kernel, schedule, f"kernel_{len(functions)}")
+                del functions[alike].properties["sym_visibility"]
+            program.names.append(functions[alike].sym_name.data)
             program.kernels.append(kernel)
             program.schedules.append(schedule)
         programs.append(program)
-    text = emit_llvm(lower(ModuleOp(functions), target), target, "")
+    text = emit_llvm(lower(ModuleOp([*functions.values()]), target), target, "")
     code = MachineCode([emit_object(text, target)])
     return [program.run(code) for program in programs], programs
 

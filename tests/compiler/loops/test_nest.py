@@ -375,7 +375,7 @@ def test_vectors_that_are_interleaved(
 
     draw = np.random.default_rng(count)
     networks = []
-    for rows in (9, 16, 21, 47, 100):
+    for rows in (9, 16, 47):
         x = draw.standard_normal((3, rows, count)).astype(np.float32)
         turned = x.transpose(0, 2, 1).copy()
         networks.append((make_network([turned.shape], written), [turned]))

@@ -36,11 +36,11 @@ from tests.compiler.linalg.convolutions.tiled import (
     generics,
     rewritten,
 )
+from tests.crossed import crossed
 
 
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("pad", [0, 1])
-@pytest.mark.parametrize("size", [(7, 7), (13, 13), (14, 9), (16, 12)])
+@pytest.mark.parametrize(("size", "pad"), crossed([(7, 7), (13, 13), (14, 9), (16, 12)], [0, 1]))
 def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
     """Tiles compute the convolution, whatever they cover beyond it."""
     shape = (16, *size)
@@ -49,8 +49,9 @@ def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> 
 
 
 @pytest.mark.usefixtures("always_tiled_at_stride")
-@pytest.mark.parametrize("pad", [(0, 0), (1, 1), (0, 1)], ids=["valid", "even", "same"])
-@pytest.mark.parametrize("size", [(8, 8), (15, 13), (16, 11)])
+@pytest.mark.parametrize(
+    ("size", "pad"), crossed([(8, 8), (15, 13), (16, 11)], [(0, 0), (1, 1), (0, 1)])
+)
 def test_numbers_at_stride(
     make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
 ) -> None:
@@ -92,8 +93,9 @@ def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None
 
 
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("dilation", [2, 3])
-@pytest.mark.parametrize("size", [(16, 16), (12, 18), (13, 7), (12, 7)])
+@pytest.mark.parametrize(
+    ("size", "dilation"), crossed([(16, 16), (12, 18), (13, 7), (12, 7)], [2, 3])
+)
 def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, int]) -> None:
     """Cells that a window sees together are tiled together, and what follows is done there."""
     shape = (16, *size)

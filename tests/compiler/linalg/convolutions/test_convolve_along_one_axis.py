@@ -13,6 +13,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import pool, weights
 from tests.compiler.linalg.convolutions.tiled import MakeNetwork, calls_of, check_numbers
+from tests.crossed import crossed
 
 
 def along(
@@ -52,9 +53,8 @@ def along(
 
 
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("taps", [2, 3, 4, 5, 7, 9, 11])
 @pytest.mark.parametrize("axis", [1, 2])
-@pytest.mark.parametrize("loops", [1, 2], ids=["no other loop", "one other tap"])
+@pytest.mark.parametrize(("taps", "loops"), crossed([2, 3, 4, 5, 7, 9, 11], [1, 2]))
 def test_along_one_axis(make_network: MakeNetwork, taps: int, axis: int, loops: int) -> None:
     """Windows that are a row, or a column, of any length; what follows is done on their tiles."""
     shape = (16, 13, 14)

@@ -24,6 +24,7 @@ from ncc.dialects.ncnn.recurrent.recurrent_steps import add_product
 from ncc.dialects.stored import Encoding
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
+from tests.crossed import crossed
 from tests.runnable import NAMES
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -205,8 +206,7 @@ def odd(count: int) -> Array:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of weights that are none
-@pytest.mark.parametrize("numbers", [ordinary, odd])
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize(("target", "numbers"), crossed(NAMES, [odd, ordinary]))
 @pytest.mark.parametrize("size", [(1, 1), (4, 5)], ids=str)
 def test_no_bit_changes(
     tmp_path: Path,
@@ -231,8 +231,7 @@ def test_weights_that_a_run_transforms(tmp_path: Path, monkeypatch: pytest.Monke
     check(files, ordinary(512 * 49).reshape(512, 7, 7), "avx512", monkeypatch)
 
 
-@pytest.mark.parametrize("target", NAMES)
-@pytest.mark.parametrize("hidden", [96, 75])
+@pytest.mark.parametrize(("target", "hidden"), crossed(NAMES, [96, 75]))
 def test_steps_of_a_sequence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: int, target: str
 ) -> None:
@@ -243,8 +242,7 @@ def test_steps_of_a_sequence(
     check(files, ordinary(5 * 24).reshape(5, 24), target, monkeypatch)
 
 
-@pytest.mark.parametrize("target", NAMES)
-@pytest.mark.parametrize("outputs", [64, 27])
+@pytest.mark.parametrize(("target", "outputs"), crossed(NAMES, [27, 64]))
 def test_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: int, target: str) -> None:
     """Rows of a table, whose extent is one of whole vectors or not."""
     size = 900 * outputs

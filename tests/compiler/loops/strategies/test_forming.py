@@ -22,6 +22,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import weights
 from tests.compiler.loops.strategies.tiled import FLOATS, check
+from tests.crossed import crossed
 
 
 @pytest.fixture(params=[F2, F4], ids=["F2", "F4"])
@@ -42,8 +43,7 @@ def formed(kernels: list[Kernel]) -> list[Kernel]:
 
 
 @pytest.mark.usefixtures("form")
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize("size", [(4, 4), (13, 14), (19, 31)], ids=str)
+@pytest.mark.parametrize(("target", "size"), crossed(FLOATS, [(13, 14), (4, 4), (19, 31)]))
 def test_on_every_target(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],

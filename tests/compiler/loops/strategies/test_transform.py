@@ -24,6 +24,7 @@ from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
 from tests.compiler.loops.strategies.tiled import FLOATS, block, check
+from tests.crossed import crossed
 
 
 def halving(b: Builder, x: Tensor) -> Tensor:
@@ -55,16 +56,16 @@ def transforms(kernels: list[Kernel]) -> list[Kernel]:
 
 
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
-@pytest.mark.parametrize("pack", [True, False], ids=["blocks", "plain"])
+@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
 def test_along_one_axis(
     make_network: Callable[..., ModuleOp],
     run_networks: Callable[..., Any],
     target: Target,
-    pack: bool,
+    layout: str,
 ) -> None:
     """Windows that are a column, in parts, and a row, with phases: a matrix that is a one."""
     shapes = [(16, 13, 22), (32, 9, 16)]
+    pack = layout == "blocks"
     kernels = check(make_network, run_networks, shapes, target, pack=pack, write=along_one_axis)
     ones = [m for kernel in transforms(kernels) for m in kernel.matrices or () if m == ((1.0,),)]
     assert len(ones) == len(transforms(kernels)) > 0

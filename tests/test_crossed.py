@@ -1,0 +1,26 @@
+"""Which combinations a usual run has."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crossed import crossed
+
+
+@pytest.mark.parametrize(
+    ("axes", "usual"),
+    [
+        ((range(3), "xy"), ["0-x", "1-y", "2-x"]),
+        (("xy", range(3)), ["x-0", "x-2", "y-1"]),
+        ((range(2), "xy", [int, float, str]), ["0-x-int", "0-x-str", "1-y-float"]),
+    ],
+)
+def test_each_value_is_in_a_usual_one(axes: tuple[list[object], ...], usual: list[str]) -> None:
+    """As many as the longest axis has; all others are there, and slow."""
+    found = crossed(*axes)
+    assert [case.id for case in found if not case.marks] == usual
+    assert (
+        len({case.values for case in found})
+        == len(found)
+        == len(axes[0]) * len(axes[1]) * (len(axes[2]) if len(axes) > 2 else 1)
+    )

@@ -327,6 +327,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 _FORM = OpDef.from_pyrdl(Layer)
 """What xDSL knows of any layer as an operation; layer types differ by their properties alone."""
 
+# What xDSL's decorator of an operation gives each class, here once for all types: `op.inputs`.
 _accessors = get_accessors_from_op_def(_FORM, None)
 for _name in ("inputs", "outputs", "traits"):
     setattr(Layer, _name, _accessors[_name])

@@ -173,3 +173,10 @@ class Weight(property):
     def __get__(self, op: Any, owner: type | None = None) -> WeightAttr | None: ...
     def __get__(self, op: Any, owner: type | None = None) -> Weight | WeightAttr | None:
         return self if op is None else op.properties.get(self.name)
+
+
+def held(weight: WeightAttr | None, name: str) -> WeightAttr:
+    """A weight that the layer must have."""
+    if weight is None:
+        raise LayerError(f"weight '{name}' is missing")
+    return weight

@@ -1,13 +1,13 @@
 """The activations that ncnn fuses into a layer, and the formulas they share with layers.
 
-| type | y                                             | params      |
-|------|-----------------------------------------------|-------------|
-| 0    | x                                             |             |
-| 1    | max(x, 0), and 0 for NaN                      |             |
-| 2    | x where x > 0, else x * slope                 | slope       |
-| 3    | x limited to [min, max]                       | min, max    |
-| 4    | logistic                                      |             |
-| 5    | x * tanh(ln(1 + exp(x)))                      |             |
+| type | y                                              | params      |
+|------|------------------------------------------------|-------------|
+| 0    | x                                              |             |
+| 1    | max(x, 0), and 0 for NaN                       |             |
+| 2    | x where x > 0, else x * slope                  | slope       |
+| 3    | x limited to [min, max]                        | min, max    |
+| 4    | 1 / (1 + exp(-x))                              |             |
+| 5    | x * tanh(ln(1 + exp(x)))                       |             |
 | 6    | 0, x * (alpha x + beta) or x by two thresholds | alpha, beta |
 
 NaN stays NaN but in type 1.

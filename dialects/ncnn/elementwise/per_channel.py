@@ -14,11 +14,11 @@ from ncc.dialects.ncnn.layer import (
     Shape,
     Tensor,
     Weight,
-    WeightAttr,
     integer,
     layer,
     real,
 )
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.scalar import select
 
 GIVEN = -233
@@ -44,13 +44,6 @@ def check_channels(count: int, x: Shape, what: str, param: str) -> None:
     """Refuse another count of values than the input has channels."""
     if count != x[0]:
         raise LayerError(f"{count} {what} do not fit the {x[0]} channels of {x}", param)
-
-
-def held(weight: WeightAttr | None, name: str) -> WeightAttr:
-    """A weight that the layer must have."""
-    if weight is None:
-        raise LayerError(f"weight '{name}' is missing")
-    return weight
 
 
 @layer("Scale", inputs=(1, 2), outputs=(1, 2))

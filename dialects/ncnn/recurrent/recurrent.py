@@ -21,7 +21,6 @@ from xdsl.ir import Attribute
 from ncc.dialects.derived_sources import Blocked, Paired
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_choice, check_positive
-from ncc.dialects.ncnn.elementwise.per_channel import held
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -37,6 +36,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.linear.gemm import EVERY_BYTE
 from ncc.dialects.ncnn.linear.linear import rows_by_matrix
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.recurrent.recurrent_steps import Operands, Rule, Values, expand_steps

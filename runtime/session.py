@@ -340,6 +340,8 @@ def as_array(value: object, binding: Binding) -> Array:
         expected, found = f"{binding.dtype} {binding.extents}", _kind(value)
         if isinstance(value, list | tuple):
             found += f": feed numpy.asarray(x, {binding.dtype!r})"
+        elif isinstance(value, str):
+            found += ": no file is read here, feed an array"
         raise InputError(
             f"input {binding.name!r} does not fit", binding.name, expected, found
         ) from None

@@ -85,6 +85,8 @@ def run_command(
     values = model.run({**random_feeds(missing, seed), **feeds}, names)
     for name, array in values.items():
         click.echo(summary(name, array))
+    if missing:
+        click.echo(told_of_random([binding.name for binding in missing]))
     for name, path in wanted:
         if path is not None:
             write(Path(path), npy(values[name]))
@@ -106,6 +108,12 @@ def loaded(path: str, bin: str | None, shapes: Sequence[Any], options: dict[str,
         )
     asked = context.get_parameter_source("num_threads") is not click.core.ParameterSource.DEFAULT
     return Model.load(path, options["num_threads"] if asked else None)
+
+
+def told_of_random(names: Sequence[str]) -> str:
+    """That results are of inputs made up, and how to give these."""
+    made_up = f"input {names[0]} is" if len(names) == 1 else f"inputs {', '.join(names)} are"
+    return f"({made_up} random: --input {names[0]}=@x.npy gives an array)"
 
 
 def summary(name: str, array: np.ndarray[Any, Any]) -> str:

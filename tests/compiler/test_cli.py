@@ -148,6 +148,13 @@ def test_random_inputs_are_the_same_for_the_same_seed(ncc: Run) -> None:
     assert first == again != other
 
 
+def test_inputs_that_are_random_are_told_behind_the_results(ncc: Run, image: Path) -> None:
+    """And how to give an array; nothing is said where all are given."""
+    told = "(input data is random: --input data=@x.npy gives an array)"
+    assert ncc("run", DIGITS).out.splitlines()[1:] == [told]
+    assert len(ncc("run", DIGITS, "--input", f"data=@{image}").out.splitlines()) == 1
+
+
 def test_emit_shows_a_level_on_stdout(ncc: Run) -> None:
     """One level, or several one behind the other."""
     assert "ncnn.InnerProduct" in ncc("compile", DIGITS, "--emit=ncnn").out

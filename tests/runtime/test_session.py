@@ -119,7 +119,7 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (X.tolist(), "a list: feed numpy.asarray(x, 'float32')"),
         (None, "a NoneType"),
         (3.0, "a float"),
-        ("data", "a str"),
+        ("x.npy", "a str: no file is read here, feed an array"),
         (memoryview(b"abc"), "uint8 3"),
     ],
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.movement.crop import CropOp
 from ncc.dialects.ncnn.movement.movement import (
     ConcatOp,
-    CropOp,
     FlipOp,
     PermuteOp,
     SliceOp,

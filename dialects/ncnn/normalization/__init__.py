@@ -2,3 +2,4 @@
 
 from ncc.dialects.ncnn.normalization import local_response as local_response
 from ncc.dialects.ncnn.normalization import normalization as normalization
+from ncc.dialects.ncnn.normalization import normalize as normalize

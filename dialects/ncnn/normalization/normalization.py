@@ -1,20 +1,16 @@
-"""Normalizations: a value divided by what its neighbours amount to.
+"""Normalizations by mean and variance: of innermost axes, of groups of channels, of each, of all.
 
-A layer says which axes are taken together (its region); mean, variance and the like are folds
-over the region, spread back in the last computation.
+A layer says which axes are taken together (its region).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Indices
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -28,73 +24,17 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
-from ncc.dialects.scalar import Scalar, maximum, sqrt
-
-
-def fold(
-    b: Builder, x: Tensor, region: Sequence[int], of: Callable[[Scalar, Rest], Scalar]
-) -> Tensor:
-    """The sum over the axes `region` of `of(x, ...)`; see `Rest`."""
-    at = b.loops_of(x.shape)
-    rest = Rest(at, region)
-    return b.sum(rest.to, over=[at[axis] for axis in region], of=of(x[at], rest))
-
-
-class Rest:
-    """The loops of a shape that are not in a region: where a fold over the region is kept."""
-
-    def __init__(self, at: Sequence[AffineExpr], region: Sequence[int]) -> None:
-        self.to = [loop for axis, loop in enumerate(at) if axis not in region]
-
-    def __call__(self, folded: Tensor) -> Scalar:
-        """The fold that belongs to this place; of everything, [1] remains."""
-        at: Indices = self.to or [0]
-        return folded[at]
-
-
-def mean_of(b: Builder, x: Tensor, region: Sequence[int]) -> Tensor:
-    """The mean over the axes `region`."""
-    count = prod(x.shape[axis] for axis in region)
-    return b.scaled(fold(b, x, region, lambda value, _: value), 1 / count)
-
-
-def variance_of(b: Builder, x: Tensor, mean: Tensor, region: Sequence[int]) -> Tensor:
-    """The mean of (x - mean)^2 over the axes `region`."""
-
-    def squared(value: Scalar, rest: Rest) -> Scalar:
-        off = value - rest(mean)
-        return off * off
-
-    count = prod(x.shape[axis] for axis in region)
-    return b.scaled(fold(b, x, region, squared), 1 / count)
-
-
-def reciprocal_root(b: Builder, x: Tensor, eps: float) -> Tensor:
-    """1 / sqrt(x + eps)."""
-    at = b.loops_of(x.shape)
-    return b.map(at, 1.0 / sqrt(x[at] + eps))
-
-
-def normalized_array(x: Array, region: tuple[int, ...], eps: float) -> Array:
-    """(x - mean) / sqrt(variance + eps) over the axes `region`."""
-    off = x - x.mean(region, keepdims=True)
-    variance = np.square(off).mean(region, keepdims=True)
-    return np.asarray(off / np.sqrt(variance + np.float32(eps)))
-
-
-def normalized(
-    b: Builder,
-    x: Tensor,
-    region: Sequence[int],
-    eps: float,
-    affine: Callable[[Scalar, Sequence[AffineExpr]], Scalar],
-) -> Tensor:
-    """affine((x - mean) / sqrt(variance + eps), loops) over the axes `region`."""
-    mean = mean_of(b, x, region)
-    factor = reciprocal_root(b, variance_of(b, x, mean, region), eps)
-    at = b.loops_of(x.shape)
-    rest = Rest(at, region)
-    return b.map(at, affine((x[at] - rest(mean)) * rest(factor), at))
+from ncc.dialects.ncnn.normalization.statistics import (
+    Rest,
+    fold,
+    mean_of,
+    normalized,
+    normalized_array,
+    reciprocal_root,
+    variance_of,
+)
+from ncc.dialects.ncnn.window import planes
+from ncc.dialects.scalar import sqrt
 
 
 class InnerRegion(Layer):
@@ -286,7 +226,7 @@ class MVNOp(Layer):
     eps = real(2, 0.0001)
 
     def infer(self, x: Shape) -> Shape:
-        return (1,) * (3 - len(x)) + x
+        return planes(x, 3)
 
     def region(self, rank: int) -> tuple[int, ...]:
         return tuple(range(0 if self.across_channels else 1, rank))
@@ -313,89 +253,3 @@ class MVNOp(Layer):
         rest = Rest(at, region)
         off = x[at] - rest(mean)
         return b.map(at, off if factor is None else off * rest(factor))
-
-
-@layer("Normalize")
-class NormalizeOp(Layer):
-    """scale * x / norm, the norm of all of x, of each channel, or of each place's channels.
-
-    With S the sum of squares: sqrt(S + eps), max(sqrt(S), eps) or sqrt(max(S, eps)) by eps_mode.
-    One scale for all or one a channel; fewer than three axes are one channel of (1, h, w).
-    """
-
-    across_spatial = integer(0)
-    channel_shared = integer(1)
-    eps = real(2, 0.0001)
-    scale_data_size = integer(3)
-    across_channel = integer(4, 1)
-    eps_mode = integer(9)
-
-    scale = Weight(lambda op: (op.scale_data_size,))
-
-    def check(self) -> None:
-        check_positive(self, ["scale_data_size"])
-        check_choice(self, "eps_mode", range(3))
-
-    @property
-    def identity(self) -> bool:
-        """Whether nothing is normalized: ncnn then does not even scale."""
-        return not self.across_spatial and not self.across_channel
-
-    def planes(self, x: Shape) -> Shape:
-        return (1,) * (3 - len(x)) + x
-
-    def region(self, rank: int) -> tuple[int, ...]:
-        """The axes of (c, *space) that are taken together."""
-        first = () if not self.across_channel else (0,)
-        return first + (tuple(range(1, rank)) if self.across_spatial else ())
-
-    def infer(self, x: Shape) -> Shape:
-        channels = self.planes(x)[0]
-        if not self.channel_shared and self.scale_data_size != channels:
-            raise LayerError(
-                f"scale_data_size is {self.scale_data_size}, but input {x} has {channels} channels",
-                "scale_data_size",
-            )
-        return x
-
-    def reference(self, x: Array) -> Array:
-        if self.identity:
-            return x
-        planes = x.reshape(self.planes(x.shape))
-        eps = np.float32(self.eps)
-        squares = np.square(planes).sum(self.region(planes.ndim), keepdims=True)
-        match self.eps_mode:
-            case 0:
-                norm = np.sqrt(squares + eps)
-            case 1:
-                norm = np.maximum(np.sqrt(squares), eps)
-            case _:
-                norm = np.sqrt(np.maximum(squares, eps))
-        assert self.scale is not None
-        scale = self.scale.array()[: 1 if self.channel_shared else None]
-        return np.asarray(planes / norm * scale.reshape(along_axis(0, planes.ndim))).reshape(
-            x.shape
-        )
-
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
-        if self.identity:
-            return x
-        shape, x = x.shape, b.reshape(x, self.planes(x.shape))
-        region = self.region(x.rank)
-        squares = fold(b, x, region, lambda value, _: value * value)
-        at = b.loops_of(squares.shape)
-        total = squares[at]
-        match self.eps_mode:
-            case 0:
-                norm = sqrt(total + self.eps)
-            case 1:
-                norm = maximum(sqrt(total), self.eps)
-            case _:
-                norm = sqrt(maximum(total, self.eps))
-        factor = b.map(at, 1.0 / norm)
-        assert self.scale is not None
-        scale = b.weight(self.scale)
-        at = b.loops_of(x.shape)
-        value = x[at] * Rest(at, region)(factor)
-        y = b.map(at, value * scale[0 if self.channel_shared else at[0]])
-        return b.reshape(y, shape)

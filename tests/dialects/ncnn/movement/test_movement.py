@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from xdsl.dialects import tensor
 
-import ncc
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.movement.movement import PERMUTATIONS
 from tests.dialects.ncnn.arrays import ramp
@@ -18,7 +16,7 @@ from tests.dialects.ncnn.arrays import ramp
 Check = Callable[..., Any]
 
 
-@pytest.mark.layer("Concat", "Slice", "Crop", "Permute", "Flip", "Tile")
+@pytest.mark.layer("Concat", "Slice", "Permute", "Flip", "Tile")
 def test_recorded(case: Any, check_layer: Check) -> None:
     """Each is what ncnn recorded."""
     check_layer(case)
@@ -59,57 +57,6 @@ def test_slice_along_an_axis(check_layer: Check, expand: Callable[..., Any]) -> 
     check_layer("Slice", params, [x], expected=[x[:, :1], x[:, 1:3]])
     [op] = expand("Slice", params, [(2, 4)])
     assert isinstance(op, tensor.ExtractSliceOp)
-
-
-@pytest.mark.parametrize(
-    "params, box",
-    [
-        ({"starts": (1,), "ends": (3,), "axes": (1,)}, np.s_[:, 1:3, :]),
-        ({"starts": (1, -2), "ends": (-233, -1), "axes": (-1, 0)}, np.s_[-2:-1, :, 1:]),
-        ({"starts": (-233, 1, 2), "ends": (2, 0, 99)}, np.s_[:2, 1:, 2:]),
-        (
-            {"woffset": 1, "hoffset": 2, "outw": -233, "outh": 2, "outc": 99, "coffset2": 1},
-            np.s_[:2, 2:4, 1:],
-        ),
-        ({"starts_expr": "1", "ends_expr": "-(0w,1)", "axes_expr": "2"}, np.s_[:, :, 1:4]),
-    ],
-)
-def test_crop(params: Any, box: Any, check_layer: Check) -> None:
-    """By starts and ends, by offsets and sizes, by expressions."""
-    x = ramp(3, 4, 5)
-    check_layer("Crop", params, [x], expected=[x[box]])
-
-
-def test_crop_to_the_size_of_another(check_layer: Check, expand: Callable[..., Any]) -> None:
-    """Of an image of another rank the channels are kept."""
-    x, params = ramp(3, 4, 5), {"woffset": 1, "hoffset": 2}
-    check_layer("Crop", params, [x, ramp(2, 2, 3)], expected=[x[:2, 2:4, 1:4]])
-    check_layer("Crop", params, [x, ramp(2, 3)], expected=[x[:, 2:4, 1:4]])
-    [op] = expand("Crop", params, [(3, 4, 5), (2, 3)])
-    assert isinstance(op, tensor.ExtractSliceOp)
-
-
-@pytest.mark.parametrize(
-    "shape, numbers, box",
-    [
-        ((7,), [2, 0, 0, 3], np.s_[2:5]),
-        ((4, 5), [1, 2, 0, 3, 2, 0], np.s_[2:4, 1:4]),
-        ((3, 4, 5), [1, 2, 1, 3, 2, 2], np.s_[1:3, 2:4, 1:4]),
-        ((4, 3, 4, 5), [1, 2, 1, 2, 3, 2, 2, 1], np.s_[2:3, 1:3, 2:4, 1:4]),
-    ],
-)
-def test_crop_by_a_vector(shape: Shape, numbers: Sequence[int], box: Any, tmp_path: Path) -> None:
-    """Places and sizes are the bits of a constant, of the inner axes first."""
-    lines = ["Input x 0 1 x", f"MemoryData m 0 1 m 0={len(numbers)}", "Split s 1 2 m a b"]
-    lines += ["Crop c 2 1 x a y 0=-233"]
-    param, binary = tmp_path / "crop.param", tmp_path / "crop.bin"
-    param.write_text("\n".join(["7767517", f"{len(lines)} 5", *lines, ""]))
-    binary.write_bytes(np.array(numbers, "<i4").tobytes())
-    x = ramp(*shape)
-    for level in (0, 2):
-        options: dict[str, Any] = {"input_shapes": {"x": shape}, "outputs": ["y"]}
-        model = ncc.compile(param, binary, opt_level=level, **options)
-        np.testing.assert_array_equal(model.run({"x": x})["y"], x[box])
 
 
 @pytest.mark.parametrize(
@@ -181,16 +128,6 @@ def test_tile_puts_a_new_depth_behind_the_channels(check_layer: Check) -> None:
         ("Slice", {"slices": (5, 5)}, [(7,)], 2, r"part 1 is \[5, 10\) of axis 0 of \(7,\)"),
         ("Slice", {"indices": (5, 2)}, [(7,)], 3, r"part 1 is \[5, 2\)"),
         ("Slice", {"slices": (1,), "axis": 1}, [(7,)], 1, "axis 1 is out of range"),
-        ("Crop", {}, [(7,)], 1, "has 2 inputs, not 1"),
-        ("Crop", {"outw": 3}, [(7,), (3,)], 1, "has 1 inputs, not 2"),
-        ("Crop", {"woffset": -233}, [(7,), (6,)], 1, "known only to the run"),
-        ("Crop", {"outw": 3, "woffset": -1}, [(7,)], 1, "an offset of -1"),
-        ("Crop", {"outw": 3}, [(7, 7)], 1, r"of size \(0, 3\) is empty or leaves .* \(7, 7\)"),
-        ("Crop", {"starts": (5,), "ends": (3,)}, [(7,)], 1, "is empty or leaves"),
-        ("Crop", {"starts": (-9,), "ends": (3,)}, [(7,)], 1, "is empty or leaves"),
-        ("Crop", {"starts": (1,), "ends": (3,)}, [(7, 7)], 1, "1 starts and 1 ends for axes"),
-        ("Crop", {"starts": (1,), "ends": (3,), "axes": (2,)}, [(7,)], 1, "axis 2"),
-        ("Crop", {}, [(7,), (8,)], 1, "is empty or leaves"),
         ("Permute", {"order_type": 24}, [(7,)], 1, "order_type is 24, none of 0 to 23"),
         ("Permute", {"order_type": 6}, [(1, 2, 3)], 1, "needs a higher rank than 3"),
         ("Flip", {"axes": (2,)}, [(2, 3)], 1, "axis 2 is out of range"),

@@ -1,4 +1,4 @@
-"""Normalizations."""
+"""Normalizations by mean and variance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncc.dialects.ncnn.layer import LayerError
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]
-TYPES = ["LayerNorm", "RMSNorm", "GroupNorm", "InstanceNorm", "MVN", "Normalize"]
+TYPES = ["LayerNorm", "RMSNorm", "GroupNorm", "InstanceNorm", "MVN"]
 
 
 @pytest.mark.layer(*TYPES)
@@ -111,33 +111,3 @@ def test_mvn_adds_eps_to_the_deviation(check_layer: Check) -> None:
     mean, variance = statistics(x, (0, 1))
     expected = ((x - mean) / (np.sqrt(variance) + 0.5))[None]
     check_layer("MVN", {"normalize_variance": 1, "eps": 0.5}, [x], expected=[expected])
-
-
-@pytest.mark.parametrize(("mode", "norm"), [(0, np.sqrt(25.5)), (1, 5.0), (2, 5.0)])
-def test_normalize_divides_by_the_norm(mode: int, norm: float, check_layer: Check) -> None:
-    """Of the channels at each place, by each way to keep it from zero; then scaled."""
-    x = np.array([3, 4], np.float32).reshape(2, 1, 1)
-    params = {"scale_data_size": 2, "eps": 0.5, "eps_mode": mode}
-    expected = x / norm * np.array([1, 2]).reshape(2, 1, 1)
-    check_layer("Normalize", params, [x], [np.array([1, 2])], expected=[expected])
-
-
-def test_normalize_of_nothing_is_the_input(check_layer: Check) -> None:
-    """Neither across space nor across channels: not even scaled."""
-    x = noise(2, 3, 4)
-    params = {"scale_data_size": 1, "channel_shared": 1, "across_channel": 0}
-    check_layer("Normalize", params, [x], [np.array([7.0])], expected=[x])
-
-
-@pytest.mark.parametrize(
-    ("type", "params", "message"),
-    [
-        ("Normalize", {}, "scale_data_size is 0"),
-        ("Normalize", {"scale_data_size": 2, "eps_mode": 3}, "none of 0, 1, 2"),
-        ("Normalize", {"scale_data_size": 3}, "has 2 channels"),
-    ],
-)
-def test_refuses(type: str, params: dict[str, int], message: str, check_layer: Check) -> None:
-    """Params out of ncnn's domain, and a scale for other channels."""
-    with pytest.raises(LayerError, match=message):
-        check_layer(type, params, [noise(2, 3, 4)], [noise(3)])

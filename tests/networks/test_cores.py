@@ -100,10 +100,14 @@ def test_products_with_constants(core: str, vectors: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("core", CORES.values(), ids=CORES)
 def test_products_of_what_is_fed(core: Core, tmp_path: Path) -> None:
-    """Of one row and of many by a matrix whose rows are no whole blocks, or are."""
-    net = Growth(np.random.default_rng(7), most_elements=10_000)
+    """Of one row and of many by a matrix whose rows are no whole blocks, or are; and of some by one
+    that lies across them and is larger than they are.
+    """
+    net = Growth(np.random.default_rng(7), most_elements=40_000)
     for rows, columns in product((1, 7, 48), (5, 16, 37, 61)):
         net.one("MatMul", *(net.fed(net.random(shape)) for shape in ((rows, 40), (40, columns))))
+    for shapes in (((32, 97), (97, 97)), ((3, 30, 99), (3, 101, 99)), ((2, 24, 70), (70, 70))):
+        net.one("MatMul", *(net.fed(net.random(shape)) for shape in shapes), transB=1)
     for target in targets(core):
         require_numbers(RandomNetwork(0, tuple(net.lines), net.feeds), target, tmp_path)
 

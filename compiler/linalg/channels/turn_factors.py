@@ -6,6 +6,11 @@ Vectors of results take in whole vectors of t; along k each result would be a su
 the lanes of one. Turning is worth it where each element meets many others. Constants are turned by
 `pack`, at no cost.
 
+Where x and y are fewer than w, these are turned instead, as the values and the results of an
+attention whose probabilities are w:
+
+    t[k, m] = x[m, k],  z[n, m] += w[n, k] * t[k, m],  y[m, n] = z[n, m]
+
 Needs: the structured level, before `pack`.  Breaks: the order of floating-point sums.
 """
 
@@ -15,23 +20,28 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import move_before, reread, tensor_of
+from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
+from ncc.compiler.linalg.insert import again, move_before, put_for, reread, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, constant_number, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
 FEWEST_USES = 24
 """Products of an element that outweigh moving it: those of a vector take a third of the time of
 sums over lanes."""
+
+MOVES_PER_MULTIPLY_ADD = 0.075
+"""Elements that can be moved in the time of one vectorised multiply-add."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +53,23 @@ class TurnFactors(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         for generic in generics_of(network_of(op).body.block):
-            found = across(View(generic))
+            view = View(generic)
+            loop = view.write.index[-1].bare if view.write.index else None
+            found = None if loop is None else across(view, loop)
+            if found is None:
+                continue
+            row = _shorter(view, *found)
+            if row is not None:
+                generic = _turn_result(view, row)
+                found = across(View(generic), row)
             if found is not None:
                 _turn(generic, *found, made)
 
 
-def across(view: View) -> tuple[int, int] | None:
-    """The operand that is worth turning, and its axis along which the results lie."""
+def across(view: View, loop: int) -> tuple[int, int] | None:
+    """The operand that is worth turning where results lie along a loop, and its axis of that."""
     pair = view.product()
-    loop = view.write.index[-1].bare if view.write.index else None
-    if pair is None or loop is None or not view.reduced or view.extents[loop] < BLOCK // 2:
+    if pair is None or not view.reduced or view.extents[loop] < BLOCK // 2:
         return None
     along = [position for position in pair if view.reads[position].uses(loop)]
     if len(along) != 1:
@@ -60,12 +77,58 @@ def across(view: View) -> tuple[int, int] | None:
     factor = view.reads[along[0]]
     loops = [form.bare for form in factor.index]
     moved = [form for form in factor.index if form != Linear.of({})]
-    if loops[-1] == loop or len({form.bare for form in moved} - {None}) < len(moved):
+    if loop not in loops or loops[-1] == loop:
+        return None
+    if len({form.bare for form in moved} - {None}) < len(moved):
         return None
     if is_constant(factor.value) or element_of(factor.value) != f32:
         return None
     uses = prod(view.extents[d] for d in view.parallel if d not in loops)
     return (along[0], loops.index(loop)) if uses >= FEWEST_USES else None
+
+
+def _shorter(view: View, position: int, axis: int) -> int | None:
+    """The loop of the other factor that results lie along if it and they are turned, not this one;
+    None where that would take longer: more elements are moved, or lanes would hold no result.
+    """
+    factor = view.reads[position]
+    [other] = [k for k in view.product() or () if k != position]
+    rows = [d for d in view.parallel if view.extents[d] > 1 and not factor.uses(d)]
+    if len(rows) != 1 or _number(view.op.outputs[0]) is None or view.op.attributes:
+        return None
+    [row] = rows
+    turned = across(view, row)
+    if turned is None or turned[0] != other or all(form.bare != row for form in view.write.index):
+        return None
+    extent, lanes = view.extents[row], lanes_in(view.extents[row])
+    wasted = prod(view.extents) * (lanes / extent - 1) * MOVES_PER_MULTIPLY_ADD
+    moved = prod(shape_of(view.reads[other].value)) + prod(shape_of(view.op.results[0]))
+    return row if moved + wasted < prod(shape_of(factor.value)) else None
+
+
+def _number(start: SSAValue) -> float | None:
+    """The number that all sums start from."""
+    op = start.owner
+    return constant_number(op.inputs[0]) if isinstance(op, FillOp) else None
+
+
+def _turn_result(view: View, row: int) -> GenericOp:
+    """The same sums with their results along a loop, which a move behind them turns back."""
+    op, shape = view.op, shape_of(view.op.results[0])
+    scratch = Block()
+    b = Builder(scratch, "layout")
+    order = sorted(range(len(shape)), key=lambda axis: view.write.index[axis].bare == row)
+    *reads, write = op.indexing_maps
+    results = tuple(write.data.results[axis] for axis in order)
+    maps = [*reads, AffineMapAttr(AffineMap(write.data.num_dims, 0, results))]
+    start = b.full([shape[axis] for axis in order], _number(op.outputs[0]) or 0.0)
+    sums = again(b, op, op.inputs, start, maps)
+    at = b.loops_of(shape)
+    put_for(op, scratch, b.map(at, sums[[at[axis] for axis in order]]).value)
+    Rewriter.erase_op(op)
+    made = sums.value.owner
+    assert isinstance(made, GenericOp)
+    return made
 
 
 def _turn(

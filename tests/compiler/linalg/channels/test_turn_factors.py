@@ -68,6 +68,12 @@ def batch_of_one(b: Builder, x: Tensor, w: Tensor) -> Tensor:
     return b.sum((one, m, n), over=(k,), of=x[one, m, k] * w[0, n, k])
 
 
+def weighed_values(b: Builder, v: Tensor, p: Tensor) -> Tensor:
+    """Values a column of an image's cells, by probabilities a row of them, a matrix a head."""
+    h, m, n, k = b.loops("h m n k")
+    return b.sum((h, m, n), over=(k,), of=v[h, m, k] * p[h, n, k])
+
+
 def square(b: Builder, x: Tensor) -> Tensor:
     m, n, k = b.loops("m n k")
     return b.sum((m, n), over=(k,), of=x[m, k] * x[n, k])
@@ -88,6 +94,9 @@ def by_constant(b: Builder, x: Tensor) -> Tensor:
         (product, [(MANY, 7), (19, 7)], 1),
         (transposed_product, [(19, 7), (MANY, 7)], 1),
         (scores, [(MANY, 3, 5), (20, 3, 5)], 1),
+        (weighed_values, [(2, 32, 97), (2, 97, 97)], 2),
+        (weighed_values, [(2, 32, 63), (2, 63, 63)], 1),
+        (weighed_values, [(2, 33, 97), (2, 97, 97)], 1),
         (batch_of_one, [(1, MANY, 5), (1, 20, 5)], 1),
         (batch_of_one, [(3, MANY // 2, 5), (1, 20, 5)], 1),
         (square, [(MANY, 7)], 1),
@@ -101,14 +110,22 @@ def by_constant(b: Builder, x: Tensor) -> Tensor:
 def test_what_is_turned(
     turned: Turned, write: Any, shapes: list[tuple[int, ...]], factors: int
 ) -> None:
-    """Once a value, however many read it; not where it is used too little, or lies well."""
+    """Once a value, however many read it; not where it is used too little, or lies well. The other
+    factor and the result, where these are fewer and fill their lanes.
+    """
     assert turned(write, shapes) == factors
 
 
-def test_results_lie_along_what_is_read(make_network: MakeNetwork) -> None:
-    """The last axis of the factor is that of the result."""
-    module = make_network([(MANY, 3, 5), (20, 3, 5)], scores)
+@pytest.mark.parametrize(
+    ("write", "shapes"),
+    [(scores, [(MANY, 3, 5), (20, 3, 5)]), (weighed_values, [(2, 32, 97), (2, 97, 97)])],
+)
+def test_results_lie_along_what_is_read(
+    make_network: MakeNetwork, write: Any, shapes: list[tuple[int, ...]]
+) -> None:
+    """The last axis of a factor is that of the result."""
+    module = make_network(shapes, write)
     TurnFactors().apply(Context(), module)
-    view = generics(module)[-1]
-    factor = view.reads[(view.product() or (0, 0))[1]]
-    assert factor.index[-1] == view.write.index[-1]
+    [view] = [view for view in generics(module) if view.reduced]
+    factors = [view.reads[position] for position in view.product() or ()]
+    assert view.write.index[-1] in [factor.index[-1] for factor in factors]

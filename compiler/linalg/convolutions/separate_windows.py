@@ -21,7 +21,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -78,11 +78,11 @@ class _Separating:
     def of(op: GenericOp) -> _Separating | None:
         view = View(op)
         folded = view.combiner() if view.reduced and not op.attributes else None
-        if folded is None or len(view.live) != 1 or view.computes_coordinates:
+        bare = len(view.live) == 1 and len(view.body.ops) == 2
+        if folded is None or type(folded[0]) not in _FOLDED or not bare:
             return None
         data = view.reads[view.live[0]]
-        bare = isinstance(folded[1], BlockArgument) and len(view.body.ops) == 2
-        if type(folded[0]) not in _FOLDED or not bare or element_of(data.value) != f32:
+        if element_of(data.value) != f32:
             return None
         windows = _windows(view, data)
         several = [axis for axis, taps in enumerate(windows) if taps is not None]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
-from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import constant
+from tests.compiler.linalg.same_numbers import after
 
 MAXIMUM, MEAN = 0, 1
 
@@ -96,7 +96,76 @@ def window(size: int, step: int = 1, border: float = -1.0, power: bool = False) 
 )
 def test_which_windows(make_network: Callable[..., ModuleOp], write: Write, steps: int) -> None:
     """Large ones that overlap, of cells as they are."""
-    module = make_network([(16, 16, 16)], write)
-    SeparateWindows().apply(Context(), module)
-    module.verify()
-    assert len(generics_of(network_of(module).body.block)) == steps
+    assert len(after(make_network([(16, 16, 16)], write), SeparateWindows())) == steps
+
+
+def test_windows_without_a_border(make_network: Callable[..., ModuleOp]) -> None:
+    """All of what is read is there already."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        c, u, v, k, m = b.loops("c u:12 v:12 k:5 m:5")
+        return b.max((c, u, v), (k, m), x[c, u + k, v + m])
+
+    assert len(after(make_network([(16, 16, 16)], write), SeparateWindows())) == 2
+
+
+def cell_by_cell(b: Builder, x: Tensor) -> Tensor:
+    return b.scaled(x, 0.5)
+
+
+def counted(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c:16 u:12 v:12 k:5 m:5")
+    return b.sum((c, u, v), (k, m), constant(1.0))
+
+
+def multiplied(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c u:12 v:12 k:5 m:5")
+    return b.product((c, u, v), (k, m), x[c, u + k, v + m])
+
+
+def of_whole_images(b: Builder, x: Tensor) -> Tensor:
+    c, k, m = b.loops("c k m")
+    return b.sum((c,), (k, m), x[c, k, m])
+
+
+def apart(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c u:12 v:12 k:5 m:5")
+    return b.sum((c, u * 2, v), (k, m), x[c, u + k, v + m], b.full((16, 24, 12), 0.0))
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c u:12 v:12 k:5 m:5")
+    return b.max((u, c, v), (k, m), x[c, u + k, v + m])
+
+
+def by_two_loops(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, n, m = b.loops("c u:12 v:12 k:4 n:2 m:5")
+    return b.sum((c, u, v), (k, n, m), x[c, u + k + n, v + m])
+
+
+def begun_later(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c u:11 v:11 k:5 m:5")
+    return b.max((c, u, v), (k, m), x[c, u + k + 1, v + m])
+
+
+def skewed(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, m = b.loops("c u:8 v:8 m:9")
+    return b.max((c, u, v), (m,), x[c, u + v, v + m])
+
+
+def gone_on_with(b: Builder, x: Tensor) -> Tensor:
+    c, u, v, k, m = b.loops("c u:12 v:12 k:5 m:5")
+    init = b.slice(x, (0, 0, 0), (16, 12, 12))
+    return b.sum((c, u, v), (k, m), x[c, u + k, v + m], init)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        cell_by_cell, counted, multiplied, of_whole_images, apart, turned, by_two_loops,
+        begun_later, skewed, gone_on_with,
+    ],
+)  # fmt: skip
+def test_other_folds_stay(make_network: Callable[..., ModuleOp], write: Write) -> None:
+    """What is folded is no cell, by no other operation, or no window lies beside each result."""
+    assert len(after(make_network([(16, 16, 16)], write), SeparateWindows())) == 1

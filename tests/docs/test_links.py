@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+ROOMS = ("compiler", "dialects", "runtime", "examples")
+FILES = [str(file) for room in ROOMS for file in (ROOT / room).rglob("*.py")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -16,6 +18,13 @@ def test_links_lead_somewhere(page: Path) -> None:
     """To a file or a folder of this checkout."""
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """`linalg/memory/place.py` is a file whose path ends so."""
+    named = re.findall(r"`([\w/]+\.py)`", page.read_text())
+    assert [name for name in named if not any(f.endswith(f"/{name}") for f in FILES)] == []
 
 
 def test_all_pages_are_found_from_the_first_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-ROOMS = ("compiler", "dialects", "runtime", "examples")
+ROOMS = ("compiler", "dialects", "runtime", "examples", "tests")
 FILES = [str(file) for room in ROOMS for file in (ROOT / room).rglob("*.py")]
 
 

@@ -104,16 +104,19 @@ class Cut:
     def solve(self) -> set[Operation]:
         """Push flow along shortest paths until none is left; the nodes still reached are packed.
 
-        Paths of one length are found together (Dinic): a search for each of them would take a time
-        that grows with the square of the network.
+        The shortest paths of all nodes are found together, however long each of them is (Dinic,
+        but with steps counted from the sink): a search for each of them, or for each length, would
+        take a time that grows with the square of the network.
         """
         for node in self.nodes.values():
             self._push([PACKED, node, PLAIN])
         while True:
-            steps = self._search()
-            if PLAIN not in steps:
-                return {op for op, node in self.nodes.items() if node in steps}
-            self._push_along(steps)
+            steps = self._steps()
+            begun = [node for node, room in self.capacity[PACKED].items() if room > LEAST]
+            if steps.keys().isdisjoint(begun):
+                reached = self._reached()
+                return {op for op, node in self.nodes.items() if node in reached}
+            self._push_along(steps, begun)
 
     def _push(self, path: Sequence[int]) -> None:
         """Let flow what can flow along a path."""
@@ -122,26 +125,39 @@ class Cut:
             self.capacity[a][b] -= flow
             self.capacity[b][a] += flow
 
-    def _search(self) -> dict[int, int]:
-        """Nodes reachable from the source, each with the number of steps to it; the sink last."""
-        steps = {PACKED: 0}
-        queue = deque([PACKED])
+    def _steps(self) -> dict[int, int]:
+        """The number of steps to the sink from each node from which something can flow there."""
+        steps = {PLAIN: 0}
+        queue = deque([PLAIN])
         while queue:
             node = queue.popleft()
-            for following, left in self.capacity[node].items():
-                if left > LEAST and following not in steps:
-                    steps[following] = steps[node] + 1
-                    if following == PLAIN:
-                        return steps
-                    queue.append(following)
+            for before in self.capacity[node].keys() - {PACKED}:
+                if before not in steps and self.capacity[before][node] > LEAST:
+                    steps[before] = steps[node] + 1
+                    queue.append(before)
         return steps
 
-    def _push_along(self, steps: Mapping[int, int]) -> None:
-        """Let flow what can along all paths to the sink of which every step leads one step on.
+    def _reached(self) -> set[int]:
+        """The nodes to which something can flow from the source."""
+        reached, left = {PACKED}, [PACKED]
+        while left:
+            edges = self.capacity[left.pop()].items()
+            new = [node for node, room in edges if room > LEAST and node not in reached]
+            reached.update(new)
+            left += new
+        return reached
+
+    def _push_along(self, steps: Mapping[int, int], begun: Sequence[int]) -> None:
+        """Let flow what can along all paths to the sink that begin at one of some nodes, and of
+        which every step leads one step on.
 
         An edge that is full, or leads nowhere, stays so: each is left behind once.
         """
-        edges = {node: list(self.capacity[node]) for node in steps}
+        edges = {
+            node: [on for on in self.capacity[node] if steps.get(on) == left - 1]
+            for node, left in steps.items()
+        }
+        edges[PACKED] = [node for node in begun if node in steps]
         path = [PACKED]
         while path:
             node = path[-1]
@@ -152,10 +168,7 @@ class Cut:
                 path.pop()
                 if path:
                     edges[path[-1]].pop()
+            elif self.capacity[node][edges[node][-1]] > LEAST:
+                path.append(edges[node][-1])
             else:
-                following = edges[node][-1]
-                on = steps.get(following) == steps[node] + 1
-                if on and self.capacity[node][following] > LEAST:
-                    path.append(following)
-                else:
-                    edges[node].pop()
+                edges[node].pop()

@@ -100,6 +100,11 @@ class Chain:
     def last(self) -> GenericOp:
         return self.computations[-1]
 
+    def pays(self, room: int) -> bool:
+        """Whether strips fit the room, and weights are few enough to be read again for each."""
+        light = max(map(_weights, self.computations)) <= WEIGHTS
+        return light and self.strip_rows(room) is not None
+
     def strip_rows(self, room: int, most: int = MOST_STRIPS) -> int | None:
         """Rows of the last result in a strip, None where `most` hand on more bytes than `room`.
 
@@ -145,8 +150,7 @@ def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
                 continue
             kept = _memory(access.value, shape_of(access.value)[ROWS]) >= large
             longer = Chain([*chain.computations, *mine.computations])
-            light = max(map(_weights, longer.computations)) <= WEIGHTS
-            if view.is_pointwise or (kept and light and longer.strip_rows(room) is not None):
+            if view.is_pointwise or (kept and longer.pays(room)):
                 mine.computations = longer.computations
                 chain_of.update(dict.fromkeys(chain.computations, mine))
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)

@@ -70,22 +70,41 @@ def test_no_labelling_is_cheaper() -> None:
         assert costs.total(chosen) == best, f"seed {seed}"
 
 
-def test_paths_of_one_length_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long a chain of layers is, it is searched as often as its paths have lengths."""
-    draw = random.Random(0)
-    cut, searches = Cut(), 0
-    ops = [test.TestOp([], [f32]) for _ in range(2000)]
-    for op in ops:
-        cut.prefer(op, *draw.choice([(30, 0), (0, 30)]))
-    for source, reader in pairwise(ops):
-        cut.connect(source, reader, draw.randint(1, 40), draw.randint(1, 40))
-    search = cut._search
+def searches_of(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often a graph is searched until its cut is found."""
+    searches, search = 0, cut._steps
 
     def counted() -> dict[int, int]:
         nonlocal searches
         searches += 1
         return search()
 
-    monkeypatch.setattr(cut, "_search", counted)
+    monkeypatch.setattr(cut, "_steps", counted)
     cut.solve()
-    assert searches < 20
+    return searches
+
+
+def test_paths_of_one_length_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a chain of layers is, it is searched as often as its paths have lengths."""
+    draw = random.Random(0)
+    cut = Cut()
+    ops = [test.TestOp([], [f32]) for _ in range(2000)]
+    for op in ops:
+        cut.prefer(op, *draw.choice([(30, 0), (0, 30)]))
+    for source, reader in pairwise(ops):
+        cut.connect(source, reader, draw.randint(1, 40), draw.randint(1, 40))
+    assert searches_of(cut, monkeypatch) < 20
+
+
+def test_paths_of_all_lengths_to_one_layer_are_found_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each layer of a chain that would be packed has its own way to the last one, which is not."""
+    cut = Cut()
+    ops = [test.TestOp([], [f32]) for _ in range(300)]
+    for op in ops:
+        cut.prefer(op, 0, 3)
+    cut.prefer(ops[-1], 5000, 0)
+    for source, reader in pairwise(ops):
+        cut.connect(source, reader, 5000, 5000)
+    assert searches_of(cut, monkeypatch) == 2

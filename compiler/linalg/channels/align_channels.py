@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum, Made
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     has_gaps,
@@ -30,7 +31,6 @@ from ncc.compiler.linalg.channels.packing import (
     joins_channels,
     joins_ragged,
     lanes_in,
-    packed_axis,
     packing_of,
 )
 from ncc.compiler.linalg.channels.select_channels import select, select_inside
@@ -68,7 +68,7 @@ def _align_groups(found: GroupedSum, made: Made) -> None:
         return
     if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
         return
-    if packing_of(found.view) is not None:
+    if packing_of(found.view, PackedAxes()) is not None:
         lead = expression({found.group: lanes_in(found.size), found.channel: 1}, 0)
         found.read(made, _filled, [lead])
 
@@ -84,15 +84,16 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
 
 def _is_ragged(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> bool:
     """Whether a joint of images could be in blocks but for the channels of its parts."""
-    value = joint.result
-    if len(shape_of(value)) != 3 or element_of(value) != f32 or is_selected(value):
+    value, axes = joint.result, PackedAxes()
+    if len(shape_of(value)) != 3 or element_of(value) != f32 or is_selected(value, axes):
         return False
     if isinstance(joint, tensor.ConcatOp):
         sources = (value.owner for value in joint.inputs)
-        within = any(isinstance(source, Operation) and has_gaps(source) for source in sources)
-        return (joins_ragged(joint) or within) and joins_channels(joint)
+        within = any(isinstance(source, Operation) and has_gaps(source, axes) for source in sources)
+        return (joins_ragged(joint) or within) and joins_channels(joint, axes)
     is_computed = isinstance(joint.src.owner, GenericOp)
-    return is_computed and has_gaps(joint) and packed_axis(joint.src) == groups_of(joint)[0][-1]
+    last = groups_of(joint)[0][-1]
+    return is_computed and has_gaps(joint, axes) and axes.of(joint.src) == last
 
 
 def _align_joint(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> None:

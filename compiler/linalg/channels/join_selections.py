@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.hoist_selections import is_free
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.channels.packing import is_selected, joins_channels
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import (
@@ -69,10 +70,13 @@ def _selection(value: SSAValue) -> View | None:
 
 def _is_joint_of_selections(op: tensor.ConcatOp) -> bool:
     """Whether selections alone read a joint of channels, and some of what they alone read."""
-    if not joins_channels(op) or any(_reader(use.operation) is None for use in op.result.uses):
+    axes = PackedAxes()
+    if not joins_channels(op, axes):
+        return False
+    if any(_reader(use.operation) is None for use in op.result.uses):
         return False
     parts = [_selection(value) for value in op.inputs if value.has_one_use()]
-    return any(parts) and is_selected(op.result) and _parts(op) <= MOST_PARTS
+    return any(parts) and is_selected(op.result, axes) and _parts(op) <= MOST_PARTS
 
 
 def _reader(extract: object) -> GenericOp | None:
@@ -146,7 +150,12 @@ def _sort_parts(block: Block) -> None:
     """
     taken: dict[GenericOp, list[int]] = {}
     for op in list(block.ops):
-        if isinstance(op, tensor.ConcatOp) and joins_channels(op) and is_selected(op.result):
+        axes = PackedAxes()
+        if (
+            isinstance(op, tensor.ConcatOp)
+            and joins_channels(op, axes)
+            and is_selected(op.result, axes)
+        ):
             first = 0
             for position, value in enumerate(op.inputs):
                 count = shape_of(value)[0]

@@ -6,7 +6,7 @@ layout costs writing and reading it once more. Their sum is the least that there
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import tensor
@@ -15,18 +15,16 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.linalg.channels.minimum_cut import NEVER, Cut
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes, follows
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     Packing,
     Read,
     blocks_of,
-    follows,
     has_gaps,
     lanes_in,
-    packed_axis,
     packing_of,
     takes_all,
-    unchanged,
     view_can_pack,
 )
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
@@ -48,23 +46,95 @@ STEPS_OF_LANES = 8
 
 def choose(block: Block) -> dict[Operation, Packing | None]:
     """The operations whose result is packed; None stands for a view of packed values."""
-    problem = Cut()
-    packings: dict[Operation, Packing | None] = {}
-    views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
-    with unchanged():
-        for op in block.ops:
-            if isinstance(op, GenericOp):
-                packing = packing_of(views[op])
-                if packing is not None:
-                    packings[op] = packing
-                    problem.prefer(op, *_costs(views[op], packing))
-            elif isinstance(op, VIEWS) and not is_constant(op.results[0]) and view_can_pack(op):
-                packings[op] = None
-                problem.prefer(op, 0.0, 0.0)
-        for op in block.ops:
-            _add_edges(problem, op, packings, views)
-    packed = problem.solve()
-    return {op: packing for op, packing in packings.items() if op in packed}
+    choice = _Choice(block)
+    for op in block.ops:
+        choice.add_costs(op)
+    for op in block.ops:
+        choice.add_edges(op)
+    packed = choice.problem.solve()
+    return {op: packing for op, packing in choice.packings.items() if op in packed}
+
+
+class _Choice:
+    """The cut that is looked for, what can be packed, and what is known of a block for that."""
+
+    def __init__(self, block: Block) -> None:
+        self.problem = Cut()
+        self.packings: dict[Operation, Packing | None] = {}
+        self.views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
+        self.axes = PackedAxes()
+
+    def add_costs(self, op: Operation) -> None:
+        """What either label costs an operation that can be packed."""
+        if isinstance(op, GenericOp):
+            view = self.views[op]
+            packing = packing_of(view, self.axes)
+            if packing is not None:
+                self.packings[op] = packing
+                self.problem.prefer(op, *_costs(view, packing))
+        elif isinstance(op, VIEWS) and not is_constant(op.results[0]):
+            if view_can_pack(op, self.axes):
+                self.packings[op] = None
+                self.problem.prefer(op, 0.0, 0.0)
+
+    def add_edges(self, op: Operation) -> None:
+        """What it costs when op and the producers of its operands have different labels.
+
+        A computation that could be stored with what it reads takes a pass of its own then.
+        """
+        packing = self.packings.get(op)
+        sources = set(op.operands)
+        if isinstance(op, GenericOp):
+            sources |= set(self.views[op].captured)
+        for value in sources:
+            source = value.owner
+            if not isinstance(source, Operation) or source not in self.packings:
+                if op in self.packings and _goes_on_from(op, value):
+                    self.problem.pay_if_packed(op, NEVER)
+                elif op in self.packings and _wants_packed(op, packing, value):
+                    self.problem.read_packed(value, None, op, self._copy(value))
+                    self.problem.pay_if_packed(op, self._apart(op, value))
+                continue
+            if op not in self.packings:
+                if not isinstance(op, FillOp):
+                    self.problem.read_plain(value, source, None, self._conversion(value))
+            elif isinstance(op, GenericOp) and value is op.outputs[0]:
+                self.problem.connect(source, op, NEVER, NEVER)
+            elif packing is None or packing.reads.get(value) is Read.PACKED:
+                self.problem.read_plain(value, source, op, self._conversion(value))
+                self.problem.read_packed(value, source, op, self._conversion(value))
+                apart = NEVER if has_gaps(source, self.axes) else self._apart(op, value)
+                self.problem.connect(source, op, apart, apart)
+            elif packing.reads.get(value) is Read.EITHER:
+                self.problem.read_plain(value, source, op, self._conversion(value))
+                self.problem.connect(source, op, 0.0, self._conversion(value) / 4)
+            else:
+                self.problem.read_plain(value, source, None, self._conversion(value))
+
+    def _conversion(self, value: SSAValue) -> float:
+        """Bytes of one more write and read; where the last axis is packed, it is only a view.
+
+        One side of it are whole blocks.
+        """
+        shape = shape_of(value)
+        if len(shape) <= 2:
+            return 64.0
+        axis = self.axes.of(value)
+        waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
+        return _one_pass(value) * (1 + waste / 2)
+
+    def _copy(self, value: SSAValue) -> float:
+        """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
+        blocks are in blocks as they lie.
+        """
+        shape = shape_of(value)
+        ragged = len(shape) == 2 and shape[1] % BLOCK
+        return _one_pass(value) if ragged else self._conversion(value)
+
+    def _apart(self, op: Operation, value: SSAValue) -> float:
+        """Bytes of the pass that op takes for itself where it could be stored with a value."""
+        together = isinstance(op, GenericOp) and follows(self.views[op]) is value
+        return _one_pass(value) if together else 0.0
 
 
 def _costs(view: View, packing: Packing) -> tuple[float, float]:
@@ -168,46 +238,6 @@ def _along_a_summed_row(extent: int) -> float:
     return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
 
 
-def _add_edges(
-    problem: Cut,
-    op: Operation,
-    packings: Mapping[Operation, Packing | None],
-    views: Mapping[GenericOp, View],
-) -> None:
-    """What it costs when op and the producers of its operands have different labels.
-
-    A computation that could be stored with what it reads takes a pass of its own then.
-    """
-    packing = packings.get(op)
-    sources = set(op.operands)
-    if isinstance(op, GenericOp):
-        sources |= set(views[op].captured)
-    for value in sources:
-        source = value.owner
-        if not isinstance(source, Operation) or source not in packings:
-            if op in packings and _goes_on_from(op, value):
-                problem.pay_if_packed(op, NEVER)
-            elif op in packings and _wants_packed(op, packing, value):
-                problem.read_packed(value, None, op, _copy(value))
-                problem.pay_if_packed(op, _apart(op, value, views))
-            continue
-        if op not in packings:
-            if not isinstance(op, FillOp):
-                problem.read_plain(value, source, None, _conversion(value))
-        elif isinstance(op, GenericOp) and value is op.outputs[0]:
-            problem.connect(source, op, NEVER, NEVER)
-        elif packing is None or packing.reads.get(value) is Read.PACKED:
-            problem.read_plain(value, source, op, _conversion(value))
-            problem.read_packed(value, source, op, _conversion(value))
-            apart = NEVER if has_gaps(source) else _apart(op, value, views)
-            problem.connect(source, op, apart, apart)
-        elif packing.reads.get(value) is Read.EITHER:
-            problem.read_plain(value, source, op, _conversion(value))
-            problem.connect(source, op, 0.0, _conversion(value) / 4)
-        else:
-            problem.read_plain(value, source, None, _conversion(value))
-
-
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:
     """Whether op accumulates into what another computation left in a plain value."""
     if not isinstance(op, GenericOp) or value is not op.outputs[0]:
@@ -222,34 +252,6 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
     if isinstance(op, GenericOp) and value is op.outputs[0]:
         return False
     return packing is None or packing.reads.get(value) is Read.PACKED
-
-
-def _conversion(value: SSAValue) -> float:
-    """Bytes of one more write and read; where the last axis is packed, it is only a view.
-
-    One side of it are whole blocks.
-    """
-    shape = shape_of(value)
-    if len(shape) <= 2:
-        return 64.0
-    axis = packed_axis(value)
-    waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
-    return _one_pass(value) * (1 + waste / 2)
-
-
-def _copy(value: SSAValue) -> float:
-    """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
-    blocks are in blocks as they lie.
-    """
-    shape = shape_of(value)
-    ragged = len(shape) == 2 and shape[1] % BLOCK
-    return _one_pass(value) if ragged else _conversion(value)
-
-
-def _apart(op: Operation, value: SSAValue, views: Mapping[GenericOp, View]) -> float:
-    """Bytes of the pass that op takes for itself where it could be stored with what it reads."""
-    together = isinstance(op, GenericOp) and follows(views[op]) is value
-    return _one_pass(value) if together else 0.0
 
 
 def _one_pass(value: SSAValue) -> float:

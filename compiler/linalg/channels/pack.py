@@ -28,12 +28,12 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels import layout
+from ncc.compiler.linalg.channels.packed_axes import packed_axis
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     Packing,
     Read,
     blocks_of,
-    packed_axis,
     takes_all,
 )
 from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes

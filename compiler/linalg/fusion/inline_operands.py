@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import follows
+from ncc.compiler.linalg.channels.packed_axes import follows
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant

@@ -1,4 +1,4 @@
-"""What is known of a value's blocks is found with as little asking as there is to know."""
+"""Whether joints are in blocks is found with as little asking as there is to know."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels import packing
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
@@ -27,29 +28,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
         questions: list[Any] = []
         answer = getattr(packing, name)
 
-        def noted(what: Any) -> Any:
+        def noted(what: Any, axes: PackedAxes) -> Any:
             questions.append(what)
-            return answer(what)
+            return answer(what, axes)
 
         monkeypatch.setattr(packing, name, noted)
         return questions
 
     return note
-
-
-def test_an_axis_is_found_once_while_nothing_changes(
-    make_network: MakeNetwork, asked: Callable[[str], list[Any]]
-) -> None:
-    """Behind that it is found anew: who rewrites changes what the axis follows from."""
-    block = network_of(make_network([(32, 4, 4)], relu)).body.block
-    value = block.args[0]
-    found = asked("_packed_axis")
-    with packing.unchanged():
-        assert packing.packed_axis(value) == packing.packed_axis(value) == 0
-    assert found == [value]
-    packing.packed_axis(value)
-    packing.packed_axis(value)
-    assert found == [value] * 3
 
 
 def test_a_joint_that_is_summed_is_not_followed(
@@ -67,5 +53,5 @@ def test_a_joint_that_is_summed_is_not_followed(
     block = network_of(make_network([(32, 4, 4)], write)).body.block
     joints = [op for op in block.ops if isinstance(op, tensor.ConcatOp)]
     questions, followed = asked("has_gaps"), asked("is_selected")
-    assert not any([packing.has_gaps(joint) for joint in joints])
+    assert not any([packing.has_gaps(joint, PackedAxes()) for joint in joints])
     assert len(questions) == len(followed) == len(joints) == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from xdsl.pattern_rewriter import PatternRewriter
@@ -98,21 +99,28 @@ def _twin(op: Layer) -> Layer | None:
 
 def _twin_constant(op: MemoryDataOp) -> MemoryDataOp | None:
     """The constant before this one that has the same shape and the same bits, of the same type."""
-    block = op.parent
-    shape, values = op.shape, op.values.data
+    values = op.values.data
     beginning = _bits(values, FIRST_VALUES)
-    other = None if block is None else op.prev_op
+    alike = [
+        other
+        for other in _constants_before(op)
+        if other.shape == op.shape
+        and other.values.data.dtype == values.dtype
+        and _bits(other.values.data, FIRST_VALUES) == beginning
+    ]
+    if not alike:
+        return None
+    bits = _bits(values)
+    return next((other for other in alike if _bits(other.values.data) == bits), None)
+
+
+def _constants_before(op: MemoryDataOp) -> Iterator[MemoryDataOp]:
+    """Those in front of a constant in its block, the nearest one first."""
+    other = op.prev_op
     while other is not None:
-        if (
-            isinstance(other, MemoryDataOp)
-            and other.shape == shape
-            and (others := other.values.data).dtype == values.dtype
-            and _bits(others, FIRST_VALUES) == beginning
-            and _bits(others) == _bits(values)
-        ):
-            return other
+        if isinstance(other, MemoryDataOp):
+            yield other
         other = other.prev_op
-    return None
 
 
 def _bits(values: Weights, most: int | None = None) -> bytes:

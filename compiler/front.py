@@ -101,7 +101,7 @@ def compile_artifact(
 ) -> Recipe | Artifact:
     """What can be saved into a file; this CPU need not be able to run it.
 
-    This process is ncc's own: copies of it make machine code, a core each.
+    This process is ncc's own: forks of it make machine code, a core each.
 
     Raises InputError for a shape that is still open.
     """
@@ -140,7 +140,7 @@ def _compiled(
     """What a model runs, or says how that was made; where a shape is open, the model that is
     compiled when it is called.
 
-    copied: whether copies of this process may work for it, which the caller's may not care for.
+    copied: whether forks of this process may work for it, which the caller's may not care for.
     apart: whether another process compiles, if that pays.
     """
     cache = cache_of(os.environ)
@@ -193,7 +193,7 @@ def _compilation(
 
 @contextmanager
 def _meanwhile(options: Options, cache: Cache | None) -> Iterator[None]:
-    """Have LLVM ready when a block ends: copies of this process need not see to it then."""
+    """Have LLVM ready when a block ends: forks of this process need not see to it then."""
     from ncc.compiler.head import make_ready
 
     ready = Beside(partial(make_ready, options.target, cache))

@@ -16,7 +16,7 @@ def head_key(target: Target) -> str:
 def make_ready(target: Target, cache: Cache | None) -> None:
     """Load LLVM, and have the cache keep the head: the code that is in front of all kernels.
 
-    Copies of this process need not do either. In a thread this takes next to nothing from the
+    Forks of this process need not do either. In a thread this takes next to nothing from the
     others: LLVM asks for no interpreter's lock.
     """
     load(target)

@@ -18,7 +18,7 @@ from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
-from ncc.compiler.process.copies import Copies, CopyEnded
+from ncc.compiler.process.workers import WorkerEnded, Workers
 from ncc.compiler.target import Target
 
 
@@ -49,22 +49,22 @@ class Objects:
             self.keys = tuple(part.key for part in self._parts)
             found = {key: cache.get(key) for key in self.keys} if cache else {}
         self._objects = {key: image for key, image in found.items() if image is not None}
-        self._copies: Copies[tuple[bytes, Stopwatch]] | None = None
+        self._workers: Workers[tuple[bytes, Stopwatch]] | None = None
 
     @contextmanager
-    def made_by_copies(self) -> Iterator[None]:
-        """While a block does something else, copies of this process make the objects."""
+    def made_by_workers(self) -> Iterator[None]:
+        """While a block does something else, workers make the objects."""
         # The entry point, which takes longest of all, is begun first; the head, which takes least,
         # is left to whoever is done first.
         missing = self._missing()
-        with Copies(self._made_by_copy, missing[-1:] + missing[:-1]) as self._copies:
+        with Workers(self._made_by_worker, missing[-1:] + missing[:-1]) as self._workers:
             yield
 
     def all(self) -> tuple[bytes, ...]:
         """The objects, which the cache keeps from now on."""
-        if self._copies is not None:
-            with self.stopwatch.timing("wait for copies, and keep kernels"):
-                self._take_from(self._copies)
+        if self._workers is not None:
+            with self.stopwatch.timing("wait for workers, and keep kernels"):
+                self._take_from(self._workers)
         made = self._made_here()
         with self.stopwatch.timing("keep kernels"):
             for n, image in made.items():
@@ -85,18 +85,18 @@ class Objects:
         if self.cache is not None:
             self.cache.put(key, image)
 
-    def _take_from(self, copies: Copies[tuple[bytes, Stopwatch]]) -> None:
-        """All that copies can make, while they make the next."""
+    def _take_from(self, workers: Workers[tuple[bytes, Stopwatch]]) -> None:
+        """All that workers can make, while they make the next."""
         try:
-            for n, (image, stopwatch) in copies.results():
+            for n, (image, stopwatch) in workers.results():
                 self._take(self._parts[n].key, image)
                 self.stopwatch.add(stopwatch)
-        except CopyEnded as end:
+        except WorkerEnded as end:
             text = self._parts[end.piece].text(self.stopwatch)
             message = f"LLVM ended with {end.code}"
             raise CompilerBug(message, pass_name=STAGE, dump=text) from end
 
-    def _made_by_copy(self, n: int) -> tuple[bytes, Stopwatch]:
+    def _made_by_worker(self, n: int) -> tuple[bytes, Stopwatch]:
         stopwatch = Stopwatch()
         part = self._parts[n]
         return self._emitted(part.text(stopwatch), part.effort, stopwatch), stopwatch

@@ -111,8 +111,8 @@ def stages(
 class Compilation:
     """One network on its way; every method is one stage and returns what the next one reads.
 
-    copied: whether copies of this process make machine code, a core each. look: is shown the module
-    behind every pass.
+    copied: whether forks of this process make machine code, a core each. look: is shown the
+    module behind every pass.
     """
 
     def __init__(
@@ -327,8 +327,8 @@ class Compilation:
             loops = self.loops(module, planned)
             objects = Objects(loops, self.options.target, self.cache, self.stopwatch)
             # No other thread may be at work when the process is copied.
-            copies = objects.made_by_copies() if self.copied else nullcontext()
-            with copies:
+            workers = objects.made_by_workers() if self.copied else nullcontext()
+            with workers:
                 recipe = self._recipe(module, planned, loops, objects.keys)
                 weights = Beside(lambda: beside(recipe))
                 code = objects.all()

@@ -27,6 +27,11 @@ class Beside(Generic[T]):
         except BaseException as error:
             self._failed = error
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the call has returned, or raised."""
+        return not self._thread.is_alive()
+
     def result(self) -> T:
         """What the call returns, or what it raises; when it is done."""
         self._thread.join()

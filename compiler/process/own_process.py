@@ -3,7 +3,7 @@
     who asks                                    the process
       the question      -------------------->     imports xDSL and the levels
                                                   walks down to the loops
-      packs weights     <-- how it is made --     makes the code, with copies of itself
+      packs weights     <-- how it is made --     makes the code, with forks of itself
       the model         <---- the code ------     ends
 
 The process is a fresh interpreter that finds modules where this one does, and reads the question

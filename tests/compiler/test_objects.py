@@ -41,7 +41,7 @@ def loops(tmp_path: Path) -> Loops:
 
 def by_copies(loops: Loops, cache: Cache | None = None) -> tuple[bytes, ...]:
     made = Objects(loops, TARGET, cache, Stopwatch())
-    with made.made_by_copies():
+    with made.made_by_workers():
         return made.all()
 
 
@@ -60,7 +60,7 @@ def test_what_copies_do_is_timed(loops: Loops) -> None:
     """The stages of all of them, added up."""
     stopwatch = Stopwatch()
     made = Objects(loops, TARGET, None, stopwatch)
-    with made.made_by_copies():
+    with made.made_by_workers():
         made.all()
     assert min(stopwatch.seconds[what] for what in ("write loops", "lower to LLVM", "LLVM")) > 0
 

@@ -209,24 +209,24 @@ class LanesOp(IRDLOperation):
             raise VerifyException("rt.lanes: the region has no loops or branches")
 
 
-FOLDS = ("add", "max")
-"""How `rt.fold` combines: sums, in any order; the largest, the other one where one is NaN."""
+REDUCTIONS = ("add", "max")
+"""How `rt.reduce` combines: sums, in any order; the largest, the other one where one is NaN."""
 
 
 @irdl_op_definition
-class FoldOp(IRDLOperation):
-    """`initial` and what the turns of a loop hand over, combined in any order.
+class ReduceOp(IRDLOperation):
+    """`initial` and what the turns of a loop return, combined in any order.
 
-    Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.hand`:
+    Its body is that of an `rt.lanes` that writes nothing, and ends in `rt.reduce.return`:
 
-        %dot = rt.fold "add" from %zero, %first to %last {
+        %dot = rt.reduce "add" from %zero, %first to %last {
         ^bb0(%i: index):
           ...
-          rt.hand %product : f32
+          rt.reduce.return %product : f32
         } : f32
     """
 
-    name = "rt.fold"
+    name = "rt.reduce"
 
     combine = prop_def(StringAttr)
     initial = operand_def(Float32Type())
@@ -250,25 +250,27 @@ class FoldOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        if self.combine.data not in FOLDS:
-            raise VerifyException(f"rt.fold: {self.combine.data} is none of {', '.join(FOLDS)}")
+        if self.combine.data not in REDUCTIONS:
+            raise VerifyException(
+                f"rt.reduce: {self.combine.data} is none of {', '.join(REDUCTIONS)}"
+            )
         if [type(argument.type) for argument in self.body.block.args] != [IndexType]:
-            raise VerifyException("rt.fold: the region's argument is the number of the lane")
+            raise VerifyException("rt.reduce: the region's argument is the number of the lane")
         if any(op.regions for op in self.body.block.ops):
-            raise VerifyException("rt.fold: the region has no loops or branches")
-        if not isinstance(self.body.block.last_op, HandOp):
-            raise VerifyException("rt.fold: the region ends in rt.hand")
+            raise VerifyException("rt.reduce: the region has no loops or branches")
+        if not isinstance(self.body.block.last_op, ReduceReturnOp):
+            raise VerifyException("rt.reduce: the region ends in rt.reduce.return")
 
 
 @irdl_op_definition
-class HandOp(IRDLOperation):
-    """What a turn of an `rt.fold` has computed."""
+class ReduceReturnOp(IRDLOperation):
+    """What a turn of an `rt.reduce` has computed."""
 
-    name = "rt.hand"
+    name = "rt.reduce.return"
 
     value = operand_def(Float32Type())
 
-    traits = traits_def(IsTerminator(), Pure(), HasParent(FoldOp))
+    traits = traits_def(IsTerminator(), Pure(), HasParent(ReduceOp))
     assembly_format = "$value attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue) -> None:
@@ -310,5 +312,5 @@ class YieldOp(IRDLOperation):
         super().__init__()
 
 
-CODE: list[type[Operation]] = [CodeOp, LanesOp, FoldOp, HandOp, DotOp, YieldOp]
+CODE: list[type[Operation]] = [CodeOp, LanesOp, ReduceOp, ReduceReturnOp, DotOp, YieldOp]
 """What the `rt` dialect takes in."""

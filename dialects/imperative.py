@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ncc.dialects.code import CodeOp, DotOp, FoldOp, HandOp, LanesOp, YieldOp
+from ncc.dialects.code import CodeOp, DotOp, LanesOp, ReduceOp, ReduceReturnOp, YieldOp
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import number
 from ncc.dialects.scalar import conversion
@@ -277,22 +277,22 @@ class Code:
 
         `of` reads and computes as the statements in `lanes` do, and writes nothing.
         """
-        return self._fold("add", initial, stop, of)
+        return self._reduced("add", initial, stop, of)
 
     def largest(self, stop: Operand, of: Callable[[Value], Value], initial: Operand) -> Value:
         """The largest of `initial` and of(i) for i in range(stop), in vectors, NaN left out."""
-        return self._fold("max", initial, stop, of)
+        return self._reduced("max", initial, stop, of)
 
-    def _fold(
+    def _reduced(
         self, combine: str, initial: Operand, stop: Operand, of: Callable[[Value], Value]
     ) -> Value:
         start = self.value(initial, f32).ssa
         first, last = (self.value(bound, index).ssa for bound in (0, stop))
         body = Block(arg_types=[index])
         outer, self.block = self.block, body
-        body.add_op(HandOp(of(Value(self, body.args[0])).ssa))
+        body.add_op(ReduceReturnOp(of(Value(self, body.args[0])).ssa))
         self.block = outer
-        return self.emit(FoldOp(combine, start, first, last, body))
+        return self.emit(ReduceOp(combine, start, first, last, body))
 
     @contextmanager
     def if_(self, condition: Value) -> Iterator[None]:

@@ -6,7 +6,8 @@
 
 Values that are the same in all lanes stay scalars and are spread where a vector meets them. A loop
 that is known to be shorter than a vector takes the next power of two, one that is known to be a few
-vectors long is written out. An `rt.fold` combines lanes into one vector, and its lanes at the end.
+vectors long is written out. An `rt.reduce` combines all of them in the lanes of one vector, and
+these at the end.
 
 Needs: a body of arithmetic, whose places move with the lane in the last index or not at all.
 Breaks: nothing.
@@ -31,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
-from ncc.dialects.code import FoldOp, HandOp, LanesOp
+from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
 from ncc.dialects.element import number
 from ncc.dialects.scalar import flags_of
 
@@ -42,7 +43,7 @@ WRITTEN_OUT = 8
 
 
 @dataclass(frozen=True)
-class Fold:
+class Reduction:
     """How values are combined: two vectors, the lanes of one, and what changes nothing."""
 
     operation: type[Operation]
@@ -50,16 +51,16 @@ class Fold:
     neutral: float
 
 
-FOLDS = {
-    "add": Fold(arith.AddfOp, vector.CombiningKindFlag.ADD, 0.0),
-    "max": Fold(arith.MaxnumfOp, vector.CombiningKindFlag.MAXNUMF, float("-inf")),
+REDUCTIONS = {
+    "add": Reduction(arith.AddfOp, vector.CombiningKindFlag.ADD, 0.0),
+    "max": Reduction(arith.MaxnumfOp, vector.CombiningKindFlag.MAXNUMF, float("-inf")),
 }
 
 
 def widen(body: Block, target: Target) -> None:
-    """Every `rt.lanes` and `rt.fold` in the block and in its loops as vectors of the target."""
+    """Every `rt.lanes` and `rt.reduce` in the block and in its loops as vectors of the target."""
     for op in list(body.walk()):
-        if isinstance(op, LanesOp | FoldOp):
+        if isinstance(op, LanesOp | ReduceOp):
             _Lanes(op, target).write()
             _block_of(op).erase_op(op)
 
@@ -67,7 +68,7 @@ def widen(body: Block, target: Target) -> None:
 class _Lanes:
     """One loop while it is written in front of itself."""
 
-    def __init__(self, op: LanesOp | FoldOp, target: Target) -> None:
+    def __init__(self, op: LanesOp | ReduceOp, target: Target) -> None:
         self.op = op
         first, last = _constant(op.first), _constant(op.last)
         self.count = None if first is None or last is None else max(last - first, 0)
@@ -75,8 +76,8 @@ class _Lanes:
         while self.count is not None and self.width >= 2 * max(self.count, 1):
             self.width //= 2
         self.spread: dict[SSAValue, SSAValue] = {}
-        self.fold = FOLDS[op.combine.data] if isinstance(op, FoldOp) else None
-        self.neutral = [] if self.fold is None else [self._splat(self.fold.neutral)]
+        self.reduction = REDUCTIONS[op.combine.data] if isinstance(op, ReduceOp) else None
+        self.neutral = [] if self.reduction is None else [self._splat(self.reduction.neutral)]
 
     def write(self) -> None:
         """Whole vectors, then the rest in one vector with a mask."""
@@ -98,11 +99,11 @@ class _Lanes:
             )
             tail = _Body(self, self._before(mask))
             combined = self._placed(tail, end, combined)
-        if isinstance(self.op, FoldOp) and self.fold is not None:
+        if isinstance(self.op, ReduceOp) and self.reduction is not None:
             across = vector.ReductionOp.create(
                 operands=[*combined, self.op.initial],
                 result_types=[f32],
-                properties={"kind": vector.CombiningKindAttr(self.fold.across)},
+                properties={"kind": vector.CombiningKindAttr(self.reduction.across)},
             )
             self.op.result.replace_all_uses_with(self._before(across))
 
@@ -189,21 +190,21 @@ class _Body:
                     self._load(op)
                 case memref.StoreOp():
                     self._store(op)
-                case HandOp():
+                case ReduceReturnOp():
                     combined = [self._combine(combined[0], op.value)]
                 case _:
                     self._operation(op)
         return self.made, combined
 
     def _combine(self, before: SSAValue, given: SSAValue) -> SSAValue:
-        """What this vector hands over, with what those before it did."""
-        fold = self.lanes.fold
-        if fold is None:
-            raise CompilerBug("a value is handed over, and nobody combines it")
+        """What this vector returns, with what those before it did."""
+        reduction = self.lanes.reduction
+        if reduction is None:
+            raise CompilerBug("a value is returned, and nobody combines it")
         value = self._wide(given)
         product = value.owner
         multiplied = isinstance(product, arith.MulfOp) and product is self.made[-1]
-        if multiplied and self.mask is None and fold.operation is arith.AddfOp:
+        if multiplied and self.mask is None and reduction.operation is arith.AddfOp:
             a, b = self.made.pop().operands
             return self._add(
                 vector.FMAOp.create(operands=[a, b, before], result_types=[value.type])
@@ -211,10 +212,10 @@ class _Body:
         if self.mask is not None:
             value = self._add(arith.SelectOp(self.mask, value, self.lanes.neutral[0]))
         return self._add(
-            fold.operation.create(
+            reduction.operation.create(
                 operands=[before, value],
                 result_types=[value.type],
-                properties=dict(flags_of(fold.operation)),
+                properties=dict(flags_of(reduction.operation)),
             )
         )
 

@@ -72,16 +72,19 @@ builtin.module {
 }"""
 
 
-FOLD = """\
+OTHER_END = '"test.termop"() : () -> ()'
+"""A terminator that is none of ours."""
+
+REDUCE = """\
 builtin.module {
   func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
     %z = rt.code(%x) turns 2 {
     ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %turn : index):
       %zero = memref.load %source[%turn] : memref<8xf32>
-      %sum = rt.fold "add" from %zero, %turn to %turn {
+      %sum = rt.reduce "add" from %zero, %turn to %turn {
       ^bb1(%i : index):
         %v = memref.load %source[%i] : memref<8xf32>
-        rt.hand %v : f32
+        rt.reduce.return %v : f32
       } : f32
       memref.store %sum, %result[%turn] : memref<8xf32>
       rt.yield
@@ -106,13 +109,13 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, FOLD])
+@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, REDUCE])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
     assert printed(parse(once)) == once
     for line in text.splitlines():
-        if "rt." in line and not any(name in line for name in ("code", "lanes", "fold", "hand")):
+        if "rt." in line and not any(name in line for name in ("code", "lanes", "reduce")):
             assert line.strip().split(" = ")[-1] in once
 
 
@@ -158,10 +161,10 @@ def test_constructors_make_verified_operations() -> None:
         (LANES.replace("turns 2 ", ""), "region has 3 arguments"),
         (CODE.replace("memref<16xf32>] {", "memref<16xf32>] turns 2 {"), "number of the turn"),
         (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
-        (FOLD.replace('"add"', '"sub"'), "sub is none of add, max"),
-        (FOLD.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
-        (FOLD.replace("rt.hand %v : f32", '"test.termop"() : () -> ()'), "ends in rt.hand"),
-        (CODE.replace("      rt.yield", '      "test.termop"() : () -> ()'), "ends in rt.yield"),
+        (REDUCE.replace('"add"', '"sub"'), "sub is none of add, max"),
+        (REDUCE.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
+        (REDUCE.replace("rt.reduce.return %v : f32", OTHER_END), "ends in rt.reduce.return"),
+        (CODE.replace("      rt.yield", f"      {OTHER_END}"), "ends in rt.yield"),
     ],
 )  # fmt: skip
 def test_refuses(broken: str, message: str) -> None:

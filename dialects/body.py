@@ -63,7 +63,7 @@ def reads_of(root: Scalar) -> list[Read]:
     found: dict[tuple[SSAValue, tuple[AffineExpr, ...]], Read] = {}
     for node in _nodes(root):
         if isinstance(node, Read):
-            found.setdefault((node.tensor.value, node.at), node)
+            found.setdefault((node.tensor, node.at), node)
     return list(found.values())
 
 
@@ -120,7 +120,7 @@ class Loops:
 
 
 def _learn_extents(extents: list[int | None], read: Read) -> None:
-    for expr, extent in zip(read.at, read.tensor.shape, strict=True):
+    for expr, extent in zip(read.at, read.shape, strict=True):
         if isinstance(expr, AffineDimExpr):
             known = extents[expr.position]
             if known is not None and known != extent:
@@ -135,7 +135,7 @@ class BodyWriter:
         self.body = body
         self.loops = loops
         self.written: dict[int, SSAValue] = {}
-        self.arguments = {(r.tensor.value, r.at): body.args[i] for i, r in enumerate(reads)}
+        self.arguments = {(r.tensor, r.at): body.args[i] for i, r in enumerate(reads)}
 
     def add(
         self,
@@ -158,7 +158,7 @@ class BodyWriter:
     def _write_node(self, node: Scalar) -> SSAValue:
         match node:
             case Read():
-                return self.arguments[node.tensor.value, node.at]
+                return self.arguments[node.tensor, node.at]
             case Constant():
                 value = (("value", node.value),)
                 return self.add(arith.ConstantOp, (), value, node.type)
@@ -167,7 +167,7 @@ class BodyWriter:
                 return self.add(IndexOp, (), dim, index)
             case Gather():
                 at = [self.written[id(i)] for i in node.at]
-                return self.add(tensor.ExtractOp, [node.tensor.value, *at], (), node.type)
+                return self.add(tensor.ExtractOp, [node.tensor, *at], (), node.type)
             case Apply():
                 operands = [self.written[id(o)] for o in node.operands]
                 return self.add(node.operation, operands, node.properties, node.type)

@@ -99,13 +99,13 @@ class Tensor:
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
         exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
-        return Read(self.element_type, self, exprs)
+        return Read(self.element_type, self.value, self.shape, exprs)
 
     def at(self, *indices: Scalar) -> Scalar:
         """Read at computed coordinates, which must lie inside."""
         if len(indices) != self.rank:
             raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
-        return Gather(self.element_type, self, indices)
+        return Gather(self.element_type, self.value, indices)
 
 
 class Builder:
@@ -188,7 +188,7 @@ class Builder:
         if combine is not None and is_integer(of.type):
             combine = _OF_INTEGERS[combine]
         outs = self._outs(target, loops_used.sizes, combine, init, of.type)
-        inputs = [r.tensor.value for r in reads]
+        inputs = [r.tensor for r in reads]
         maps = [loops_used.map(r.at) for r in reads]
         if loops_used.hidden:
             inputs.append(self.empty([loops_used.sizes[d] for d in loops_used.hidden]).value)

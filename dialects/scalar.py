@@ -9,7 +9,7 @@ the body of a `linalg.generic`; equal nodes (the same object) are written once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -24,13 +24,11 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.element import is_integer, number
-
-if TYPE_CHECKING:
-    from ncc.dialects.comprehension import Tensor
+from ncc.dialects.shapes import Shape
 
 index = IndexType()
 
@@ -89,9 +87,10 @@ Operand: TypeAlias = Scalar | float | int
 
 @dataclass(frozen=True, eq=False)
 class Read(Scalar):
-    """An element of a tensor at affine coordinates of the loops."""
+    """An element of a tensor at affine coordinates of the loops. shape: of the tensor."""
 
-    tensor: Tensor
+    tensor: SSAValue
+    shape: Shape
     at: tuple[AffineExpr, ...]
 
 
@@ -99,7 +98,7 @@ class Read(Scalar):
 class Gather(Scalar):
     """An element of a tensor at computed coordinates."""
 
-    tensor: Tensor
+    tensor: SSAValue
     at: tuple[Scalar, ...]
 
 

@@ -21,9 +21,10 @@ from ncc.dialects.element import element_of
 from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.file_format import TAGS
 from ncc.dialects.ncnn.recurrent.recurrent_steps import add_product
+from ncc.dialects.scalar import clamp, to_index
 from ncc.dialects.stored import Encoding
-from ncc.dialects.weight import WeightAttr
-from tests.compiler.linalg.same_numbers import after
+from ncc.dialects.weight import ConstantOp, WeightAttr
+from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES
 
@@ -140,6 +141,51 @@ def test_code_that_multiplies(make_network: Callable[..., ModuleOp], alone: bool
     [code] = [op for op in network_of(module).body.block.ops if isinstance(op, CodeOp)]
     kinds = [arg.type.element_type for arg in code.body.block.args]  # type: ignore[attr-defined]
     assert kinds == [f32, f16 if alone else f32, f32]
+
+
+def constants(module: ModuleOp) -> list[Any]:
+    """The element types of what the network holds, behind the pass, which changes no number."""
+    after(module, NarrowWeights())
+    ops = network_of(module).body.block.ops
+    return [element_of(op.result) for op in ops if isinstance(op, ConstantOp)]
+
+
+def rows(b: Builder, x: Tensor, table: Tensor) -> Tensor:
+    """Those that x names."""
+    p, j = b.loops_of((x.shape[0], table.shape[1]))
+    return b.map((p, j), table.at(to_index(clamp(x[p], 0.0, 9.0)), b.index(j)) + 0.5)
+
+
+def test_rows_of_a_table(make_network: Callable[..., ModuleOp]) -> None:
+    """They are taken as they are, but by computations that say what holds of them alone."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return rows(b, x, b.weight(drawn(INPUTS, 64)))
+
+    assert constants(make_network([(5,)], write)) == [f16]
+    assert constants(marked(make_network([(5,)], write))) == [f32]
+
+
+def test_columns_of_a_table_stay(make_network: Callable[..., ModuleOp]) -> None:
+    """What is taken here and there is a selection of channels."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        table = b.weight(drawn(INPUTS, 64))
+        p, j = b.loops_of((INPUTS, 5))
+        return b.map((p, j), table.at(b.index(p), to_index(clamp(x[j], 0.0, 9.0))) + 0.5)
+
+    assert constants(make_network([(5,)], write)) == [f32]
+
+
+def test_factors_that_are_not_summed_stay(make_network: Callable[..., ModuleOp]) -> None:
+    """Each is read once, whatever it is multiplied by."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = b.weight(drawn(INPUTS, 64))
+        p, j = b.loops_of((INPUTS, 64))
+        return b.map((p, j), x[j] * w[p, j])
+
+    assert constants(make_network([(64,)], write)) == [f32]
 
 
 # --- machine code ------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""A copy of this process that packs the weights of a large model.
+"""A fork of this process that packs the weights of a large model.
 
 To follow a recipe takes numpy, whose import takes as long as all that stands in front of it: the
-command line and what reads it. So a copy imports it meanwhile, as soon as a command line looks as
+command line and what reads it. So a fork imports it meanwhile, as soon as a command line looks as
 if there were much to pack, and is told what when that has been read. A recipe that it cannot follow
 is left to who asked, who will find out why.
 """
@@ -26,7 +26,7 @@ LARGE = 32 << 20
 
 
 class Packer:
-    """A copy at work from now on, which is done when it has answered once, or is let go."""
+    """A fork at work from now on, which is done when it has answered once, or is let go."""
 
     def __init__(self) -> None:
         """Raises OSError where the system allows no more processes."""
@@ -61,7 +61,7 @@ class Packer:
             self._question.close()
             self._end(signal.SIGKILL)
             return None
-        import pickle  # only now: the copy has had the core to itself
+        import pickle  # only now: the fork has had the core to itself
 
         try:
             with suppress(BrokenPipeError), self._question:
@@ -80,7 +80,7 @@ class Packer:
 
 
 def _answer(questions: BinaryIO, answers: BinaryIO) -> None:
-    """The copy's end: it is asked once, or never."""
+    """The fork's end: it is asked once, or never."""
     import pickle
 
     from ncc.compiler.process.definitions import methods_put_off

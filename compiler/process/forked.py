@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Turns:
-    """Numbers that this process and its copies take one after the other, each by one of them."""
+    """Numbers that this process and its forks take one after the other, each by one of them."""
 
     def __init__(self, numbers: Iterable[int]) -> None:
         # Who reads of one open file moves the place of all.
@@ -72,7 +72,7 @@ def forked(
     try:
         # An interruption from the terminal is the business of who has been copied.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # Nobody but who has been copied takes answers: a copy ends when that has ended.
+        # Nobody but who has been copied takes answers: a fork ends when that has ended.
         os.close(out)
         end_with(copied)
         for end in others:
@@ -86,11 +86,11 @@ def forked(
 
 
 def shared(work: Callable[[Iterator[T]], R], items: Sequence[T]) -> list[R]:
-    """What `ncc.runtime.beside.shared` does, by a copy in place of a thread, which would wait for
+    """What `ncc.runtime.beside.shared` does, by a fork in place of a thread, which would wait for
     this one between any two steps that Python takes.
 
     No other thread may be at work now, and results can be pickled. Raises OSError where the system
-    allows no more processes, or the copy fails; the work is not done then.
+    allows no more processes, or the fork fails; the work is not done then.
     """
     import pickle
 
@@ -104,7 +104,7 @@ def shared(work: Callable[[Iterator[T]], R], items: Sequence[T]) -> list[R]:
         with answers:
             return [mine(), pickle.load(answers)]
     except EOFError:
-        raise ChildProcessError("a copy of this process has failed") from None
+        raise ChildProcessError("a fork of this process has failed") from None
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)

@@ -135,8 +135,13 @@ def _read(view: View, access: Access, lane: int, axes: PackedAxes) -> Read | Non
     uses = [k for k, form in enumerate(access.index) if form.coefficient(lane)]
     if uses:
         axis = axes.of(access.value)
-        alone = axis is not None and uses == [axis] and access.index[axis].bare == lane
-        return Read.PACKED if alone else None
+        if axis is None or len(uses) > 1 or access.index[uses[0]].bare != lane:
+            return None
+        if uses[0] == axis:
+            return Read.PACKED
+        # What is turned has its channels side by side: a block of them is a vector.
+        turned = view.is_pointwise and uses[0] == rank - 1 and view.extents[lane] % BLOCK == 0
+        return Read.PLAIN if turned else None
     if rank < 3 or axes.of(access.value) != 0:
         return Read.PLAIN
     form = access.index[0]

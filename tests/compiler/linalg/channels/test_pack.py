@@ -176,6 +176,30 @@ def test_random_networks(make_network: MakeNetwork, first: int) -> None:
             np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
 
 
+@pytest.mark.parametrize("channels, is_packed", [(32, True), (24, False)])
+def test_what_is_turned_is_packed_on_its_way(
+    make_network: MakeNetwork, channels: int, is_packed: bool
+) -> None:
+    """A block of the result are neighbours in what a transposition reads, unless one ends amid."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        c, p, q = b.loops(f"c:{channels} p:24 q:24")
+        y = b.map((c, p, q), x[p, q, c])
+        w = b.weight(WeightAttr.of(np.ones((32, channels), np.float32)))
+        o, p, q, i = b.loops("o:32 p:24 q:24 i")
+        return b.sum((o, p, q), over=(i,), of=y[i, p, q] * w[o, i])
+
+    x = np.random.default_rng(0).standard_normal((24, 24, channels)).astype(np.float32)
+    module = make_network([x.shape], write)
+    (expected,) = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    block = network_of(module).body.block
+    turned = next(op for op in block.ops if isinstance(op, GenericOp))
+    assert (shape_of(turned.results[0]) == (2, 24, 24, BLOCK)) is is_packed
+    (found,) = evaluate(network_of(module), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_sums_over_odd_channels_know_their_end(make_network: MakeNetwork) -> None:
     """Whatever lies in the lanes past the end, a sum over channels stops before it."""
 

@@ -3,7 +3,8 @@
     y[o, q] += x[i, q * 2 + m] * w[o, i, m]    ->    y[o, r, q] += x[i, r, q * 2 + m] * w[o, i, m]
 
 What is known of images, blocks of channels first of all, is so of sequences, whose vectors would
-run along the sequence, whatever its stride. Who else reads a sequence reads a view of the image.
+run along the sequence, whatever its stride and its length. Who else reads a sequence reads a view
+of the image.
 
 Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -21,12 +22,16 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.channels.packing import lanes_in
 from ncc.compiler.linalg.insert import again, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
+
+WASTE = 0.02
+"""Lanes without a cell, of all cells, from which on blocks of channels are worth changing to."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +128,27 @@ def _is_sequence(value: SSAValue) -> bool:
 
 
 def _is_convolution(view: View) -> bool:
-    """Whether it sums over a window of a sequence, or writes a phase of a transposed one."""
+    """Whether it sums over a window of a sequence, or the channels of few points by constants, or
+    writes a phase of a transposed one.
+    """
     pair = view.product()
     if pair is None or len(view.live) != 2 or len(view.write.index) < 2:
         return False
-    data = view.reads[pair[0]]
+    data, weights = (view.reads[position] for position in pair)
     along = data.index[-1].loops() if len(data.index) == 2 else set()
     place = view.write.index[-1]
+    moved = bool(along & set(view.reduced)) or place.bare is None
     return (
         element_of(data.value) == f32
-        and (bool(along & set(view.reduced)) or place.bare is None)
+        and (moved or (is_constant(weights.value) and _is_ragged(data.value)))
         and bool(along & place.loops())
     )
+
+
+def _is_ragged(value: SSAValue) -> bool:
+    """Whether vectors along a sequence would have many lanes that nobody reads."""
+    width = shape_of(value)[-1]
+    return lanes_in(width) / width - 1 >= WASTE
 
 
 def _is_at_each_point(view: View) -> bool:

@@ -66,7 +66,7 @@ def test_what_lies_between_convolutions_is_in_blocks(make_network: MakeNetwork) 
 
 
 def test_matrices_stay(make_network: MakeNetwork) -> None:
-    """A product of matrices has no window, whatever follows it."""
+    """A product whose factor's rows are summed has no window, whatever follows it."""
 
     def product(b: Builder, x: Tensor) -> Tensor:
         w = b.weight(WeightAttr(Weights((20, 24), Random(7, 0, 0.2))))
@@ -79,6 +79,23 @@ def test_matrices_stay(make_network: MakeNetwork) -> None:
     text = str(module)
     LiftSequences().apply(Context(), module)
     assert str(module) == text
+
+
+def test_points_are_lifted_where_constants_sum_their_channels(make_network: MakeNetwork) -> None:
+    """As in a convolution of one cell; two factors that a run makes are matrices."""
+
+    def sums(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        w = b.weight(WeightAttr(Weights((24, 20), Random(7, 0, 0.2))))
+        o, q, i = b.loops("o q i")
+        return [
+            b.sum((o, q), (i,), x[i, q] * w[o, i]),
+            b.sum((o, q), (i,), x[i, q] * y[o, i]),
+        ]
+
+    module = make_network([(20, 31), (24, 20)], sums)
+    LiftSequences().apply(Context(), module)
+    made = [shape_of(op.results[0]) for op in generics_of(network_of(module).body.block)]
+    assert made == [(24, 1, 31), (24, 31)]
 
 
 TRANSPOSED = """7767517
@@ -123,11 +140,21 @@ LayerNorm norm 1 1 i y 0=16
 """
 
 
+POINTWISE = """7767517
+4 4
+Input data 0 1 data 0=45 1=20
+Convolution1D wide 1 1 data a 0=72 1=1 5=1 6=1440
+GELU gelu 1 1 a b
+Convolution1D narrow 1 1 b y 0=20 1=1 5=1 6=1440
+"""
+
+
+@pytest.mark.parametrize("network", [NETWORK, POINTWISE], ids=["windows", "pointwise"])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "baseline"])
-def test_compiled(tmp_path: Path, target: str) -> None:
+def test_compiled(tmp_path: Path, target: str, network: str) -> None:
     """The numbers of -O1, which lifts nothing; the same bits for any number of threads."""
     param = tmp_path / "net.param"
-    param.write_text(NETWORK)
+    param.write_text(network)
     x = np.random.default_rng(3).standard_normal((20, 45)).astype(np.float32)
     plain, one = compiled(param, x, target)
     np.testing.assert_allclose(one, plain, rtol=0, atol=1e-4)

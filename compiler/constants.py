@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ncc.dialects.sources import Weights
 from ncc.dialects.stored import release
 from ncc.runtime.archive import Piece
+from ncc.runtime.artifact import Table
 from ncc.runtime.memory import Memory
 
 PART = 4 << 20
@@ -61,6 +63,14 @@ class Constants:
     def pieces(self) -> list[Piece]:
         """The same from front to back, for several threads to pack."""
         return [Piece(part.end - part.start, part.pack) for part in self._parts()]
+
+    def tables(self) -> tuple[Table, ...]:
+        """The constants of 64 bits. They are places, which code follows wherever they lead; what
+        layers have, be it in a .bin, are values.
+        """
+        places = [(at, weights) for at, weights in self.weights if weights.dtype == np.int64]
+        held = [(at, weights.array().tobytes()) for at, weights in places]
+        return tuple(Table(at, len(data), crc32(data)) for at, data in held)
 
     def _parts(self) -> Iterator[_Part]:
         """What is handed on together."""

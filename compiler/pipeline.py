@@ -362,6 +362,7 @@ class Compilation:
         if options.stamps:
             outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
+        held = constants(planned)
         model = Artifact(
             objects=(),
             weights=b"",
@@ -372,8 +373,9 @@ class Compilation:
             target=options.target.name,
             info=info,
             threads=options.num_threads,
+            tables=held.tables(),
         )
-        return Recipe(model, keys, constants(planned))
+        return Recipe(model, keys, held)
 
     def _is_said_by(self, recipe_key: str) -> bool:
         """Whether all is said by the key, and by the .bin: no layer is from outside, no file has

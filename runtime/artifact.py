@@ -2,12 +2,16 @@
 
 A .ncc file is a zip archive without compression, so that any zip tool shows what is in it:
 
-    manifest.json   format version, bindings, sizes, CPU features, info
+    manifest.json   format version, bindings, sizes, CPU features, tables, info
     code/0.o ...    relocatable objects
     weights         the packed weights, at a file offset that is a multiple of 4096
 
 Weights are mapped from the file, never read: processes that run the same model share the pages,
 and loading takes the same time for any size.  The same artifact always gives the same bytes.
+
+Loading compares checksums of whatever can lead a run astray: manifest, code, and the tables in the
+weights, integers by which code finds places. They are small, and their pages alone are read. It
+does not look at all other weights: a run with damaged ones ends as any other, with wrong numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,7 +37,7 @@ Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[An
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 FORMAT = "ncc"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 # The buffers of a run, by number: state of the threads, arena, weights, then inputs, then outputs.
 STATE_BUFFER, ARENA_BUFFER, WEIGHTS_BUFFER, FIRST_BUFFER = range(4)
@@ -120,6 +125,19 @@ def extents(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 
 
+@dataclass(frozen=True)
+class Table:
+    """Integers in the weights, by their first byte and size, that code relies on."""
+
+    start: int
+    size: int
+    checksum: int
+
+    def is_whole(self, weights: memoryview) -> bool:
+        """Whether they are what they were."""
+        return zlib.crc32(weights[self.start : self.start + self.size]) == self.checksum
+
+
 @dataclass(frozen=True, eq=False)
 class Artifact:
     """A compiled model, ready to be loaded into any process on a CPU that has its features.
@@ -130,6 +148,7 @@ class Artifact:
     features: what the CPU must have, named as in /proc/cpuinfo; target: the name for them.
     info: model name, optimization level, kernel table, version of ncc ...: anything JSON can say.
     threads: how many threads the arena was planned for: the default, and the most, of a session.
+    tables: what must be whole in the weights for the code to stay within its buffers.
     """
 
     objects: tuple[bytes, ...]
@@ -141,6 +160,7 @@ class Artifact:
     target: str = "baseline"
     info: Mapping[str, Any] = field(default_factory=dict)
     threads: int = 1
+    tables: tuple[Table, ...] = ()
 
     def require_cpu(self) -> None:
         """Raise ArtifactError when this CPU lacks what the code was compiled for."""
@@ -175,6 +195,7 @@ class Artifact:
             "objects": len(self.objects),
             "inputs": [vars(binding) for binding in self.inputs],
             "outputs": [vars(binding) for binding in self.outputs],
+            "tables": [vars(table) for table in self.tables],
             "info": dict(self.info),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False).encode()
@@ -194,7 +215,8 @@ class Artifact:
     ) -> Artifact:
         """Open a .ncc file.
 
-        verify_weights also reads all weights and compares their checksum (slow for large models).
+        verify_weights also reads all weights, not just their tables, and compares their checksum
+        (slow for large models).
         any_cpu leaves out the question whether this CPU can run the code.
         Raises ArtifactError for a broken, foreign or too new file, and for the wrong CPU; OSError
         where the file cannot be opened.
@@ -224,6 +246,9 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
     weights = archive.entry("weights", verify_weights)
     if len(weights) != fields.number("weights_bytes"):
         raise archive.broken("weights has not the size that the manifest says")
+    tables = tuple(map(_table, fields.objects("tables")))
+    if not all(table.is_whole(weights) for table in tables):
+        raise archive.broken("a table in weights does not match its checksum")
     inputs = tuple(map(_binding, fields.objects("inputs")))
     outputs = tuple(map(_binding, fields.objects("outputs")))
     if {binding.counter for binding in (*inputs, *outputs)} - {-1} != set(range(counters(inputs))):
@@ -240,7 +265,12 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
         target=fields.text("target"),
         info=fields.mapping("info"),
         threads=fields.number("threads", 1),
+        tables=tables,
     )
+
+
+def _table(fields: Fields) -> Table:
+    return Table(fields.number("start"), fields.number("size"), fields.number("checksum"))
 
 
 def _binding(fields: Fields) -> Binding:

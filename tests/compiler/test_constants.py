@@ -12,6 +12,7 @@ from ncc.compiler.constants import Constants
 from ncc.dialects.derived_sources import Blocked, Paired, Transformed
 from ncc.dialects.sources import Inline, Random, Weights
 from ncc.dialects.stored import Encoding, Stored
+from ncc.runtime.artifact import as_bytes
 
 FILTER = ((0.25, 0.5, 0.75), (1.0, -1.0, 2.0), (0.0, 3.0, 0.5), (1.0, 1.0, 1.0))
 
@@ -63,6 +64,18 @@ def test_every_source_is_written_as_it_is_read(
         assert expected.dtype == weights.dtype
         there = blob[offset : offset + expected.nbytes].view(weights.dtype)
         np.testing.assert_array_equal(there.reshape(weights.shape), expected)
+
+
+def test_places_are_told_from_values(tmp_path: Path) -> None:
+    """Whatever is not of 64 bits is data, be it integers; a place that is damaged is noticed."""
+    room = 1 << 16
+    held = tuple((room * n, data) for n, data in enumerate(sources(tmp_path / "net.bin")))
+    described = Constants(room * len(held), held)
+    (table,) = described.tables()
+    blob = described.packed()
+    assert table.size == 7 * 8 and table.is_whole(as_bytes(blob))
+    blob[table.start + table.size - 1] ^= 1
+    assert not table.is_whole(as_bytes(blob))
 
 
 def test_a_transformation_is_what_it_says(tmp_path: Path) -> None:

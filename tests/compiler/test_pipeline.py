@@ -20,6 +20,7 @@ from ncc.compiler.options import Options
 from ncc.compiler.pipeline import STAMPS, stages
 from ncc.dialects.sources import Array
 from ncc.runtime import cpu
+from ncc.runtime.artifact import as_bytes
 from ncc.runtime.session import Model
 
 SMALL = """7767517
@@ -66,6 +67,23 @@ def test_saved_and_loaded(small: Path, tmp_path: Path) -> None:
     model.save(tmp_path / "small.ncc")
     loaded = ncc.load(tmp_path / "small.ncc")
     assert same_bits(loaded.run({"data": image()}), model.run({"data": image()}))
+
+
+def test_damaged_places_are_noticed_when_a_model_is_loaded(tmp_path: Path) -> None:
+    """Code would read far behind its buffers."""
+    path = tmp_path / "nearest.param"
+    path.write_text("7767517\n2 2\nInput x 0 1 x 0=7 1=9 2=3\nInterp i 1 1 x y 0=1 3=13 4=17\n")
+    model, saved = compiled(path), tmp_path / "nearest.ncc"
+    model.save(saved)
+    ncc.load(saved)
+    weights, data = bytes(as_bytes(model.artifact.weights)), saved.read_bytes()
+    assert len(model.artifact.tables) == 2
+    for table in model.artifact.tables:
+        broken = bytearray(data)
+        broken[data.index(weights) + table.start + 6] = 0x7F
+        saved.write_bytes(broken)
+        with pytest.raises(ncc.ArtifactError, match="a table in weights does not match"):
+            ncc.load(saved)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

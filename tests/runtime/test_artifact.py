@@ -8,6 +8,7 @@ import os
 import random
 import time
 import zipfile
+import zlib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 from ncc.runtime import archive, artifact, zip_headers
 from ncc.runtime.archive import Piece, content
-from ncc.runtime.artifact import Artifact, Binding, as_bytes
+from ncc.runtime.artifact import Artifact, Binding, Table, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
 
@@ -200,7 +201,7 @@ def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
 def test_another_format_version_is_refused(saved: Path) -> None:
     """Newer and older, with both numbers."""
     rewrite(saved, version=artifact.FORMAT_VERSION + 1)
-    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 3; this one reads 2\)"):
+    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 4; this one reads 3\)"):
         Artifact.load(saved)
     rewrite(saved, version=0)
     with pytest.raises(ArtifactError, match="by an older ncc"):
@@ -222,6 +223,8 @@ def test_another_format_version_is_refused(saved: Path) -> None:
         ({"features": "sse2"}, "not a list"),
         ({"features": [1]}, "not a list of texts"),
         ({"info": []}, "not an object"),
+        ({"tables": None}, "tables in the manifest is not a list"),
+        ({"tables": [{"start": 0, "size": 1 << 40, "checksum": 0}]}, "a table in weights"),
         ({"inputs": {}}, "not a list"),
         ({"inputs": [1]}, "not a list of objects"),
         ({"inputs": [{"name": "x", "shape": [-1], "dtype": "float32", "dynamic": False}]}, "range"),
@@ -283,6 +286,25 @@ def test_damaged_weights_are_noticed_when_asked_for(saved: Path, reverse: Artifa
     Artifact.load(saved)
     with pytest.raises(ArtifactError, match="weights does not match its checksum"):
         Artifact.load(saved, verify_weights=True)
+
+
+def test_a_damaged_table_in_the_weights_is_refused(saved: Path, reverse: Artifact) -> None:
+    """Code follows it wherever it leads. What is around it is not looked at."""
+    weights = bytes(as_bytes(reverse.weights))
+    table = Table(8, 16, zlib.crc32(weights[8:24]))
+    dataclasses.replace(reverse, tables=(table,)).save(saved)
+    assert Artifact.load(saved).tables == (table,)
+    data = saved.read_bytes()
+    start = data.index(weights)
+    for place, within in [(7, False), (8, True), (23, True), (24, False)]:
+        broken = bytearray(data)
+        broken[start + place] ^= 1
+        saved.write_bytes(broken)
+        if not within:
+            Artifact.load(saved)
+            continue
+        with pytest.raises(ArtifactError, match="a table in weights does not match its checksum"):
+            Artifact.load(saved)
 
 
 def test_every_truncation_is_refused(saved: Path) -> None:

@@ -105,7 +105,7 @@ def compile_artifact(
 
     Raises InputError for a shape that is still open.
     """
-    made = _compiled(param, bin, options, stopwatch, copied=True)
+    made = _compiled(param, bin, options, stopwatch, with_workers=True)
     return made if isinstance(made, Recipe | Artifact) else made.compiled().artifact
 
 
@@ -117,7 +117,7 @@ def answer() -> None:
         if key_of(param, bin, options) != question.key:
             return None  # a file has changed, or ncc
         with PYTHON.tuned():
-            compilation = _compilation(param, bin, options, cache_of(os.environ), copied=True)
+            compilation = _compilation(param, bin, options, cache_of(os.environ), with_workers=True)
             return compilation.for_another(question.key, tell)
 
     own_process.answer(compiled)
@@ -134,13 +134,13 @@ def _compiled(
     bin: PathLike | None,
     options: Options,
     stopwatch: Stopwatch,
-    copied: bool = False,
+    with_workers: bool = False,
     apart: bool = False,
 ) -> Recipe | Artifact | LateModel:
     """What a model runs, or says how that was made; where a shape is open, the model that is
     compiled when it is called.
 
-    copied: whether forks of this process may work for it, which the caller's may not care for.
+    with_workers: whether forks of this process may work for it, which a caller's may not care for.
     apart: whether another process compiles, if that pays.
     """
     cache = cache_of(os.environ)
@@ -154,7 +154,7 @@ def _compiled(
         if artifact is not None:
             return artifact
     with PYTHON.tuned():
-        return _compilation(param, bin, options, cache, copied, stopwatch).compiled(key)
+        return _compilation(param, bin, options, cache, with_workers, stopwatch).compiled(key)
 
 
 def _made_apart(cache: Cache, question: Question) -> Artifact | None:
@@ -180,15 +180,15 @@ def _compilation(
     bin: PathLike | None,
     options: Options,
     cache: Cache | None,
-    copied: bool,
+    with_workers: bool,
     stopwatch: Stopwatch | None = None,
 ) -> Compilation:
     """A compilation through the levels, which are imported for it."""
     stopwatch = stopwatch or Stopwatch()
     with stopwatch.timing("import the levels"):
-        with _meanwhile(options, cache) if copied else nullcontext(), put_off():
+        with _meanwhile(options, cache) if with_workers else nullcontext(), put_off():
             from ncc.compiler.pipeline import Compilation
-    return Compilation(param, bin, options, cache, stopwatch, copied)
+    return Compilation(param, bin, options, cache, stopwatch, with_workers)
 
 
 @contextmanager
@@ -200,4 +200,4 @@ def _meanwhile(options: Options, cache: Cache | None) -> Iterator[None]:
     try:
         yield
     finally:
-        ready.result()  # no thread may be at work where the process is copied
+        ready.result()  # no thread may be at work where the process is forked

@@ -111,7 +111,7 @@ def stages(
 class Compilation:
     """One network on its way; every method is one stage and returns what the next one reads.
 
-    copied: whether forks of this process make machine code, a core each. look: is shown the
+    with_workers: whether forks of this process make machine code, a core each. look: is shown the
     module behind every pass.
     """
 
@@ -122,14 +122,14 @@ class Compilation:
         options: Options,
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
-        copied: bool = False,
+        with_workers: bool = False,
         look: Look | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
         self.stopwatch = stopwatch or Stopwatch()
-        self.copied = copied
+        self.with_workers = with_workers
         self.look = look
         self.timing = self.stopwatch.timing
         self.context = Context()
@@ -326,8 +326,8 @@ class Compilation:
             module, planned = self.planned
             loops = self.loops(module, planned)
             objects = Objects(loops, self.options.target, self.cache, self.stopwatch)
-            # No other thread may be at work when the process is copied.
-            workers = objects.made_by_workers() if self.copied else nullcontext()
+            # No other thread may be at work when the process is forked.
+            workers = objects.made_by_workers() if self.with_workers else nullcontext()
             with workers:
                 recipe = self._recipe(module, planned, loops, objects.keys)
                 weights = Beside(lambda: beside(recipe))

@@ -125,7 +125,7 @@ def compile_file(
     with methods_put_off():
         from ncc.compiler.front import compile_artifact  # takes numpy, see above
 
-    key = looked.result()  # no thread may be at work where the process is copied
+    key = looked.result()  # no thread may be at work where the process is forked
     made = compile_artifact(param, bin, options, stopwatch)
     looked = Beside(key_now)
     with stopwatch.timing("write the file"):

@@ -105,7 +105,7 @@ def _kept(cache: Cache, key: str) -> Kept | None:
 def followed(cache: Cache, key: str, path: PathLike) -> Artifact | None:
     """Follow the recipe under a key into a file, if there is one; the model without code.
 
-    This process is copied: no other thread may be at work.
+    This process is forked: no other thread may be at work.
     """
     recipe = recalled(cache, key)
     if recipe is None:

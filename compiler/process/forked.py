@@ -54,7 +54,7 @@ def forked(
 
     Raises OSError where the system allows no more processes.
     """
-    copied = os.getpid()
+    parent = os.getpid()
     out, into = os.pipe()
     try:
         with warnings.catch_warnings():
@@ -70,11 +70,11 @@ def forked(
         return process, open(out, "rb")
     code = 1
     try:
-        # An interruption from the terminal is the business of who has been copied.
+        # An interruption from the terminal is the business of the parent.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # Nobody but who has been copied takes answers: a fork ends when that has ended.
+        # Nobody but the parent takes answers: a fork ends when the parent has ended.
         os.close(out)
-        end_with(copied)
+        end_with(parent)
         for end in others:
             end.close()
         with open(into, "wb") as answers:

@@ -1,4 +1,4 @@
-"""Machine code of a network, made here or by copies of this process."""
+"""Machine code of a network, made here or by workers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def loops(tmp_path: Path) -> Loops:
     return compilation.loops(*compilation.planned)
 
 
-def by_copies(loops: Loops, cache: Cache | None = None) -> tuple[bytes, ...]:
+def by_workers(loops: Loops, cache: Cache | None = None) -> tuple[bytes, ...]:
     made = Objects(loops, TARGET, cache, Stopwatch())
     with made.made_by_workers():
         return made.all()
@@ -49,10 +49,10 @@ def test_copies_make_the_same(loops: Loops, tmp_path: Path) -> None:
     """Bit by bit, with some from a cache or none, which has all of them then."""
     here = Objects(loops, TARGET, None, Stopwatch())
     wanted = here.all()
-    assert by_copies(loops) == wanted
+    assert by_workers(loops) == wanted
     cache = Cache(tmp_path)
     cache.put(here.keys[1], wanted[1])
-    assert by_copies(loops, cache) == wanted
+    assert by_workers(loops, cache) == wanted
     assert tuple(map(cache.get, here.keys)) == wanted
 
 
@@ -73,7 +73,7 @@ def test_what_a_copy_raises_is_raised(loops: Loops, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(objects, "emit_object", refuse)
     with pytest.raises(CompilerBug, match="no") as caught:
-        by_copies(loops)
+        by_workers(loops)
     assert "define " in str(caught.value.dump)
 
 
@@ -87,7 +87,7 @@ def test_the_end_of_a_copy_is_a_bug_with_the_text(
 
     monkeypatch.setattr(objects, "emit_object", end)
     with pytest.raises(CompilerBug, match="LLVM ended with -5") as caught:
-        by_copies(loops)
+        by_workers(loops)
     assert "define " in str(caught.value.dump)
 
 
@@ -103,4 +103,4 @@ def test_parts_of_copies_that_are_killed_are_made_here(
         return emit_object(text, *given)
 
     monkeypatch.setattr(objects, "emit_object", emitted)
-    assert by_copies(loops) == wanted
+    assert by_workers(loops) == wanted

@@ -177,10 +177,21 @@ def of_matrices(net: Growth, x: str) -> str:
     return net.one(name, words, embed_dim=rows, num_heads=heads, weight_data_size=rows**2)
 
 
+def stack_of_matrices(net: Growth, x: str) -> str:
+    """Every channel as a matrix, times a constant; and windows of each one behind that."""
+    if len(net.shape(x)) != 3:
+        raise Rejected
+    channels, _, columns = net.shape(x)
+    constant = (*net.pick([(), (channels,)]), columns, net.pick(CHANNELS))
+    y = net.one("MatMul", x, net.constant(net.random(constant)))
+    return convolved(net, y, channels * net.number(1, 3), net.pick([3, 5]), group=channels)
+
+
 BLOCKS: list[Motif] = [
-    *[inverted] * 8,
-    *[residual] * 6,
-    *[plain] * 5,
+    *[inverted] * 6,
+    *[stack_of_matrices] * 4,
+    *[residual] * 5,
+    *[plain] * 4,
     *[joined, of_matrices, far_windows] * 3,
     *[grouped, few_large_groups] * 2,
     *[per_channel, shuffled, enlarged, squeezed_and_excited] * 2,

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
+from ncc.dialects.ncnn.canonicalize.twins import sweeping
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 
@@ -58,26 +59,33 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
     before = -1
     while before != len(rewrites):
         before = len(rewrites)
-        for layer in network.layers:
-            current: Layer | None = layer
-            while current is not None and current.parent is not None:
-                rewrite, current = _rewrite(current, patterns, refuse)
-                if rewrite is not None:
-                    rewrites.append(rewrite)
+        with sweeping():
+            rewrites += _sweep(network, patterns, refuse)
     network.function.update_function_type()
     return rewrites
+
+
+def _sweep(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
+    """Offer every layer, and what makes the result then."""
+    for layer in network.layers:
+        current: Layer | None = layer
+        while current is not None and current.parent is not None:
+            rewrite, current = _rewrite(current, patterns, refuse)
+            if rewrite is not None:
+                yield rewrite
 
 
 def reasons(
     network: Network, patterns: PatternsOf, refuse: Refuse, name: str
 ) -> list[tuple[str, str]]:
     """Where the left side of a pattern of this name is found and it must not fire: layer, why."""
-    return [
-        (layer.layer_name, reason)
-        for layer in network.layers
-        for pattern, layers in _candidates(layer, patterns)
-        if pattern.name == name and (reason := refuse(pattern, layers)) is not None
-    ]
+    with sweeping():
+        return [
+            (layer.layer_name, reason)
+            for layer in network.layers
+            for pattern, layers in _candidates(layer, patterns)
+            if pattern.name == name and (reason := refuse(pattern, layers)) is not None
+        ]
 
 
 def _candidates(layer: Layer, patterns: PatternsOf) -> Iterator[tuple[LayerPattern, Match]]:

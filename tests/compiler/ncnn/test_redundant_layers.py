@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from ncc.compiler.ncnn.canonicalize import canonicalize
-from ncc.compiler.ncnn.optimize import explain
+from ncc.compiler.ncnn.optimize import explain, optimize_module
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.stored import noting
+from tests.steps import lines_of
 
 
 def types(module: Any) -> list[str]:
@@ -65,6 +67,32 @@ def test_many_layers_of_one_value_are_one(net: Any) -> None:
     module = net("\n".join(["Input x 0 1 x 0=5", *lines]))
     assert len(canonicalize(module)) == 2 * 149
     assert types(module) == ["Input", "Sigmoid", "TanH"]
+
+
+@pytest.mark.parametrize(
+    "line", ["BinaryOp y{n} 1 1 x y{n} 0=0 1=1 2={n}.5", "MemoryData y{n} 0 1 y{n} 0=3"]
+)
+def test_each_layer_is_looked_for_in_a_table(net: Any, line: str) -> None:
+    """Twice as many that say different things take twice as long."""
+    lines_run = []
+    for count in (100, 200):
+        lines = [line.format(n=n) for n in range(count)]
+        module = net("\n".join(["Input x 0 1 x 0=5", *lines]))
+        lines_run.append(lines_of(partial(canonicalize, module)))
+        assert len(types(module)) == 1 + count
+    assert lines_run[1] < 2.5 * lines_run[0]
+
+
+def test_a_layer_that_has_changed_says_something_else(net: Any) -> None:
+    """Two convolutions are one, but where the first has become one with its activation."""
+    one, other = (f"Convolution {name} 1 1 x {name} 0=2 1=1 6=8" for name in "ab")
+    weights: dict[str, object] = {f"{name}.weight": 1 for name in "ab"}
+    lines = ["Input x 0 1 x 0=5 1=3 2=4", one, "ReLU r 1 1 a r", other]
+    module = net("\n".join(lines), weights)
+    assert [rewrite.pattern for rewrite in optimize_module(module)] == [
+        "fuse_convolution_activation"
+    ]
+    assert types(module) == ["Input", "Convolution", "Convolution"]
 
 
 @pytest.mark.parametrize("view", ["Flatten f 1 1 x f", "Reshape f 1 1 x f 0=1 1=1 2=60"])

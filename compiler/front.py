@@ -24,7 +24,7 @@ from ncc.compiler.process.own_process import Question
 from ncc.compiler.process.python_settings import PYTHON
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import Beside
-from ncc.runtime.errors import NccError
+from ncc.runtime.errors import NccError, needing_packages
 from ncc.runtime.session import Model
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def compile(
     when it is first called with arrays of some shapes, and kept for them.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
-    InputError for options out of range. Warns (ModelWarning) of what the files say in vain.
+    InputError for options out of range, NccError where a package or memory is missing. Warns
+    (ModelWarning) of what the files say in vain.
     """
     options = Options.of(
         opt_level=opt_level,
@@ -77,7 +78,8 @@ def compile(
         random_weights=random_weights,
         tuned=tuned,
     )
-    return _model(_compiled(param, bin, options, Stopwatch(), apart=True))
+    with needing_packages("ncc.compile"):
+        return _model(_compiled(param, bin, options, Stopwatch(), apart=True))
 
 
 def compile_with(

@@ -66,7 +66,10 @@ def __getattr__(name: str) -> Any:
     if name == "load":
         value = __getattr__("Model").load
     elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+        from ncc.runtime.errors import needing_packages
+
+        with needing_packages(f"ncc.{name}"):
+            value = getattr(import_module(_HOMES[name]), name)
     else:
         raise AttributeError(f"module 'ncc' has no attribute {name!r}")
     globals()[name] = value

@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 
+from ncc.runtime.errors import NccError, needing_packages
+
 
 def main() -> None:
     """Import the commands, and run the one that is asked for."""
@@ -16,14 +18,10 @@ def main() -> None:
 
         packer = Packer.for_command(sys.argv[2:])
     try:
-        from ncc.compiler import cli
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "ncc":
-            raise
-        sys.exit(
-            f"ncc: the command needs {error.name}, which is not installed: install ncc with its "
-            "dependencies (in Python, ncc.load needs numpy alone)"
-        )
+        with needing_packages("the command"):
+            from ncc.compiler import cli
+    except NccError as error:
+        sys.exit(f"ncc: {error}")
     cli.main(packer)
 
 

@@ -6,11 +6,27 @@ so that a worker process can hand it to its parent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class NccError(Exception):
     """Root of everything that ncc raises on purpose."""
+
+
+@contextmanager
+def needing_packages(what: str) -> Iterator[None]:
+    """Tell of a package that is not installed, and that `what` needs."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "ncc").partition(".")[0]
+        if package == "ncc":
+            raise
+        raise NccError(
+            f"{what} needs {package}, which is not installed: install ncc with its dependencies "
+            "(in Python, ncc.load needs numpy alone)"
+        ) from error
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:

@@ -14,6 +14,8 @@ from os import RTLD_NOW
 from pathlib import Path
 from typing import Any, NewType
 
+from ncc.runtime.errors import NccError
+
 Machine = NewType("Machine", int)
 """A code generator for one kind of CPU."""
 
@@ -77,7 +79,15 @@ class Library:
         path = str(Path(llvmlite.__file__).parent / "binding" / get_library_name())
         # `CDLL` keeps the interpreter's lock while it loads; a call does not.
         CDLL(None).dlopen(path.encode(), RTLD_NOW)
-        library = CDLL(path)
+        try:
+            library = CDLL(path)
+        except OSError as error:
+            if "failed to map segment" not in str(error):
+                raise
+            raise NccError(
+                f"there is not enough memory for LLVM: let this process have more, or compile "
+                f"elsewhere; what is compiled needs none of it ({error})"
+            ) from error
         self._call: dict[str, Any] = {}
         for name, (returned, *taken) in _FUNCTIONS.items():
             function = self._call[name] = getattr(library, f"LLVMPY_{name}")

@@ -337,6 +337,18 @@ def test_a_command_that_is_not_installed_whole_says_what_is_missing() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("missing", "call"), [("llvmlite", f"compile({str(DIGITS)!r})"), ("xdsl", "optimize")]
+)
+def test_python_says_so_too(missing: str, call: str) -> None:
+    """By an error of ncc."""
+    text = f"import sys; sys.modules[{missing!r}] = None; import ncc; ncc.{call}"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    name = call.partition("(")[0]
+    *_, last = done.stderr.splitlines()
+    assert last.startswith(f"ncc.runtime.errors.NccError: ncc.{name} needs {missing}, which is not")
+
+
 def test_loading_a_model_imports_no_compiler(ncc: Run, tmp_path: Path) -> None:
     """Neither xDSL nor LLVM is there when a .ncc file runs."""
     ncc("compile", DIGITS, "-o", tmp_path / "net.ncc")

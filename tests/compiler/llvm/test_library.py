@@ -48,6 +48,14 @@ def test_a_system_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     Library().unmap_code()
 
 
+def test_memory_that_is_short_is_named() -> None:
+    """What the system says of a library that does not fit tells nobody."""
+    text = f"import resource as r; r.setrlimit(r.RLIMIT_AS, (100 << 20, r.RLIM_INFINITY)); {LOAD}"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("ncc.runtime.errors.NccError: there is not enough memory for LLVM")
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -15,11 +15,15 @@ class Beside(Generic[T]):
     """A call that begins at once. (An executor would take longer to import than most calls.)"""
 
     def __init__(self, call: Callable[[], T]) -> None:
+        """Raises MemoryError where the system has no room for a thread, or allows no more."""
         self._call = call
         self._found: list[T] = []
         self._failed: BaseException | None = None
         self._thread = Thread(target=self._run)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise MemoryError(f"{error}, or no more are allowed") from error
 
     def _run(self) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from threading import Event, get_ident
@@ -34,6 +35,16 @@ def test_what_a_call_raises_comes_with_its_result() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Beside(call).result()
+
+
+def test_a_thread_without_room_is_short_of_memory() -> None:
+    """What Python raises would be taken for a mistake."""
+    usual = threading.stack_size(1 << 46)
+    try:
+        with pytest.raises(MemoryError, match="can't start new thread, or no more are allowed"):
+            Beside(time.time)
+    finally:
+        threading.stack_size(usual)
 
 
 def test_two_share_their_work() -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 
 from xdsl.dialects import arith, func, tensor
@@ -90,6 +91,7 @@ class Placement:
         self.clipping = clipping(self.module)
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
         self.places, self.roots = {}, []
+        self.begins: dict[tensor.ConcatOp, list[int]] = {}  # of parts, along their axis
         self.count: Counter[Kind] = Counter()
         before = self._copies
         for op in list(self.block.ops):
@@ -178,17 +180,11 @@ class Placement:
         """The first operation behind the value that makes some of what op puts together."""
         if not isinstance(op, tensor.ConcatOp):
             return op
-        makers: set[Operation] = set()
-        views: list[Operation] = [op]
-        while views:
-            for owner in (operand.owner for operand in views.pop().operands):
-                if isinstance(owner, func.CallOp):
-                    makers.add(owner)
-                elif isinstance(owner, (*_OWNERS, *RESHAPES)):
-                    views.append(owner)
         source = value.owner
         at = source.next_op if isinstance(source, Operation) else self.block.first_op
-        while at is not None and at is not op and at not in makers:
+        while at is not None and at is not op:
+            if isinstance(at, func.CallOp) and _makes_some_of(op, at):
+                break
             at = at.next_op
         return at or op
 
@@ -275,7 +271,9 @@ class Placement:
             raise CompilerBug(f"{op.name} owns nothing")
         axis = op.dim.value.data
         begin = [0] * len(whole.strides)
-        begin[axis] = sum(shape_of(x)[axis] for x in op.inputs[:position])
+        if op not in self.begins:
+            self.begins[op] = [0, *accumulate(shape_of(x)[axis] for x in op.inputs)]
+        begin[axis] = self.begins[op][position]
         return whole.moved(begin)
 
     def _backward(self, op: Operation, place: Place) -> Place:
@@ -335,3 +333,17 @@ def _count_of(value: SSAValue) -> SSAValue | None:
         return None
     behind = value.op.results[value.index + 1]
     return behind if behind.type == _COUNT else None
+
+
+def _makes_some_of(op: Operation, maker: func.CallOp) -> bool:
+    """Whether a kernel makes some of what op puts together, through views and other owners."""
+    waiting: list[Operation] = [maker]
+    passed: set[Operation] = set()
+    while waiting:
+        for reader in (use.operation for result in waiting.pop().results for use in result.uses):
+            if reader is op:
+                return True
+            if isinstance(reader, (*_OWNERS, *RESHAPES)) and reader not in passed:
+                passed.add(reader)
+                waiting.append(reader)
+    return False

@@ -15,7 +15,9 @@ Needs: an outlined network (`fuse-groups`).
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import accumulate
 from math import prod
 from typing import TypeAlias
@@ -52,8 +54,14 @@ NEAR_SHARED = 24
 """As `NEAR`, where threads share steps: another value in between would be shared out differently,
 so that cores would write lines that are in other cores' caches."""
 
+STRETCH = 16
+"""Steps: more of them hold more roots that are never alive together, fewer cut more lifetimes."""
+
 _Lifetime: TypeAlias = tuple[int, int]
 """The first and the last step that touch a root."""
+
+_Span: TypeAlias = tuple[int, int, int, int]
+"""Where a root that has its place begins and ends, and its lifetime."""
 
 
 def plan(module: ModuleOp, threads: int = 1) -> Plan:
@@ -243,17 +251,23 @@ def _alive_at(alive: Mapping[Root, _Lifetime], steps: int) -> list[int]:
 
 
 def _offsets(order: Sequence[Root], alive: Mapping[Root, _Lifetime]) -> tuple[dict[Root, int], int]:
-    """Each root, in this order, at the lowest gap among those alive at the same time; the end."""
+    """Each root, in this order, at the lowest gap among those alive at the same time; the end.
+
+    A root that lives for a few steps is held against those of its own stretches of steps only.
+    """
     offsets: dict[Root, int] = {}
-    placed: list[tuple[int, int, int, int]] = []  # begin, end, first, last: by where they begin
+    placed: list[_Span] = []
+    stretches: defaultdict[int, list[_Span]] = defaultdict(list)
     for root in order:
         first, last = alive[root]
+        own = [stretches[at] for at in range(first // STRETCH, last // STRETCH + 1)]
         size, position = _rounded(root.bytes), 0
-        for begin, end, since, until in placed:
+        for begin, end, since, until in merge(*own) if len(own) <= 2 else placed:
             if since <= last and first <= until:
                 if position + size <= begin:
                     break
                 position = max(position, end)
         offsets[root] = position
-        insort(placed, (position, position + size, first, last))
+        for spans in (placed, *own):
+            insort(spans, (position, position + size, first, last))
     return offsets, max((end for _, end, _, _ in placed), default=0)

@@ -20,6 +20,7 @@ from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
+from tests.steps import lines_of
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]
@@ -187,6 +188,65 @@ def test_a_concat_is_as_large_as_its_parts(make_network: MakeNetwork, make_plan:
         return work(b, b.concat([work(b, x) for _ in range(3)], 0))
 
     assert make_plan(make_network([ROW], write)).arena_bytes == 3 * KILOBYTE
+
+
+def long_chain(b: Builder, x: Tensor, *others: Tensor) -> Tensor:
+    for other in others:
+        x = join(b, work(b, x), other)
+    return x
+
+
+def joint_of_inputs(b: Builder, *inputs: Tensor) -> Tensor:
+    return b.concat(inputs, 0)
+
+
+def joint_of_results(b: Builder, *inputs: Tensor) -> Tensor:
+    return work(b, b.concat([work(b, x) for x in inputs], 0))
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [(long_chain, "_offsets"), (joint_of_inputs, "Placement"), (joint_of_results, "Placement")],
+)
+def test_twice_as_many_values_take_twice_as_long(
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[..., Tensor],
+    name: str,
+) -> None:
+    """However long a network is, and however many values a joint has."""
+    work = getattr(plan_memory, name)
+    lines: list[int] = []
+
+    def counted(*arguments: object) -> object:
+        made: list[object] = []
+        lines.append(lines_of(lambda: made.append(work(*arguments))))
+        return made[0]
+
+    monkeypatch.setattr(plan_memory, name, counted)
+    for count in (50, 100):
+        make_plan(make_network([ROW] * count, write))
+    assert len(lines) == 2
+    assert lines[1] < 2.2 * lines[0]
+
+
+@pytest.mark.parametrize("stretch", [1, 3, 1000])
+def test_stretches_of_steps_change_no_offset(
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    monkeypatch: pytest.MonkeyPatch,
+    stretch: int,
+) -> None:
+    """Values are held against all that are alive with them, however steps are divided."""
+    for seed in range(30):
+        plan = make_plan(make_network(*random_network(seed)))
+        with monkeypatch.context() as patch:
+            patch.setattr(plan_memory, "STRETCH", stretch)
+            other = make_plan(make_network(*random_network(seed)))
+        offsets = [[root.byte_offset for root in lifetimes(found)] for found in (plan, other)]
+        assert offsets[0] == offsets[1]
+        assert plan.arena_bytes == other.arena_bytes
 
 
 # --- constants and steps --------------------------------------------------------------------

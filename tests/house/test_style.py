@@ -48,6 +48,15 @@ def test_files_are_named_after_their_subject(sources: tuple[Any, ...]) -> None:
     assert not [s.place for s in sources if vague & set(s.path.with_suffix("").name.split("_"))]
 
 
+def test_golden_texts_lie_where_their_pass_does(root: Path) -> None:
+    """Those of a pass over computations have its room and its file's name."""
+    golden = root / "tests" / "ir" / "linalg"
+    rooms = root / "compiler" / "linalg"
+    passes = {text.parent.relative_to(golden) for text in golden.rglob("*.mlir")}
+    assert passes
+    assert not [str(one) for one in passes if not (rooms / one).with_suffix(".py").exists()]
+
+
 def test_every_file_says_what_it_is(sources: tuple[Any, ...]) -> None:
     """A docstring at the top; an __init__ that only marks a folder may be empty."""
     assert not [s.place for s in sources if s.text and ast.get_docstring(s.tree) is None]

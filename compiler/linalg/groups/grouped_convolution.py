@@ -6,6 +6,7 @@ z = collapse(y)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import tensor
@@ -14,6 +15,7 @@ from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.convolutions.convolution import start_of
+from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import Builder, Tensor
@@ -85,6 +87,22 @@ def grouped_convolutions(block: Block) -> list[GroupedConvolution]:
     """Those of a network."""
     joints = [op for op in block.ops if isinstance(op, tensor.CollapseShapeOp)]
     return [one for joint in joints if (one := GroupedConvolution.of(joint)) is not None]
+
+
+def rewrite_each(
+    block: Block,
+    wanted: Callable[[GroupedConvolution], bool],
+    rewrite: Callable[[GroupedConvolution], None],
+) -> None:
+    """Rewrite those of a network that are wanted, and erase what nothing reads then.
+
+    All are found before the first is rewritten: what that puts there is not looked at.
+    """
+    found = [one for one in grouped_convolutions(block) if wanted(one)]
+    for one in found:
+        rewrite(one)
+    if found:
+        erase_dead(block)
 
 
 def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:

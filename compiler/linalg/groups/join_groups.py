@@ -27,9 +27,9 @@ from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
-    grouped_convolutions,
+    rewrite_each,
 )
-from ncc.compiler.linalg.insert import again, again_without, doc_of, erase_dead, put_for
+from ncc.compiler.linalg.insert import again, again_without, doc_of, put_for
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
@@ -52,15 +52,10 @@ class JoinGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        found = [
-            _Joining(one)
-            for one in grouped_convolutions(block)
-            if _can_join(one) and _pays(one.sums, self.target)
-        ]
-        for one in found:
-            one.rewrite()
-        if found:
-            erase_dead(block)
+        rewrite_each(block, self._is_wanted, lambda one: _Joining(one).rewrite())
+
+    def _is_wanted(self, convolution: GroupedConvolution) -> bool:
+        return _can_join(convolution) and _pays(convolution.sums, self.target)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
-    grouped_convolutions,
+    rewrite_each,
 )
-from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import again_without, doc_of, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
@@ -58,15 +58,11 @@ class SeparateGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        found = [
-            _Separating(one)
-            for one in grouped_convolutions(block)
-            if len(one.sums.data.index) == 3 and _pays(one, self.target)
-        ]
-        for one in found:
-            one.rewrite()
-        if found:
-            erase_dead(block)
+        rewrite_each(block, self._is_wanted, lambda one: _Separating(one).rewrite())
+
+    def _is_wanted(self, convolution: GroupedConvolution) -> bool:
+        of_images = len(convolution.sums.data.index) == 3
+        return of_images and _pays(convolution, self.target)
 
 
 @dataclass(frozen=True)

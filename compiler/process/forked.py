@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 import struct
@@ -25,14 +26,23 @@ class Turns:
     """Numbers that this process and its forks take one after the other, each by one of them."""
 
     def __init__(self, numbers: Iterable[int]) -> None:
-        # Who reads of one open file moves the place of all.
+        # Who reads of one open file moves the place of all; that of a file in memory is not moved
+        # in one step with the reading, so that two could read at one place without a lock.
         self._order = open(os.memfd_create("turns"), "w+b", buffering=0)
         self._order.write(b"".join(map(_NUMBER.pack, numbers)))
         self._order.seek(0)
 
     def __iter__(self) -> Iterator[int]:
-        while number := self._order.read(_NUMBER.size):
+        while number := self._take():
             yield from _NUMBER.unpack(number)
+
+    def _take(self) -> bytes:
+        """The next number, or nothing. The lock is the process's, and gone when that ends."""
+        fcntl.lockf(self._order, fcntl.LOCK_EX)
+        try:
+            return self._order.read(_NUMBER.size)
+        finally:
+            fcntl.lockf(self._order, fcntl.LOCK_UN)
 
 
 def end_with(parent: int) -> None:

@@ -92,6 +92,18 @@ def test_two_processes_share_their_work() -> None:
     assert children() == before
 
 
+def test_turns_are_taken_at_the_same_time() -> None:
+    """Each by one process, though both ask for the next one as often as they can."""
+    items = range(20_000)
+
+    def work(some: Iterator[int]) -> list[int]:
+        time.sleep(0.1)  # until the other has begun, too
+        return list(some)
+
+    mine, theirs = forked.shared(work, items)
+    assert sorted(mine + theirs) == list(items)
+
+
 @pytest.mark.parametrize("here", [False, True])
 def test_who_fails_is_heard_of(here: bool) -> None:
     """Whichever of the two it is; no copy is left."""

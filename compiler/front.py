@@ -196,7 +196,7 @@ def _compilation(
 @contextmanager
 def _meanwhile(options: Options, cache: Cache | None) -> Iterator[None]:
     """Have LLVM ready when a block ends: forks of this process need not see to it then."""
-    from ncc.compiler.head import make_ready
+    from ncc.compiler.artifact.threads_object import make_ready
 
     ready = Beside(partial(make_ready, options.target, cache))
     try:

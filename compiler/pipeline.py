@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.artifact import bindings, constants
+from ncc.compiler.artifact.from_plan import bindings, constants
+from ncc.compiler.artifact.objects import Objects
 from ncc.compiler.diagnostics import ModelWarning
 from ncc.compiler.kept.cache import Cache, cache_of
 from ncc.compiler.kept.keys import key_of
@@ -47,7 +48,6 @@ from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
-from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
 from ncc.compiler.passes import structured_passes
 from ncc.compiler.plan import Plan

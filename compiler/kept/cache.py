@@ -55,7 +55,7 @@ _HEADER_BYTES = len(_MAGIC) + 32
 _GENERATORS = (
     "loops",
     "llvm",
-    "objects.py",
+    "artifact/objects.py",
     "target.py",
     "../runtime/threads.py",
     "../dialects/rt.py",

@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
-from ncc.compiler.constants import Constants
+from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
 from ncc.compiler.process import forked
 from ncc.dialects.stored import Piece

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler import objects
+from ncc.compiler.artifact import objects
 from ncc.compiler.diagnostics import CacheWarning
 from ncc.compiler.kept import cache as cache_module
 from ncc.compiler.kept.cache import Cache, cache_of, key_of
@@ -117,7 +117,11 @@ def test_cores_share_no_code(cache: Cache, tmp_path: Path) -> None:
 
 def test_key_changes_with_the_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edit of a file that makes code leaves no key as it was; other files do not matter."""
-    for name in ("compiler/loops", "compiler/llvm", "runtime", "dialects"):
+    for name in (
+        *(f"compiler/{room}" for room in ("artifact", "llvm", "loops")),
+        "runtime",
+        "dialects",
+    ):
         (tmp_path / name).mkdir(parents=True)
     for name in ("loops/nest.py", *(n for n in cache_module._GENERATORS if n.endswith(".py"))):
         (tmp_path / "compiler" / name).write_text("before")

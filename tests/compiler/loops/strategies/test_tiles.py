@@ -13,7 +13,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler import objects, passes
+from ncc.compiler import passes
+from ncc.compiler.artifact import objects
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.fusion import fuse
 from ncc.compiler.linalg.sums import halves

@@ -9,8 +9,8 @@ from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.artifact.threads_object import threads_key
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.head import head_key
 from ncc.compiler.kept.cache import Cache, key_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -42,7 +42,7 @@ class Objects:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
         with stopwatch.timing("look into the cache"):
             self._parts = [
-                _Part(head_key(target), lambda _: threads_text()),
+                _Part(threads_key(target), lambda _: threads_text()),
                 *(self._part(unit.key(), unit.module) for unit in loops.units),
                 self._part(loops.entry_key(), loops.entry_module, effort=0),
             ]
@@ -54,8 +54,8 @@ class Objects:
     @contextmanager
     def made_by_workers(self) -> Iterator[None]:
         """While a block does something else, workers make the objects."""
-        # The entry point, which takes longest of all, is begun first; the head, which takes least,
-        # is left to whoever is done first.
+        # The entry point, which takes longest of all, is begun first; the threads, which take
+        # least, are left to whoever is done first.
         missing = self._missing()
         with Workers(self._made_by_worker, missing[-1:] + missing[:-1]) as self._workers:
             yield

@@ -1,4 +1,4 @@
-"""What a compiled model holds besides code: inputs and outputs, and its constants."""
+"""What an artifact takes from the memory plan: its inputs and outputs, and its constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.constants import Constants
+from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import shape_of

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler import objects
+from ncc.compiler.artifact import objects
+from ncc.compiler.artifact.objects import Objects
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.kept.cache import Cache
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
-from ncc.compiler.objects import Objects
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 

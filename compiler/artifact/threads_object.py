@@ -1,4 +1,4 @@
-"""What every compilation needs, whatever its network: LLVM ready, and the code in front of all."""
+"""What every compilation needs, whatever its network: LLVM, and the object of the threads."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.target import Target
 
 
-def head_key(target: Target) -> str:
-    """What the cache keeps the head under."""
+def threads_key(target: Target) -> str:
+    """What the cache keeps the object of the threads under."""
     return key_of(threads_text(), target)
 
 
 def make_ready(target: Target, cache: Cache | None) -> None:
-    """Load LLVM, and have the cache keep the head: the code that is in front of all kernels.
+    """Load LLVM, and have the cache keep the object of the threads, which every artifact begins
+    with.
 
     Forks of this process need not do either. In a thread this takes next to nothing from the
     others: LLVM asks for no interpreter's lock.
     """
     load(target)
-    key = head_key(target)
+    key = threads_key(target)
     if cache is not None and cache.get(key) is None:
         cache.put(key, emit_object(threads_text(), target))
         unmap_code()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.compiler import constants
-from ncc.compiler.constants import Constants
+from ncc.compiler.artifact import constants
+from ncc.compiler.artifact.constants import Constants
 from ncc.dialects.derived_sources import Blocked, Paired, Transformed
 from ncc.dialects.sources import Inline, Random, Weights
 from ncc.dialects.stored import Encoding, Stored

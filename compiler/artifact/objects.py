@@ -109,13 +109,17 @@ class Objects:
         from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
 
         made: dict[int, Future[bytes]] = {}
-        with ThreadPoolExecutor(1) as llvm:
+        llvm = ThreadPoolExecutor(1)
+        try:
             for n in missing:
                 part = self._parts[n]
                 text = part.text(self.stopwatch)
                 made[n] = llvm.submit(self._emitted, text, part.effort, self.stopwatch)
             with self.stopwatch.timing("wait for LLVM"):
                 images = {n: one.result() for n, one in made.items()}
+        finally:
+            # Who interrupts this waits for the kernel at hand, not for all that are written.
+            llvm.shutdown(cancel_futures=True)
         unmap_code()
         return images
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -104,3 +106,33 @@ def test_parts_of_copies_that_are_killed_are_made_here(
 
     monkeypatch.setattr(objects, "emit_object", emitted)
     assert by_workers(loops) == wanted
+
+
+def test_an_interrupt_drops_what_waits_for_llvm(
+    loops: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels that are written and not begun are not made any more: Ctrl-C ends a command."""
+    texts, emitted, dropped = list[str](), list[str](), Event()
+    emit_llvm, cancel = objects.emit_llvm, Future.cancel
+
+    def interrupted(*given: Any) -> str:
+        texts.append(emit_llvm(*given))
+        if len(texts) == 3:
+            raise KeyboardInterrupt
+        return texts[-1]
+
+    def emit_when_dropped(text: str, *_: object) -> bytes:
+        emitted.append(text)
+        dropped.wait(60)
+        return b""
+
+    def noted(future: Future[bytes]) -> bool:
+        dropped.set()
+        return cancel(future)
+
+    monkeypatch.setattr(objects, "emit_llvm", interrupted)
+    monkeypatch.setattr(objects, "emit_object", emit_when_dropped)
+    monkeypatch.setattr(Future, "cancel", noted)
+    with pytest.raises(KeyboardInterrupt):
+        Objects(loops, TARGET, None, Stopwatch()).all()
+    assert len(emitted) <= 1

@@ -15,6 +15,7 @@ from ncc.compiler.artifact import objects
 from ncc.compiler.artifact.objects import Objects
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.kept.cache import Cache
+from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.network import Loops
 from ncc.compiler.measure.stopwatch import Stopwatch
@@ -113,7 +114,7 @@ def test_an_interrupt_drops_what_waits_for_llvm(
 ) -> None:
     """Kernels that are written and not begun are not made any more: Ctrl-C ends a command."""
     texts, emitted, dropped = list[str](), list[str](), Event()
-    emit_llvm, cancel = objects.emit_llvm, Future.cancel
+    cancel = Future.cancel
 
     def interrupted(*given: Any) -> str:
         texts.append(emit_llvm(*given))

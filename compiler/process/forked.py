@@ -64,6 +64,9 @@ def forked(
 
     Raises OSError where the system allows no more processes.
     """
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        # So who began this process may have left it: nobody would know how a fork ends, nor when.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parent = os.getpid()
     out, into = os.pipe()
     try:

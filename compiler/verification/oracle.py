@@ -100,8 +100,8 @@ def run_all(jobs: Sequence[Job], *, timeout: float = 600) -> list[dict[str, Arra
         while waiting := [k for k, place in enumerate(places) if not _done(place, errors)]:
             cause = _work(json.dumps([requests[k] for k in waiting]), timeout)
             first = places[waiting[0]]
-            if cause is not None and not _done(first, errors):
-                errors[first] = _error(cause, first)
+            if not _done(first, errors):
+                errors[first] = _error(cause or "ncnn ended without an answer", first)
         return [errors[place] if place in errors else _read(place) for place in places]
 
 

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import pytest
 
 from ncc.compiler.process import forked
+from tests.compiler.process.processes import PATIENCE, children, has_ended
 
 
-def children() -> set[str]:
-    """Processes that this one has begun, and not seen end."""
-    threads = Path("/proc/self/task").glob("*/children")
-    return {child for thread in threads for child in thread.read_text().split()}
+@pytest.fixture
+def meet() -> Iterator[Callable[[], None]]:
+    """meet(): this process and its fork wait for each other, the first time that each calls it."""
+    own, met = os.getpid(), list[int]()
+    ends = socket.socketpair()
+
+    def wait() -> None:
+        if os.getpid() not in met:
+            met.append(os.getpid())
+            end = ends[os.getpid() == own]
+            end.settimeout(PATIENCE)
+            end.send(b".")
+            assert end.recv(1)
+
+    with ends[0], ends[1]:
+        yield wait
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -43,19 +58,16 @@ def test_a_copy_ends_with_who_was_copied() -> None:
     """However that ends."""
 
     def outer(answers: BinaryIO) -> None:
-        inner, _ = forked.forked(lambda _: time.sleep(60), [answers])
+        inner, _ = forked.forked(lambda _: time.sleep(PATIENCE), [answers])
         answers.write(f"{inner}\n".encode())
         answers.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
     process, answers = forked.forked(outer)
     with answers:
-        inner = Path("/proc", answers.readline().decode().strip(), "stat")
+        inner = answers.readline().decode().strip()
         os.waitpid(process, 0)
-        deadline = time.monotonic() + 10
-        while inner.exists() and inner.read_text().rpartition(")")[2].split()[0] != "Z":
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+    assert has_ended(inner)
 
 
 def test_each_turn_is_taken_once() -> None:
@@ -74,14 +86,14 @@ def test_each_turn_is_taken_once() -> None:
     assert list(taken) == [70000]
 
 
-def test_two_processes_share_their_work() -> None:
+def test_two_processes_share_their_work(meet: Callable[[], None]) -> None:
     """Each item is done once, by whoever has time; no copy is left."""
     before = children()
 
     def work(some: Iterator[str]) -> tuple[int, list[str]]:
         done: list[str] = []
         for item in some:
-            time.sleep(0.01)
+            meet()
             done.append(item)
         return os.getpid(), done
 
@@ -92,12 +104,30 @@ def test_two_processes_share_their_work() -> None:
     assert children() == before
 
 
-def test_turns_are_taken_at_the_same_time() -> None:
+IGNORED = """
+from ncc.compiler.process.workers import Workers
+with Workers(abs, [1, 2]) as pool:
+    print(sorted(pool.results()))
+"""
+
+
+def test_the_end_of_a_fork_is_heard_of_where_nobody_listened() -> None:
+    """As in a process that who began it had told to ignore its children."""
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORED],
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[(1, 1), (2, 2)]\n", "")
+
+
+def test_turns_are_taken_at_the_same_time(meet: Callable[[], None]) -> None:
     """Each by one process, though both ask for the next one as often as they can."""
     items = range(20_000)
 
     def work(some: Iterator[int]) -> list[int]:
-        time.sleep(0.1)  # until the other has begun, too
+        meet()
         return list(some)
 
     mine, theirs = forked.shared(work, items)
@@ -105,15 +135,15 @@ def test_turns_are_taken_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize("here", [False, True])
-def test_who_fails_is_heard_of(here: bool) -> None:
+def test_who_fails_is_heard_of(here: bool, meet: Callable[[], None]) -> None:
     """Whichever of the two it is; no copy is left."""
     before, own = children(), os.getpid()
 
     def work(some: Iterator[int]) -> int:
         for _ in some:
+            meet()
             if (os.getpid() == own) == here:
                 raise MemoryError
-            time.sleep(0.01)
         return 0
 
     with pytest.raises(MemoryError if here else ChildProcessError):

@@ -18,6 +18,7 @@ from ncc.compiler.kept.recipe import Kept
 from ncc.compiler.options import Options
 from ncc.compiler.process import own_process
 from ncc.compiler.process.own_process import Question
+from tests.compiler.process.processes import has_ended, is_at_work
 
 NETWORK = """7767517
 3 3
@@ -55,7 +56,7 @@ def loaded(): return any(name in sys.modules for name in ("xdsl", "llvmlite"))
 {textwrap.dedent(program)}"""
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600
     )
 
 
@@ -222,22 +223,21 @@ def test_threads_and_processes_compile_at_once(network: Path) -> None:
 def test_an_interruption_ends_the_process(network: Path) -> None:
     """So does the end of the user's, however that comes."""
     program = """
-    import os, signal, threading, time
-    from pathlib import Path
-    def children(): return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    def interrupt():
-        while not children(): time.sleep(0.001)
-        time.sleep(0.05)
+    import os, signal
+    from ncc.compiler.process import own_process
+    sys.path.append(sys.argv[3])
+    from tests.compiler.process.processes import children
+    def interrupted(answers):
         print(*children(), flush=True)
         os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+        answers.read()
+    own_process._answered = interrupted
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-    threading.Thread(target=interrupt, daemon=True).start()
     try: ncc.compile(path)
     except KeyboardInterrupt: print(children())
     """
-    interrupted = user(program, network, "SIGINT")
-    child, left = interrupted.stdout.splitlines()
-    assert left == "[]" and not Path("/proc", child).exists()
-    killed = user(program, network, "SIGKILL")
-    assert killed.returncode < 0
-    subprocess.run(["tail", "--pid", killed.stdout.strip(), "-f", "/dev/null"], timeout=30)
+    root = Path(__file__).parents[3]
+    child, left = user(program, network, "SIGINT", root).stdout.splitlines()
+    assert left == "set()" and not is_at_work(child)
+    killed = user(program, network, "SIGKILL", root)
+    assert killed.returncode < 0 and has_ended(killed.stdout.strip())

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from ncc.compiler.process import workers
 from ncc.compiler.process.workers import WorkerEnded, Workers
 from ncc.runtime import cpu
+from tests.compiler.process.processes import PATIENCE, children, has_ended
 
 
 def test_each_piece_is_done_once() -> None:
@@ -119,14 +119,14 @@ def test_a_system_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     before = children()
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(MemoryError, match="can't start"):
-        Workers(time.sleep, [600])
+        Workers(time.sleep, [PATIENCE])
     assert children() == before
 
 
 def test_workers_end_with_the_block() -> None:
     """At work or not; nothing is left behind."""
     before = children()
-    with Workers(time.sleep, [600]):
+    with Workers(time.sleep, [PATIENCE]):
         assert len(children()) == len(before) + 1
     assert children() == before
     with Workers(abs, [600]) as pool:
@@ -151,10 +151,7 @@ def test_workers_end_with_their_process() -> None:
     assert workers
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 60
-    while any(map(is_at_work, workers)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(map(is_at_work, workers))
+    assert all(map(has_ended, workers))
 
 
 def test_a_system_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,18 +163,3 @@ def test_a_system_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fork", fork)
     with Workers(abs, [1, 2]) as pool:
         assert dict(pool.results()) == {}
-
-
-def children() -> list[str]:
-    """The processes that this one has started."""
-    path = Path("/proc/self/task", str(threading.get_native_id()), "children")
-    return path.read_text().split()
-
-
-def is_at_work(process: str) -> bool:
-    """Whether a process is there and not just waited for."""
-    try:
-        status = Path("/proc", process, "stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"

@@ -39,3 +39,11 @@ def test_who_crashes_first_in_a_process_has_failed(
     assert [k for k, answer in enumerate(answers) if isinstance(answer, oracle.OracleError)] == (
         failed
     )
+
+
+def test_an_end_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the system does not say how a process ended: nobody asks again for ever."""
+    monkeypatch.setattr(oracle, "available", lambda: True)
+    monkeypatch.setattr(oracle, "_work", lambda requests, timeout: None)
+    (answer,) = oracle.run_all([oracle.Job("n.param", "n.bin", {})])
+    assert isinstance(answer, oracle.OracleError) and "without an answer" in str(answer)

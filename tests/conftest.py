@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.dialects.test import TestOp
@@ -34,6 +35,17 @@ from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, Wei
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 from tests.structured.evaluate import evaluate
+
+# Every run tries the same examples, however long a machine takes for them. Others are tried by
+# `pytest --hypothesis-profile=default`.
+settings.register_profile(
+    "ncc",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("ncc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -192,7 +192,10 @@ def test_the_child_of_a_fork_can_use_the_model(model: LateModel) -> None:
     with model._kept._lock:
         child = os.fork()
         if child == 0:
-            os._exit(0 if model(image(3, 8, 8)).shape == (8, 8, 8) else 1)
+            try:
+                os._exit(0 if model(image(3, 8, 8)).shape == (8, 8, 8) else 1)
+            finally:
+                os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
 
 

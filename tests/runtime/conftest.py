@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -13,6 +14,8 @@ from ncc.runtime.artifact import Artifact, Binding
 from tests.launch_text import LAUNCH
 
 Assemble: TypeAlias = Callable[..., bytes]
+
+Workers: TypeAlias = Callable[[], list[threading.Thread]]
 
 # buffers: state, arena, weights, x (12 floats), y (12 floats), rows (dynamic, at most 12 x 1).
 # 12 chunks write x + weights[0] into the arena; behind a barrier, 12 chunks write y = twice the
@@ -136,3 +139,17 @@ def reverse(assemble: Assemble, threads_object: bytes) -> Artifact:
         info={"model": "reverse", "kernels": [{"name": "k0", "µs": 1.5}]},
         threads=4,
     )
+
+
+@pytest.fixture
+def workers() -> Workers:
+    """workers(): threads of teams that are alive, of those that this test began.
+
+    Models of other tests may still be waiting for the garbage collector, with theirs.
+    """
+
+    def alive() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name.startswith("ncc-")}
+
+    before = alive()
+    return lambda: [*(alive() - before)]

@@ -136,8 +136,8 @@ def test_a_chunk_that_cannot_be_made_ends_the_others(
         return room[:1]
 
     with pytest.raises(MemoryError, match="of the seventh"):
-        reverse.save_with([Piece(1, partial(chunk, number)) for number in range(1000)], saved)
-    assert 7 in made and len(made) < 500
+        reverse.save_with([Piece(1, partial(chunk, number)) for number in range(100_000)], saved)
+    assert 7 in made and len(made) < 50_000
     assert saved.read_bytes() == before
 
 

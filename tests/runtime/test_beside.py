@@ -81,5 +81,5 @@ def test_who_fails_stops_the_other() -> None:
             time.sleep(0.001)
 
     with pytest.raises(KeyboardInterrupt):
-        shared(work, range(1000))
-    assert 7 in begun and len(begun) < 500
+        shared(work, range(100_000))
+    assert 7 in begun and len(begun) < 50_000

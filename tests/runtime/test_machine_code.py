@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncc.runtime.errors import ArtifactError
@@ -198,7 +198,6 @@ def test_broken_headers_end_in_an_error(sections: bytes, seed: int) -> None:
             pass
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300))
 def test_random_bytes_after_a_good_header(tail: bytes) -> None:
     """A header that announces a section table over random bytes."""

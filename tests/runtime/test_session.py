@@ -9,7 +9,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
@@ -23,6 +22,7 @@ from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.errors import ArtifactError, InputError, NccError
 from ncc.runtime.results import Results
 from ncc.runtime.session import Model
+from tests.runtime.conftest import Workers
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
@@ -219,11 +219,13 @@ def test_a_call_costs_little(single: Artifact) -> None:
         entered += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # what it would clear up is not of this call
     sys.setprofile(count)
     try:
         model(X)
     finally:
         sys.setprofile(before)
+        gc.enable()
     assert 0 < entered <= 30
 
 
@@ -254,32 +256,29 @@ def test_several_threads_call_one_model(reverse: Artifact, threads: int) -> None
     model.close()
 
 
-def ncc_threads() -> list[threading.Thread]:
-    """Workers that are alive."""
-    return [thread for thread in threading.enumerate() if thread.name.startswith("ncc-")]
-
-
-def test_one_thread_starts_none_and_others_end_with_the_model(reverse: Artifact) -> None:
+def test_one_thread_starts_none_and_others_end_with_the_model(
+    reverse: Artifact, workers: Workers
+) -> None:
     """By close, by with, and by being forgotten."""
     model = Model(reverse, 1)
     model.run({"data": X})
-    assert not ncc_threads()
+    assert not workers()
     model = Model(reverse, 3)
-    assert not ncc_threads()
+    assert not workers()
     model.run({"data": X})
-    assert len(ncc_threads()) == 2
+    assert len(workers()) == 2
     del model
-    assert not ncc_threads()
+    assert not workers()
     with Model(reverse, 2) as model:
         model.run({"data": X})
-        assert len(ncc_threads()) == 1
-    assert not ncc_threads()
+        assert len(workers()) == 1
+    assert not workers()
     with pytest.raises(NccError, match="closed"):
         model.run({"data": X})
 
 
 def test_a_model_that_is_closed_meanwhile_finishes_its_call(
-    reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+    reverse: Artifact, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the call held is given back then, and a later one is refused."""
     run = session._Context.run
@@ -287,19 +286,19 @@ def test_a_model_that_is_closed_meanwhile_finishes_its_call(
 
     def closed_meanwhile(context: session._Context) -> None:
         model.close()
-        assert len(ncc_threads()) == 2
+        assert len(workers()) == 2
         run(context)
 
     monkeypatch.setattr(session._Context, "run", closed_meanwhile)
     np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
     assert not model._free
-    assert not ncc_threads()
+    assert not workers()
     with pytest.raises(NccError, match="closed"):
         model.run({"data": X})
 
 
 def test_an_interrupted_call_takes_along_what_it_held(
-    reverse: Artifact, monkeypatch: pytest.MonkeyPatch
+    reverse: Artifact, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its arena and its threads are forgotten with it, and the next call has others."""
     run = session._Context.run
@@ -313,9 +312,9 @@ def test_an_interrupted_call_takes_along_what_it_held(
             patch.setattr(session._Context, "run", interrupted)
             model.run({"data": X})
         assert not model._free
-        assert not ncc_threads()
+        assert not workers()
         np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
-        assert len(ncc_threads()) == 2
+        assert len(workers()) == 2
 
 
 def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> None:
@@ -329,7 +328,7 @@ def test_threads_default_to_the_artifact_and_the_cores(reverse: Artifact) -> Non
         assert ("compile it with a larger" in str(info.value)) == (count == 5)
 
 
-def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact) -> None:
+def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact, workers: Workers) -> None:
     """On one core one thread is the default, and more that are asked for share it."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
@@ -338,9 +337,9 @@ def test_threads_stay_on_the_cores_of_the_process(reverse: Artifact) -> None:
         with Model(reverse, 4) as model:
             for _ in range(5):
                 np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
-            workers = [thread.native_id for thread in ncc_threads()]
-            assert len(workers) == 3
-            assert all(os.sched_getaffinity(worker or 0) == {max(before)} for worker in workers)
+            team = [thread.native_id for thread in workers()]
+            assert len(team) == 3
+            assert all(os.sched_getaffinity(worker or 0) == {max(before)} for worker in team)
     finally:
         os.sched_setaffinity(0, before)
 
@@ -358,8 +357,11 @@ def test_a_model_works_on_both_sides_of_a_fork(reverse: Artifact) -> None:
     model.run({"data": X})
     child = os.fork()
     if child == 0:
-        fits = np.array_equal(model.run({"data": X})["y"], expected(X))
-        os._exit(0 if fits else 1)
+        try:
+            np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
+            os._exit(0)
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     np.testing.assert_array_equal(model.run({"data": X})["y"], expected(X))
     model.close()

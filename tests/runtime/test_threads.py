@@ -15,6 +15,7 @@ from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.threads import Team, state_bytes
 from tests.launch_text import LAUNCH
+from tests.runtime.conftest import Workers
 
 MARK = (
     LAUNCH
@@ -59,23 +60,18 @@ class Cells:
         return list((ctypes.c_int64 * 8).from_address(self.cells.address))
 
 
-def alive() -> int:
-    """How many workers there are."""
-    return sum(thread.name.startswith("ncc-") for thread in threading.enumerate())
-
-
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_a_team_does_runs(code: MachineCode, count: int) -> None:
+def test_a_team_does_runs(code: MachineCode, count: int, workers: Workers) -> None:
     """The caller is one of its threads."""
     cells = Cells()
     team = Team(code, count, cells)
-    assert alive() == count - 1
+    assert len(workers()) == count - 1
     for run in range(1, 4):
         assert cells.after_run(team) == [run] * 8
     assert not team.lost
     team.dissolve()
     team.dissolve()
-    assert alive() == 0 and team.lost == (count > 1)
+    assert not workers() and team.lost == (count > 1)
 
 
 def test_what_workers_use_outlives_them(code: MachineCode) -> None:
@@ -126,7 +122,7 @@ def test_a_fork_loses_workers_but_not_a_team_of_one(
 
 
 def test_threads_that_cannot_start_leave_none_behind(
-    code: MachineCode, monkeypatch: pytest.MonkeyPatch
+    code: MachineCode, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ones that did start are ended."""
     start = threading.Thread.start
@@ -139,4 +135,4 @@ def test_threads_that_cannot_start_leave_none_behind(
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(NccError, match="cannot run on 3 threads: can't start new thread"):
         Team(code, 3, None)
-    assert alive() == 0
+    assert not workers()

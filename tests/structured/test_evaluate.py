@@ -130,7 +130,7 @@ def computations(draw: st.DrawFn) -> tuple[func.FuncOp, list[Array]]:
     return function(shapes, write), arrays
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(computations(), st.sampled_from([1, 7, 1 << 20]))
 def test_random_computations(computation: tuple[func.FuncOp, list[Array]], chunk: int) -> None:
     """Any generic is what its definition says, in pieces of any size."""

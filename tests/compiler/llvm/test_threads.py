@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from llvmlite import binding
@@ -22,6 +23,9 @@ from tests.launch_text import LAUNCH
 
 # The levels of x86-64 behind the three targets.
 LEVELS = {"baseline": "x86-64", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
+
+PATIENCE = 600
+"""Seconds that nothing here takes, however busy the machine is."""
 
 # 50 launches of 5 chunks on two rows of 5 cells, with a barrier behind each: a chunk makes its cell
 # of one row one more than its neighbour's of the other. Whoever passes a barrier too early hands a
@@ -143,9 +147,9 @@ end:
 """
 )
 
-# One launch of 16 chunks: cells[chunk] counts it, cells[16] all of them. Thread 0 does not end
-# its first chunk before all but its own first ones are done, 13 of its share of 8 and the others',
-# and says so in cells[17]; it gives up in the end.
+# One launch of 16 chunks: cells[chunk] counts it, cells[16] all of them. Thread 0 says in cells[18]
+# that it has begun its first chunk, which it does not end before all but its own first ones are
+# done, 4 of its share of 8 and the others', and says so in cells[17]; it gives up in the end.
 HELD_UP = (
     LAUNCH
     + """
@@ -159,9 +163,13 @@ entry:
   %is.caller = icmp eq i64 %tid, 0
   %is.early = icmp eq i64 %i, 0
   %is.first = and i1 %is.caller, %is.early
-  br i1 %is.first, label %wait, label %chunk
+  br i1 %is.first, label %begin, label %chunk
+begin:
+  %begun = getelementptr i64, ptr %cells, i64 18
+  store atomic i64 1, ptr %begun release, align 8
+  br label %wait
 wait:
-  %turn = phi i64 [0, %entry], [%turn.next, %wait]
+  %turn = phi i64 [0, %begin], [%turn.next, %wait]
   call void @llvm.x86.sse2.pause()
   %count = load atomic i64, ptr %all acquire, align 8
   %finished = icmp eq i64 %count, 12
@@ -258,6 +266,12 @@ class Stage:
     def integers(self, count: int) -> list[int]:
         return list((ctypes.c_int64 * count).from_address(self.cells.address))
 
+    def begin(self, name: str, *arguments: int) -> threading.Thread:
+        """A call in a thread of its own."""
+        thread = threading.Thread(target=self.call, args=(name, *arguments), daemon=True)
+        thread.start()
+        return thread
+
     @contextmanager
     def pool(self, threads: int, workers: int | None = None) -> Iterator[int]:
         """A pool for so many threads, of which the workers come, or some of them."""
@@ -265,16 +279,21 @@ class Stage:
         self.pools.append(pool)
         ctypes.c_int64.from_address(pool.address + POOL_THREADS).value = threads
         present = [
-            threading.Thread(target=self.call, args=("ncc_worker", pool.address, tid))
+            self.begin("ncc_worker", pool.address, tid)
             for tid in range(1, threads if workers is None else workers + 1)
         ]
-        for worker in present:
-            worker.start()
-        yield pool.address
-        self.call("ncc_stop", pool.address)
-        for worker in present:
-            worker.join(10)
-            assert not worker.is_alive()
+        try:
+            yield pool.address
+        finally:
+            self.call("ncc_stop", pool.address)
+            ended(*present)
+
+
+def ended(*threads: threading.Thread) -> None:
+    """Wait for threads to end, however busy the machine is."""
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 @pytest.fixture(params=LEVELS)
@@ -338,13 +357,11 @@ def test_a_worker_may_be_late_for_all_runs_but_the_last(level: str) -> None:
     with stage.pool(2, workers=0) as pool:
         for _ in range(3):
             stage.call("ncc_launch", pool, stage.buffers)
-        worker = threading.Thread(target=stage.call, args=("ncc_worker", pool, 1))
-        worker.start()
+        worker = stage.begin("ncc_worker", pool, 1)
         for run in range(4, 20):
             stage.call("ncc_launch", pool, stage.buffers)
             assert stage.integers(5) == [50 * run] * 5
-    worker.join(10)
-    assert not worker.is_alive()
+    ended(worker)
 
 
 def test_one_pool_runs_on_several_states_in_turn() -> None:
@@ -392,8 +409,13 @@ def test_every_chunk_is_done_once(level: str, threads: int) -> None:
 def test_others_do_the_share_of_a_thread_that_is_held_up(level: str) -> None:
     """Thread 0 stays with its first chunks until all others are done; nobody waits for it."""
     stage = Stage(build(level, threads_text(), HELD_UP))
-    with stage.pool(2) as pool:
-        stage.call("ncc_launch", pool, stage.buffers)
+    with stage.pool(2, workers=0) as pool:
+        caller = stage.begin("ncc_launch", pool, stage.buffers)
+        while caller.is_alive() and not stage.integers(19)[18]:
+            time.sleep(0.001)
+        worker = stage.begin("ncc_worker", pool, 1)
+        ended(caller)
+    ended(worker)
     assert stage.integers(17) == [1] * 16 + [16]
     assert stage.integers(18)[17] == 1
 
@@ -420,13 +442,17 @@ def test_denormals_are_zero_inside_a_run_and_only_there(level: str) -> None:
 def test_idle_workers_sleep(level: str) -> None:
     """Between runs a pool takes no CPU time, and is there at once for the next."""
     stage = Stage(build(level, threads_text(), COUNT))
-    with stage.pool(2) as pool:
-        stage.call("ncc_launch", pool, stage.buffers)
-        time.sleep(0.01)
-        before = time.process_time()
-        time.sleep(0.2)
-        assert time.process_time() - before < 0.02
-        stage.call("ncc_launch", pool, stage.buffers)
+    with stage.pool(2, workers=0) as pool:
+        worker = stage.begin("ncc_worker", pool, 1)
+        state = Path("/proc/self/task", str(worker.native_id), "stat")
+        sleepers = ctypes.c_int32.from_address(pool + 8)
+        for _ in range(2):
+            stage.call("ncc_launch", pool, stage.buffers)
+            deadline = time.monotonic() + PATIENCE
+            while not (sleepers.value == 1 and state.read_text().rpartition(")")[2][1] == "S"):
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+    ended(worker)
     assert stage.integers(5) == [100] * 5
 
 

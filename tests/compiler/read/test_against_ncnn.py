@@ -34,6 +34,7 @@ for path in sys.stdin.read().split("\\n"):
     child = os.fork()
     if not child:
         net = ncnn.Net()
+        net.opt.num_threads = 1  # each would take memory
         refused = net.load_param(path)
         weights = path.removesuffix(".param") + ".bin"
         if not refused and os.path.exists(weights):

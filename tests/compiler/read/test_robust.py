@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
@@ -50,9 +50,7 @@ EDITS = st.lists(
     st.tuples(st.floats(0, 1), st.sampled_from([0, 0, 1, 4, 4, 40]), PIECES), min_size=1, max_size=4
 )
 
-quick = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+quick = settings(max_examples=150)
 
 
 def edited(data: bytes, edits: list[tuple[float, int, bytes]]) -> bytes:

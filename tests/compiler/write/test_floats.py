@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ncc.compiler.verification import oracle
@@ -23,7 +23,6 @@ def same(a: np.float32 | None, b: float) -> bool:
     return a is not None and np.float32(a).tobytes() == np.float32(b).tobytes()
 
 
-@settings(deadline=None)
 @given(singles)
 @example(-0.0)
 @example(1e-45)

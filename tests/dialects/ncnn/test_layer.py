@@ -24,7 +24,7 @@ def parsed(text: str) -> ModuleOp:
     return Parser(context, text).parse_module()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(["_1", "__2", "a", "a", "a_1_5", "1", "_", ""])
 @given(st.lists(NAMES, min_size=1, max_size=8))
 def test_blobs_of_any_name_are_printed_and_parsed(blobs: list[str]) -> None:

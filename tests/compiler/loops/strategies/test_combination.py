@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncc.compiler.linalg.convolutions.forms import F2, F4, F4_5
@@ -43,7 +43,6 @@ def matrices() -> st.SearchStrategy[Rows]:
     return st.lists(row, min_size=1, max_size=5).map(tuple)
 
 
-@settings(deadline=None)
 @given(matrices(), st.data())
 def test_any_matrix(matrix: Rows, data: st.DataObject) -> None:
     """Whatever rows share, each is its product with the inputs, which are read once at most."""
@@ -80,7 +79,6 @@ def test_a_row_of_zeros() -> None:
         combine(((0.0, 0.0),), [0], float, Counted())
 
 
-@settings(deadline=None)
 @given(matrices(), st.integers(2, 4), st.data())
 def test_groups_have_every_row_once(matrix: Rows, most: int, data: st.DataObject) -> None:
     """No group is larger than asked for, and no row is lost."""

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.canonicalize.twins import sweeping
+from ncc.dialects.ncnn.canonicalize.twins import Twins
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 
@@ -59,18 +59,18 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
     before = -1
     while before != len(rewrites):
         before = len(rewrites)
-        with sweeping():
-            rewrites += _sweep(network, patterns, refuse)
+        rewrites += _sweep(network, patterns, refuse)
     network.function.update_function_type()
     return rewrites
 
 
 def _sweep(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
     """Offer every layer, and what makes the result then."""
+    twins = Twins()
     for layer in network.layers:
         current: Layer | None = layer
         while current is not None and current.parent is not None:
-            rewrite, current = _rewrite(current, patterns, refuse)
+            rewrite, current = _rewrite(current, twins, patterns, refuse)
             if rewrite is not None:
                 yield rewrite
 
@@ -79,26 +79,29 @@ def reasons(
     network: Network, patterns: PatternsOf, refuse: Refuse, name: str
 ) -> list[tuple[str, str]]:
     """Where the left side of a pattern of this name is found and it must not fire: layer, why."""
-    with sweeping():
-        return [
-            (layer.layer_name, reason)
-            for layer in network.layers
-            for pattern, layers in _candidates(layer, patterns)
-            if pattern.name == name and (reason := refuse(pattern, layers)) is not None
-        ]
+    twins = Twins()
+    return [
+        (layer.layer_name, reason)
+        for layer in network.layers
+        for pattern, layers in _candidates(layer, twins, patterns)
+        if pattern.name == name and (reason := refuse(pattern, layers)) is not None
+    ]
 
 
-def _candidates(layer: Layer, patterns: PatternsOf) -> Iterator[tuple[LayerPattern, Match]]:
+def _candidates(
+    layer: Layer, twins: Twins, patterns: PatternsOf
+) -> Iterator[tuple[LayerPattern, Match]]:
+    """The patterns whose left side ends in a layer, with the layers that it names."""
     for pattern in patterns(layer):
-        if (layers := pattern.look(layer)) is not None:
+        if (layers := pattern.look_in_order(layer, twins)) is not None:
             yield pattern, layers
 
 
 def _rewrite(
-    layer: Layer, patterns: PatternsOf, refuse: Refuse
+    layer: Layer, twins: Twins, patterns: PatternsOf, refuse: Refuse
 ) -> tuple[Rewrite | None, Layer | None]:
     """Let the first pattern fire that may; what it did, and the layer that makes the result now."""
-    for pattern, layers in _candidates(layer, patterns):
+    for pattern, layers in _candidates(layer, twins, patterns):
         if refuse(pattern, layers) is None:
             names = tuple(op.layer_name for op in layers)
             lines = tuple(op.line for op in layers)

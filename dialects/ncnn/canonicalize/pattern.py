@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
 
+from ncc.dialects.ncnn.canonicalize.twins import Twins
 from ncc.dialects.ncnn.layer import PATTERNS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.param import to_attribute
 
@@ -50,6 +51,13 @@ class LayerPattern(RewritePattern):
     @abstractmethod
     def look(self, op: Layer) -> Match | None:
         """The layers that the left side of the equation names, where `op` is the last of them."""
+
+    def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
+        """The same for a driver that looks at one layer after the other.
+
+        twins: of the layers that it has looked at.
+        """
+        return self.look(op)
 
     @abstractmethod
     def legal(self, *layers: Any) -> str | None:

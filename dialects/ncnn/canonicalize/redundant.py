@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, canonical
-from ncc.dialects.ncnn.canonicalize.twins import twin_of
+from ncc.dialects.ncnn.canonicalize.twins import Twins
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
 
@@ -56,7 +56,10 @@ class EliminateCommonLayer(LayerPattern):
     name = "eliminate_common_layer"
 
     def look(self, op: Layer) -> Match | None:
-        twin = twin_of(op)
+        return self.look_in_order(op, Twins.before(op))
+
+    def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
+        twin = twins.twin_of(op)
         return None if twin is None else (twin, op)
 
     def legal(self, twin: Layer, op: Layer) -> str | None:

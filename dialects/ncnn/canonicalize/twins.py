@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
 from hashlib import sha256
 from itertools import takewhile
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
@@ -19,69 +17,51 @@ L = TypeVar("L", bound=Layer)
 FIRST_VALUES = 16
 """How many values of a constant are looked at before all of them: most constants differ there."""
 
-_Seen: TypeAlias = dict[Hashable, Layer]
-"""The first layer that was looked at of each saying."""
 
-_seen: ContextVar[_Seen | None] = ContextVar("seen", default=None)
-
-
-@contextmanager
-def sweeping() -> Iterator[None]:
-    """In this block layers are looked at in order: each finds its twin among those before it.
-
-    Elsewhere all layers in front of one are looked at first.
+class Twins:
+    """The layers that were looked at, in the order of the network, by what must be equal of two
+    that compute the same.
     """
-    token = _seen.set({})
-    try:
-        yield
-    finally:
-        _seen.reset(token)
 
+    def __init__(self) -> None:
+        self._seen: dict[Hashable, Layer] = {}
 
-def twin_of(op: Layer) -> Layer | None:
-    """The layer in front of this one that reads the same and says the same."""
-    seen = _seen.get()
-    if seen is None:
-        seen = {}
-        for other in _layers_before(op):
-            _twin(other, seen)
-    return _twin(op, seen)
+    @classmethod
+    def before(cls, op: Layer) -> Twins:
+        """All layers in front of one, looked at."""
+        twins = cls()
+        ops = () if op.parent is None else op.parent.ops
+        for other in takewhile(lambda other: other is not op, ops):
+            if isinstance(other, Layer):
+                twins.twin_of(other)
+        return twins
 
+    def twin_of(self, op: Layer) -> Layer | None:
+        """The layer looked at before this one that reads the same and says the same.
 
-def _layers_before(op: Layer) -> Iterator[Layer]:
-    ops = () if op.parent is None else op.parent.ops
-    for other in takewhile(lambda other: other is not op, ops):
-        if isinstance(other, Layer):
-            yield other
+        All values of constants are looked at only where the first ones are the same.
+        """
+        if not isinstance(op, MemoryDataOp):
+            return self._first(op, _saying) if op.operands else None
+        alike = self._first(op, _beginning)
+        if alike is None:
+            return None
+        self._first(alike, _whole)
+        return self._first(op, _whole)
 
-
-def _twin(op: Layer, seen: _Seen) -> Layer | None:
-    """The layer that was seen before this one, reads the same and says the same.
-
-    All values of constants are looked at only where the first ones are the same.
-    """
-    if not isinstance(op, MemoryDataOp):
-        return _first(op, _saying, seen) if op.operands else None
-    alike = _first(op, _beginning, seen)
-    if alike is None:
+    def _first(self, op: L, saying: Callable[[L], Hashable]) -> L | None:
+        """The first layer in front of this one with its saying that still says so."""
+        said = saying(op)
+        other = self._seen.get(said)
+        if (
+            isinstance(other, type(op))
+            and other is not op
+            and other.is_before_in_block(op)
+            and saying(other) == said
+        ):
+            return other
+        self._seen[said] = op
         return None
-    _first(alike, _whole, seen)
-    return _first(op, _whole, seen)
-
-
-def _first(op: L, saying: Callable[[L], Hashable], seen: _Seen) -> L | None:
-    """The layer in front of this one that was seen first with its saying, and still says so."""
-    said = saying(op)
-    other = seen.get(said)
-    if (
-        isinstance(other, type(op))
-        and other is not op
-        and other.is_before_in_block(op)
-        and saying(other) == said
-    ):
-        return other
-    seen[said] = op
-    return None
 
 
 def _saying(op: Layer) -> Hashable:

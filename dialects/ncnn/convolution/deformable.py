@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, OnPlane
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.sampling.sampling import (
     frame,
     interpolate,
@@ -78,8 +79,7 @@ class DeformableConv2DOp(OnPlane, Filtering):
         shapes = [x.shape for x in xs]
         bank, shape = self.bank(*shapes), self.infer(*shapes)
         cells = self._cells(b, bank, shape[1:], *xs)
-        assert self.weight is not None
-        w = b.collapse(b.weight(self.weight), [[0], [1], [2, 3]])
+        w = b.collapse(b.weight(held(self.weight, "weight")), [[0], [1], [2, 3]])
         init = self.spread_bias(b, bank, shape[1:])
         o, y, z, i, u = b.loops("o y z i u")
         term = cells[i, u, y, z] * w[o, i, u]

@@ -24,6 +24,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import Int8, Int8Layer, int8_of, product
 from ncc.dialects.scalar import clamp, convert, to_index
 
@@ -89,27 +90,26 @@ class InnerProductOp(Int8Layer):
         return (self.num_output,)
 
     def reference(self, x: Array) -> Array:
-        assert self.weight is not None
         rows = x if self.batched(x.shape) else x.reshape(1, -1)
         if (int8 := self.int8) is not None:
             sums = int8.quantized(rows).astype(np.float64) @ int8.weight.array().T
             return int8.finished(sums, self, axis=1).reshape(self.infer(x.shape))
-        y = rows @ self.weight.array().T
+        y = rows @ held(self.weight, "weight").array().T
         if self.bias is not None:
             y = y + self.bias.array()
         return self.activate_array(y.reshape(self.infer(x.shape)))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        assert self.weight is not None
         if (int8 := self.int8) is not None:
             x = int8.quantize(b, x)
             if self.batched(x.shape):
                 return int8.finish(b, rows_by_matrix(b, x, int8.weight, None), self, first=1)
             return int8.finish(b, inner_product(b, x, b.weight(int8.weight), 0.0), self)
+        weight = held(self.weight, "weight")
         if self.batched(x.shape):
-            return self.activate(b, rows_by_matrix(b, x, self.weight, self.bias))
+            return self.activate(b, rows_by_matrix(b, x, weight, self.bias))
         init = 0.0 if self.bias is None else b.weight(self.bias)
-        return self.activate(b, inner_product(b, x, b.weight(self.weight), init))
+        return self.activate(b, inner_product(b, x, b.weight(weight), init))
 
 
 @layer("Embed")
@@ -159,14 +159,12 @@ class EmbedOp(Layer):
         return np.float32(1) if scale is None else np.float32(1) / np.float32(scale.array()[0])
 
     def reference(self, x: Array) -> Array:
-        assert self.weight is not None
-        rows = self.weight.array()[np.clip(x, 0, self.input_dim - 1)]
+        rows = held(self.weight, "weight").array()[np.clip(x, 0, self.input_dim - 1)]
         y = rows * self.unit
         return np.asarray(y if self.bias is None else y + self.bias.array(), np.float32)
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        assert self.weight is not None
-        w = b.weight(self.weight)
+        w = b.weight(held(self.weight, "weight"))
         bias = None if self.bias is None else b.weight(self.bias)
         i, o = b.loops_of((x.shape[0], self.num_output))
         word = to_index(clamp(x[i], 0, self.input_dim - 1))

@@ -19,6 +19,7 @@ from ncc.dialects.ncnn.layer import (
     real,
 )
 from ncc.dialects.ncnn.normalization.statistics import Rest, fold
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.window import planes
 from ncc.dialects.scalar import maximum, sqrt
 
@@ -76,8 +77,7 @@ class NormalizeOp(Layer):
                 norm = np.maximum(np.sqrt(squares), eps)
             case _:
                 norm = np.sqrt(np.maximum(squares, eps))
-        assert self.scale is not None
-        scale = self.scale.array()[: 1 if self.channel_shared else None]
+        scale = held(self.scale, "scale").array()[: 1 if self.channel_shared else None]
         scaled = wide / norm * scale.reshape(along_axis(0, wide.ndim))
         return np.asarray(scaled).reshape(x.shape)
 
@@ -97,8 +97,7 @@ class NormalizeOp(Layer):
             case _:
                 norm = sqrt(maximum(total, self.eps))
         factor = b.map(at, 1.0 / norm)
-        assert self.scale is not None
-        scale = b.weight(self.scale)
+        scale = b.weight(held(self.scale, "scale"))
         at = b.loops_of(x.shape)
         value = x[at] * Rest(at, region)(factor)
         y = b.map(at, value * scale[0 if self.channel_shared else at[0]])

@@ -25,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     reals,
 )
+from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import quantize_array
 from ncc.dialects.scalar import Scalar, convert, saturated_int8
 
@@ -86,8 +87,7 @@ class QuantizeOp(Scaling):
         return quantize_array(x, self.numbers(self.scale_data, x))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        assert self.scale_data is not None
-        scale = self.number(b, self.scale_data, x)
+        scale = self.number(b, held(self.scale_data, "scale_data"), x)
         at = b.loops_of(x.shape)
         return b.map(at, saturated_int8(x[at] * scale.at(at)))
 
@@ -115,8 +115,7 @@ class DequantizeOp(Scaling):
         return np.asarray(y + self.numbers(self.bias_data, x))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        assert self.scale_data is not None
-        scale = self.number(b, self.scale_data, x)
+        scale = self.number(b, held(self.scale_data, "scale_data"), x)
         bias = None if self.bias_data is None else self.number(b, self.bias_data, x)
         at = b.loops_of(x.shape)
         y = convert(x[at], f32) * scale.at(at)
@@ -156,9 +155,8 @@ class RequantizeOp(Scaling):
         return quantize_array(y, self.numbers(self.scale_out_data, x))
 
     def expand(self, b: Builder, x: Tensor) -> Tensor:
-        assert self.scale_in_data is not None and self.scale_out_data is not None
-        scale_in = self.number(b, self.scale_in_data, x)
-        scale_out = self.number(b, self.scale_out_data, x)
+        scale_in = self.number(b, held(self.scale_in_data, "scale_in_data"), x)
+        scale_out = self.number(b, held(self.scale_out_data, "scale_out_data"), x)
         bias = None if self.bias_data is None else self.number(b, self.bias_data, x)
         at = b.loops_of(x.shape)
         y = convert(x[at], f32) * scale_in.at(at)

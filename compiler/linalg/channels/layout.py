@@ -83,10 +83,8 @@ class _Choice:
         A computation that could be stored with what it reads takes a pass of its own then.
         """
         packing = self.packings.get(op)
-        sources = set(op.operands)
-        if isinstance(op, GenericOp):
-            sources |= set(self.views[op].captured)
-        for value in sources:
+        captured = self.views[op].captured if isinstance(op, GenericOp) else ()
+        for value in dict.fromkeys((*op.operands, *captured)):
             source = value.owner
             if not isinstance(source, Operation) or source not in self.packings:
                 if op in self.packings and _goes_on_from(op, value):

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -134,6 +134,19 @@ def constant_number(value: SSAValue) -> float | None:
     ):
         return constant.value.value.data
     return None
+
+
+def filled_with(value: SSAValue) -> float | None:
+    """The number that every element of a value is, if a fill made it."""
+    return fill_number(value.owner) if isinstance(value.owner, FillOp) else None
+
+
+def fill_number(op: FillOp) -> float:
+    """The constant that a tensor is filled with."""
+    number = constant_number(op.inputs[0])
+    if number is None:
+        raise CompilerBug("a fill whose value is no constant")
+    return number
 
 
 def uncast(value: SSAValue) -> SSAValue:

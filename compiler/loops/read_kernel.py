@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.view import View, constant_number, shape_of
+from ncc.compiler.linalg.view import View, constant_number, fill_number, shape_of
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
 from ncc.compiler.loops.strategies.operands import product_of
@@ -163,7 +163,7 @@ class _Reader:
             return None
         op = source.owner
         if isinstance(op, FillOp):
-            return _fill_value(op)
+            return fill_number(op)
         if not isinstance(op, GenericOp):
             raise CompilerBug("an accumulation without initial values")
         init = View(op)
@@ -244,7 +244,7 @@ class _Reader:
         place = self.places[-1]
         argument = len(self.places) - 1
         store = Access(argument, 0, place.strides)
-        return constant_kernel(kind.get_shape(), _fill_value(fill), store, self.element_types)
+        return constant_kernel(kind.get_shape(), fill_number(fill), store, self.element_types)
 
 
 def constant_kernel(
@@ -271,14 +271,6 @@ def constant_kernel(
         index_of={},
     )
     return normalised(kernel)
-
-
-def _fill_value(op: FillOp) -> float:
-    """The constant that a tensor is filled with."""
-    found = constant_number(op.inputs[0])
-    if found is None:
-        raise CompilerBug("a fill whose value is no constant")
-    return found
 
 
 def _place_of(value: SSAValue) -> SSAValue:

@@ -29,7 +29,7 @@ from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import View, constant_number, shape_of
+from ncc.compiler.linalg.view import View, fill_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.derived_sources import Taken
 from ncc.dialects.element import element_of
@@ -111,10 +111,7 @@ def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
         case tensor.EmptyOp():
             return b.empty(shape, element_of(value))
         case FillOp() as op:
-            number = constant_number(op.inputs[0])
-            if number is None:
-                raise CompilerBug("a fill whose value is no constant")
-            return b.full(shape, number, element_of(value))
+            return b.full(shape, fill_number(op), element_of(value))
         case tensor.PadOp() as op:
             return b.pad(_taken(b, op.source, channels), *pad_sides(op), pad_value(op))
         case GenericOp() as op:

@@ -41,7 +41,7 @@ from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_o
 from ncc.compiler.linalg.linear import expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
+from ncc.compiler.linalg.view import Access, View, fill_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.element import element_of
@@ -257,9 +257,7 @@ class _Packer:
             return self.packed[value]
         source, element = value.owner, element_of(value)
         if isinstance(source, FillOp):
-            number = constant_number(source.inputs[0])
-            if number is None:
-                raise CompilerBug("a fill whose value is no constant")
+            number = fill_number(source)
             return self._insert(op, lambda b: b.full(shape, number, element))
         if isinstance(source, tensor.EmptyOp):
             return self._insert(op, lambda b: b.empty(shape, element))

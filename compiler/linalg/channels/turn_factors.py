@@ -21,7 +21,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
@@ -32,7 +32,7 @@ from ncc.compiler.linalg.insert import again, move_before, put_for, reread, tens
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
-from ncc.compiler.linalg.view import View, constant_number, shape_of
+from ncc.compiler.linalg.view import View, filled_with, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
@@ -94,7 +94,7 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     factor = view.reads[position]
     [other] = [k for k in view.product() or () if k != position]
     rows = [d for d in view.parallel if view.extents[d] > 1 and not factor.uses(d)]
-    if len(rows) != 1 or _number(view.op.outputs[0]) is None or view.op.attributes:
+    if len(rows) != 1 or filled_with(view.op.outputs[0]) is None or view.op.attributes:
         return None
     [row] = rows
     turned = across(view, row)
@@ -106,12 +106,6 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     return row if moved + wasted < prod(shape_of(factor.value)) else None
 
 
-def _number(start: SSAValue) -> float | None:
-    """The number that all sums start from."""
-    op = start.owner
-    return constant_number(op.inputs[0]) if isinstance(op, FillOp) else None
-
-
 def _turn_result(view: View, row: int) -> GenericOp:
     """The same sums with their results along a loop, which a move behind them turns back."""
     op, shape = view.op, shape_of(view.op.results[0])
@@ -121,7 +115,7 @@ def _turn_result(view: View, row: int) -> GenericOp:
     *reads, write = op.indexing_maps
     results = tuple(write.data.results[axis] for axis in order)
     maps = [*reads, AffineMapAttr(AffineMap(write.data.num_dims, 0, results))]
-    start = b.full([shape[axis] for axis in order], _number(op.outputs[0]) or 0.0)
+    start = b.full([shape[axis] for axis in order], filled_with(op.outputs[0]) or 0.0)
     sums = again(b, op, op.inputs, start, maps)
     at = b.loops_of(shape)
     put_for(op, scratch, b.map(at, sums[[at[axis] for axis in order]]).value)

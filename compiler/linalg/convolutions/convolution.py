@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.channels.packing import BLOCK
@@ -19,7 +19,7 @@ from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, Tiling, til
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import is_constant, pad_value
-from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
+from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -174,11 +174,9 @@ class _Loops:
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
     """The numbers along that many axes of channels, or the one, that the sums start from."""
     source = op.outputs[0].owner
-    if isinstance(source, FillOp):
-        return constant_number(source.inputs[0])
     if isinstance(source, GenericOp):
         view = View(source)
         spread = view.is_pointwise and view.yielded is view.body.args[0]
         if spread and view.reads[0].index == view.write.index[:channels]:
             return view.reads[0].value
-    return None
+    return filled_with(op.outputs[0])

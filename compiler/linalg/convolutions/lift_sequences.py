@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType, f32
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -26,7 +26,7 @@ from ncc.compiler.linalg.channels.packing import lanes_in
 from ncc.compiler.linalg.insert import again, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, constant_number, shape_of
+from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -108,18 +108,15 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
 
 def _start(b: Builder, value: SSAValue) -> Tensor:
     """What sums start from, as an image."""
-    start = value.owner
+    start, number = value.owner, filled_with(value)
     *outer, width = shape_of(value)
     shape = (*outer, 1, width)
-    match start:
-        case GenericOp() if View(start).is_pointwise and not View(start).captured:
-            return _with_row(b, start, ())
-        case FillOp():
-            number = constant_number(start.inputs[0])
-            if number is not None:
-                return b.full(shape, number, element_of(value))
-        case tensor.EmptyOp():
-            return b.empty(shape, element_of(value))
+    if number is not None:
+        return b.full(shape, number, element_of(value))
+    if isinstance(start, tensor.EmptyOp):
+        return b.empty(shape, element_of(value))
+    if isinstance(start, GenericOp) and View(start).is_pointwise and not View(start).captured:
+        return _with_row(b, start, ())
     return _image(b, value)
 
 

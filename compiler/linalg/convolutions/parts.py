@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.insert import again, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, constant_number
+from ncc.compiler.linalg.view import Access, View, filled_with
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -38,7 +38,7 @@ def start(
     first, element = op.outputs[0].owner, element_of(op.results[0])
     if isinstance(first, GenericOp):
         return part(b, first, shape, operand)
-    number = constant_number(first.inputs[0]) if isinstance(first, FillOp) else None
+    number = filled_with(op.outputs[0])
     return b.empty(shape, element) if number is None else b.full(shape, number, element)
 
 

@@ -18,13 +18,13 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_behind, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import View, constant_number, shape_of
+from ncc.compiler.linalg.view import View, filled_with, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.operation import operands_of
 
@@ -95,8 +95,7 @@ class _Shares:
 
 def _is_zero(start: SSAValue) -> bool:
     """Whether a sum starts from nothing."""
-    fill = start.owner
-    return isinstance(fill, FillOp) and constant_number(fill.inputs[0]) == 0.0
+    return filled_with(start) == 0.0
 
 
 def _quotient(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[int, ...]] | None:

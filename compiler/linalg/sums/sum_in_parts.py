@@ -9,6 +9,9 @@ results read all of x again from beyond it, or every few points all of w. So the
 by a run and too large by itself: vectors of one n are far apart for each k, and evict one another.
 A part of both stays in L2; what is read again are the sums so far, once for every part.
 
+Long sums are cut even where all of x may be read again: the vectors of a register tile alone, which
+many points share, are more than stays in L2.
+
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing where one loop is
 summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
 """
@@ -29,7 +32,7 @@ from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import AVX512, Core, Target
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
@@ -60,7 +63,7 @@ class SumInParts(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         for generic in generics_of(block):
-            found = _Sum.of(generic, self.target.core.l2_bytes)
+            found = _Sum.of(generic, self.target.core)
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -85,7 +88,7 @@ class _Sum:
     parts: int
 
     @staticmethod
-    def of(op: GenericOp, l2_bytes: int) -> _Sum | None:
+    def of(op: GenericOp, core: Core) -> _Sum | None:
         """The contraction, if it is worth cutting."""
         view = View(op)
         if view.product() is None or len(view.reads) != 2 or not view.reduced or op.attributes:
@@ -96,7 +99,7 @@ class _Sum:
             return None
         loop = max(cut, key=lambda d: view.extents[d])
         axes = [axis for axis in axes_of[loop] if axis is not None]
-        parts, extent = _parts(view, l2_bytes), view.extents[loop]
+        parts, extent = _parts(view, core), view.extents[loop]
         return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
 
     def rewrite(self) -> None:
@@ -120,8 +123,9 @@ def _axis(access: Access, loop: int) -> int | None:
     return axes[0] if len(axes) == 1 and access.index[axes[0]].bare == loop else None
 
 
-def _parts(view: View, l2_bytes: int) -> int:
+def _parts(view: View, core: Core) -> int:
     """In how many parts to sum; 1 where what is read again stays near by itself."""
+    l2_bytes = core.l2_bytes
     lane = view.write.index[-1].bare
     vectors = [access for access in view.reads if lane is not None and access.uses(lane)]
     if len(vectors) != 1:
@@ -137,7 +141,21 @@ def _parts(view: View, l2_bytes: int) -> int:
         return 1 if w <= STAYS * l2_bytes else parts_of(w, by_points, y, room, WORTH)
     if min(x, w) <= STAYS * l2_bytes:
         return 1
-    return parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
+    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
+    return max(parts, _parts_of_vectors(view, alone[0], core))
+
+
+def _parts_of_vectors(view: View, points: int, core: Core) -> int:
+    """In how many parts to sum, so that the vectors of a register tile stay in L2.
+
+    Each tile of points reads them; from beyond L2 that takes longer than the products, if a line
+    takes longer than those of a vector.
+    """
+    if core.l3_line * core.multiply_adds <= POINTS:
+        return 1
+    vectors = 4 * CHANNELS * prod(view.extents[d] for d in view.reduced)
+    traffic, sums = vectors * -(-points // POINTS), 4 * CHANNELS * points
+    return parts_of(vectors, traffic, sums, int(STAYS * core.l2_bytes), WORTH)
 
 
 def _alone(view: View, access: Access, other: Access) -> int:

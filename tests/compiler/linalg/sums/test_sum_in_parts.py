@@ -15,7 +15,7 @@ import ncc
 from ncc.compiler.linalg.sums import sum_in_parts
 from ncc.compiler.linalg.sums.sum_in_parts import SumInParts, parts_of
 from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.target import AVX512, TWO_UNITS, Target
+from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
@@ -176,6 +176,24 @@ def test_few_rows_stay_whole(cut: Cut, rows: int) -> None:
 def test_a_larger_cache_holds_all(cut: Cut) -> None:
     """The cache of the target decides."""
     assert len(cut(lambda b, x: matrix(b, x, 1024), (14, 1536), target=AVX512)) == 1
+
+
+@pytest.mark.parametrize(
+    ("core", "rows", "inputs", "parts"),
+    [
+        (TWO_UNITS, 60, 512, 2),
+        (TWO_UNITS, 60, 384, 1),  # they stay as they are
+        (TWO_UNITS, 24, 512, 1),  # two tiles of points read them
+        (ONE_UNIT, 60, 512, 1),  # they come as fast as their products are made
+    ],
+)
+def test_vectors_of_a_tile_stay_near(
+    cut: Cut, core: Core, rows: int, inputs: int, parts: int
+) -> None:
+    """Though all data may be read again from farther away, for few vectors of results."""
+    target = replace(AVX512, core=replace(core, l2_bytes=96 << 10))
+    found = cut(lambda b, x: matrix(b, x, 512), (rows, inputs), target=target)
+    assert found == [[(rows, inputs // parts), (32, inputs // parts, 16)]] * parts
 
 
 def test_parts_are_counted_against_their_sums() -> None:

@@ -105,8 +105,9 @@ def _run(arguments: Sequence[str], packer: Packer | None) -> int:
             return BUG
         return UNSUPPORTED if isinstance(error, Unsupported) else WRONG
     except OSError as error:
-        told = error.strerror and error.filename is not None
-        click.echo(f"ncc: {f'{error.filename}: {error.strerror}' if told else error}", err=True)
+        reason = error.strerror or str(error)
+        where = "" if error.filename is None else f"{error.filename}: "
+        click.echo(f"ncc: {where}{reason}", err=True)
         return WRONG
     except MemoryError as error:
         click.echo(f"ncc: there is not enough memory: {error}", err=True)

@@ -9,7 +9,7 @@ and what the network costs before and after.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -83,7 +83,8 @@ class OptimizeReport:
     """What was done to a network.
 
     rewrites: in order. refusals: rewrites that were tried and changed results. warnings: what the
-    files say that is ignored, and shapes that are not known. written: None for a dry run.
+    files say that is ignored, and shapes that are not known. written: None for a dry run. As a
+    text it is what `ncc optimize` prints.
     """
 
     rewrites: tuple[Rewrite, ...]
@@ -102,7 +103,11 @@ class OptimizeReport:
         yield from map(str, self.refusals)
         yield from _summary(self.before, self.after)
         if self.written is not None:
-            yield f"{'the .bin':<14} {_megabytes(self.written.bin_bytes)}"
+            size = self.written.bin_bytes
+            yield f"{'the .bin':<14} {_in_unit(size, _BYTES, size)}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
 
 @dataclass(frozen=True)
@@ -273,20 +278,26 @@ def _return_collected(module: ModuleOp) -> None:
     network.return_only(outputs)
 
 
+Units: TypeAlias = tuple[tuple[float, str], ...]
+
+_BYTES: Units = ((2**20, "MB"), (2**10, "KB"))
+_COUNTS: Units = ((1e6, "M"), (1e3, "k"))
+
+
 def _summary(before: Cost, after: Cost) -> Iterator[str]:
-    def row(what: str, show: Callable[[int], str], old: int | None, new: int | None) -> str:
-        shown = ("unknown" if number is None else show(number) for number in (old, new))
+    def row(what: str, units: Units, *counts: int | None) -> str:
+        """Both in the unit that fits the larger."""
+        most = max(count or 0 for count in counts)
+        shown = ("unknown" if count is None else _in_unit(count, units, most) for count in counts)
         return f"{what:<14} {' -> '.join(shown)}"
 
-    yield row("layers", str, before.layers, after.layers)
-    yield row("weights", _megabytes, before.weight_bytes, after.weight_bytes)
-    yield row("blobs", _megabytes, before.blob_bytes, after.blob_bytes)
-    yield row("multiply-adds", _millions, before.multiply_adds, after.multiply_adds)
+    yield f"{'layers':<14} {before.layers} -> {after.layers}"
+    yield row("weights", _BYTES, before.weight_bytes, after.weight_bytes)
+    yield row("blobs", _BYTES, before.blob_bytes, after.blob_bytes)
+    yield row("multiply-adds", _COUNTS, before.multiply_adds, after.multiply_adds)
 
 
-def _megabytes(count: int) -> str:
-    return f"{count / 2**20:.2f} MB"
-
-
-def _millions(count: int) -> str:
-    return f"{count / 1e6:.2f} M"
+def _in_unit(count: int, units: Units, most: int) -> str:
+    """A count in the largest unit that the larger one fills, else in the smallest."""
+    size, name = next((unit for unit in units if unit[0] <= most), units[-1])
+    return f"{count / size:.2f} {name}"

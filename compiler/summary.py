@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from math import prod
 from typing import TypeAlias
 
@@ -31,43 +32,99 @@ AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A network as its .param tells it. unknown: why some shapes are not known, if that is so."""
+class Blob:
+    """A value by its name. shape: with None where only the run, or nobody, knows an extent; None
+    where not even the rank is known.
+    """
 
-    network: Network
+    name: str
+    type: str
+    shape: OpenShape | None
+
+    @staticmethod
+    def of(name: str, value: SSAValue) -> Blob:
+        shape = shape_of(value)
+        told = None if shape is None else tuple(e if e >= 0 else None for e in shape)
+        return Blob(name, name_of(element_of(value)), told)
+
+    @property
+    def extents(self) -> str:
+        """The shape in a word, with ? for what is not known."""
+        if self.shape is None:
+            return "?"
+        return "x".join("?" if extent is None else str(extent) for extent in self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name}  {self.type} {self.extents}"
+
+
+@dataclass(frozen=True)
+class LayerSummary:
+    """A layer and the blobs that it makes. multiply_adds: None where they cannot be told."""
+
+    type: str
+    name: str
+    blobs: tuple[Blob, ...]
+    weights: int
+    multiply_adds: int | None
+
+    @staticmethod
+    def of(op: Layer) -> LayerSummary:
+        blobs = tuple(map(Blob.of, op.blob_names, op.results))
+        counts = weights_of(op), multiply_adds_of(op)
+        return LayerSummary(op.type_name, op.layer_name, blobs, *counts)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A network as its .param tells it; Splits are no layers here.
+
+    unknown: why some shapes are not known, if that is so.
+    """
+
+    inputs: tuple[Blob, ...]
+    outputs: tuple[Blob, ...]
+    layers: tuple[LayerSummary, ...]
     unknown: ModelError | Unsupported | None
 
-    @property
-    def inputs(self) -> Iterator[str]:
-        """A line each."""
-        return (_signature(*named) for named in self.network.inputs.items())
+    @staticmethod
+    def of(network: Network, unknown: ModelError | Unsupported | None) -> Summary:
+        return Summary(
+            tuple(starmap(Blob.of, network.inputs.items())),
+            tuple(starmap(Blob.of, network.outputs.items())),
+            tuple(LayerSummary.of(op) for op in network.layers if not isinstance(op, SplitOp)),
+            unknown,
+        )
 
     @property
-    def outputs(self) -> Iterator[str]:
-        """A line each."""
-        return (_signature(*named) for named in self.network.outputs.items())
+    def weights(self) -> int:
+        return sum(layer.weights for layer in self.layers)
 
     @property
-    def layers(self) -> Iterator[str]:
-        """A line a blob, the numbers of its layer on the first; Splits are no lines."""
-        layers = [op for op in self.network.layers if not isinstance(op, SplitOp)]
-        name_width = max((len(op.layer_name) for op in layers), default=4)
-        blob_width = max((len(blob) for op in layers for blob in op.blob_names), default=4)
+    def multiply_adds(self) -> int | None:
+        """Of all layers that can tell; None where shapes are not known."""
+        if self.unknown is not None:
+            return None
+        return sum(layer.multiply_adds or 0 for layer in self.layers)
+
+    def table(self) -> Iterator[str]:
+        """A line a blob, the numbers of its layer on the first; then the sums."""
+        name_width = max((len(layer.name) for layer in self.layers), default=4)
+        blob_width = max((len(b.name) for layer in self.layers for b in layer.blobs), default=4)
 
         def line(type: str, name: str, blob: str, shape: str, held: str, done: str) -> str:
             where = f"{type:<22} {name:<{name_width}}  {blob:<{blob_width}}  {shape:<16}"
             return f"{where} {held:>12} {done:>14}".rstrip()
 
         yield line("layer type", "name", "blob", "shape", "weights", "multiply-adds")
-        for op in layers:
-            head = op.type_name, op.layer_name
-            counts = _count(weights_of(op)), _count(multiply_adds_of(op))
-            for blob, result in zip(op.blob_names, op.results, strict=True):
-                yield line(*head, blob, extents(result), *counts)
+        for layer in self.layers:
+            head = layer.type, layer.name
+            counts = _count(layer.weights), _count(layer.multiply_adds)
+            for blob in layer.blobs:
+                yield line(*head, blob.name, blob.extents, *counts)
                 head, counts = ("", ""), ("", "")
-        held = sum(map(weights_of, layers))
-        done = None if self.unknown else sum(multiply_adds_of(op) or 0 for op in layers)
-        yield line(f"{len(layers)} layers", "", "", "", _count(held), _count(done))
+        total = f"{len(self.layers)} layers"
+        yield line(total, "", "", "", _count(self.weights), _count(self.multiply_adds))
 
 
 def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = None) -> Summary:
@@ -81,22 +138,12 @@ def summary_of(param: AnyPath, input_shapes: Mapping[str, OpenShape] | None = No
         infer_shapes(module, input_shapes)
     except (ModelError, Unsupported) as error:
         unknown = error
-    return Summary(Network.of(module), unknown)
+    return Summary.of(Network.of(module), unknown)
 
 
 def weights_of(op: Layer) -> int:
     """How many numbers a layer holds."""
     return sum(prod(held.shape) for held in op.properties.values() if isinstance(held, WeightAttr))
-
-
-def extents(value: SSAValue) -> str:
-    """The shape of a blob, with ? where only the run, or nobody, knows it."""
-    shape = shape_of(value)
-    return "?" if shape is None else "x".join(str(e) if e >= 0 else "?" for e in shape)
-
-
-def _signature(name: str, value: SSAValue) -> str:
-    return f"{name}  {name_of(element_of(value))} {extents(value)}"
 
 
 def _count(number: int | None) -> str:

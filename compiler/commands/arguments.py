@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -102,6 +103,42 @@ SHAPES = click.option(
     "data=3x224x224.",
 )
 
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+
+
+def echo_json(told: Mapping[str, Any]) -> None:
+    """Print an object for programs. JSON has no infinity and no NaN: they are null."""
+    import json  # slow to import, and rarely needed
+
+    click.echo(json.dumps(_finite(told), indent=1, allow_nan=False))
+
+
+def _finite(told: Any) -> Any:
+    match told:
+        case float():
+            return told if math.isfinite(told) else None
+        case Mapping():
+            return {key: _finite(value) for key, value in told.items()}
+        case list() | tuple():
+            return [_finite(value) for value in told]
+        case _:
+            return told
+
+
+def completed(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What a shell proposes for an option: those of the words that begin so."""
+
+    def begin_so(_context: object, _parameter: object, incomplete: str) -> list[str]:
+        return [word for word in words() if word.startswith(incomplete)]
+
+    return begin_so
+
+
+def _targets() -> list[str]:
+    from ncc.runtime.cpu import TARGETS
+
+    return [*TARGETS, "host"]
+
 
 COMPILING = all_of(
     click.option(
@@ -126,6 +163,7 @@ COMPILING = all_of(
     click.option(
         "--target",
         metavar="NAME",
+        shell_complete=completed(_targets),
         default="host",
         show_default=True,
         help="amx (at -O3), avx512vnni, avx512, avx2, baseline or host.",

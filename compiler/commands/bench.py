@@ -12,9 +12,11 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
+    JSON,
     REREAD_PARAM,
     Given,
     Shapes,
+    echo_json,
     fed,
     progress,
 )
@@ -54,7 +56,7 @@ WIDTH = 110
     type=click.Path(exists=True, dir_okay=False),
     help="The same network for onnxruntime and OpenVINO; implies --peers.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@JSON
 def bench_command(
     param: str,
     bin: str | None,
@@ -92,9 +94,7 @@ def bench_command(
                 param, bin, result.feeds, result.outputs, onnx=onnx, rounds=rounds, **chosen
             )
     if as_json:
-        import json
-
-        click.echo(json.dumps(as_object(result, beside), indent=1))
+        echo_json(as_object(result, beside))
         return
     show(result, beside, every)
 

@@ -47,12 +47,24 @@ def levels(text: str) -> tuple[str, ...]:
     return wanted
 
 
+def completed_levels(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    """What a shell proposes behind the levels that are there."""
+    before, comma, begun = incomplete.rpartition(",")
+    return [before + comma + level for level in SUFFIXES if level.startswith(begun)]
+
+
 @click.command("compile", short_help="Compile a network into one file.")
 @PARAM
 @BIN
 @COMPILING
 @click.option("-o", "out", type=click.Path(), help="The file to write; a folder for several.")
-@click.option("--emit", type=levels, metavar="LEVEL,...", help=f"Write {', '.join(SUFFIXES)}.")
+@click.option(
+    "--emit",
+    type=levels,
+    metavar="LEVEL,...",
+    shell_complete=completed_levels,
+    help=f"Write {', '.join(SUFFIXES)}.",
+)
 @click.option(
     "--dump",
     type=click.Path(file_okay=False),

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import click
 
-from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, progress
+from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, completed, progress
+from ncc.compiler.commands.optimize import pass_names
 
 
 @click.command("explain", short_help="Tell what optimize does to each layer, and why not more.")
 @PARAM
 @click.argument("bin", required=False)
 @click.option("--blob", "blobs", multiple=True, metavar="NAME", help="Tell the way of this blob.")
-@click.option("--pass", "passes", multiple=True, metavar="NAME", help="Tell where it could fire.")
+@click.option(
+    "--pass",
+    "passes",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completed(pass_names),
+    help="Tell where it could fire.",
+)
 @SHAPES
 def explain_command(
     param: str,

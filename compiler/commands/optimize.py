@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from ncc.compiler.commands.arguments import SHAPES, Shapes, progress
+from ncc.compiler.commands.arguments import JSON, SHAPES, Shapes, completed, echo_json, progress
 
 HALVES = (1, 65536)
 """The flags that ask for fp16; any other is fp32."""
+
+
+def pass_names() -> Iterable[str]:
+    """All passes of `ncc optimize`."""
+    from ncc.compiler.ncnn.optimize import pattern_names
+
+    return pattern_names()
 
 
 def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
@@ -38,7 +47,14 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     callback=list_passes,
     help="Show all passes.",
 )
-@click.option("--without", "off", multiple=True, metavar="PASS", help="A pass that must not fire.")
+@click.option(
+    "--without",
+    "off",
+    multiple=True,
+    metavar="PASS",
+    shell_complete=completed(pass_names),
+    help="A pass that must not fire.",
+)
 @click.option("--keep", multiple=True, metavar="BLOB", help="A blob that must survive by name.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
 @click.option(
@@ -47,6 +63,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
     help="Try each rewrite on numbers, and refuse those that change any.",
 )
 @SHAPES
+@JSON
 def optimize_command(
     in_param: str,
     in_bin: str,
@@ -54,6 +71,7 @@ def optimize_command(
     out_bin: str,
     flag: int,
     shapes: Shapes,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Make a network smaller and faster, for ncnn to run; results stay but for rounding.
@@ -79,6 +97,9 @@ def optimize_command(
         )
     for warning in report.warnings:
         click.echo(warning, err=True)
+    if as_json:
+        echo_json(asdict(report))
+        return
     for line in report.lines():
         click.echo(line)
     if report.written is None:

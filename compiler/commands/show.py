@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ncc.compiler.commands.arguments import (
+    JSON,
     REREAD_PARAM,
     SHAPES,
     Shapes,
+    echo_json,
     is_compiled,
     signature,
 )
@@ -17,11 +20,15 @@ from ncc.compiler.commands.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ncc.compiler.summary import Summary
+    from ncc.runtime.artifact import Artifact, Binding
+
 
 @click.command("show", short_help="Tell what is in a network or a compiled file.")
 @REREAD_PARAM
 @SHAPES
-def show_command(param: str, shapes: Shapes) -> None:
+@JSON
+def show_command(param: str, shapes: Shapes, as_json: bool) -> None:
     """Tell what is in PARAM, a network or a compiled .ncc file: inputs, outputs, and every layer.
 
     Of a network: shapes, weights and multiply-adds, layer by layer; no .bin is needed. Of a
@@ -30,41 +37,94 @@ def show_command(param: str, shapes: Shapes) -> None:
     if is_compiled(param):
         if shapes:
             raise click.UsageError(f"{param} is compiled: its shapes are settled")
-        lines = compiled_lines(param)
+        show_compiled(param, as_json)
     else:
-        lines = network_lines(param, shapes)
-    for line in lines:
-        click.echo(line)
+        show_network(param, shapes, as_json)
 
 
-def network_lines(param: str, shapes: Shapes) -> Iterator[str]:
+def show_network(param: str, shapes: Shapes, as_json: bool) -> None:
     """A network; why shapes are not known goes to stderr."""
     from ncc.compiler.summary import summary_of
 
     summary = summary_of(param, dict(shapes))
     if summary.unknown is not None:
         click.echo(f"warning: shapes are not all known\n{summary.unknown}", err=True)
-    yield from (f"input   {line}" for line in summary.inputs)
-    yield from (f"output  {line}" for line in summary.outputs)
-    yield from summary.layers
+    if as_json:
+        echo_json(network_object(summary))
+        return
+    for blob in summary.inputs:
+        click.echo(f"input   {blob}")
+    for blob in summary.outputs:
+        click.echo(f"output  {blob}")
+    for line in summary.table():
+        click.echo(line)
 
 
-def compiled_lines(path: str) -> Iterator[str]:
+def network_object(summary: Summary) -> dict[str, Any]:
+    """A network as JSON can say it; null is what is not known."""
+    return {
+        "inputs": [asdict(blob) for blob in summary.inputs],
+        "outputs": [asdict(blob) for blob in summary.outputs],
+        "layers": [asdict(layer) for layer in summary.layers],
+        "weights": summary.weights,
+        "multiply_adds": summary.multiply_adds,
+    }
+
+
+def show_compiled(path: str, as_json: bool) -> None:
     """A compiled file, which need not be for this CPU."""
-    from ncc.runtime.artifact import Artifact, as_bytes
+    from ncc.runtime.artifact import Artifact
 
     artifact = Artifact.load(path, any_cpu=True)
-    model, level = artifact.info.get("model", "a network"), artifact.info.get("opt_level", "?")
+    if as_json:
+        echo_json(compiled_object(artifact))
+        return
+    for line in compiled_lines(artifact):
+        click.echo(line)
+
+
+def compiled_object(artifact: Artifact) -> dict[str, Any]:
+    """A compiled file as JSON can say it."""
+    from ncc.runtime.artifact import as_bytes
+
+    steps = artifact.info.get("steps", [])
+    return {
+        "model": artifact.info.get("model"),
+        "opt_level": artifact.info.get("opt_level"),
+        "target": artifact.target,
+        "threads": artifact.threads,
+        "inputs": [_binding(binding) for binding in artifact.inputs],
+        "outputs": [_binding(binding) for binding in artifact.outputs],
+        "code_bytes": sum(map(len, artifact.objects)),
+        "weight_bytes": as_bytes(artifact.weights).nbytes,
+        "arena_bytes": artifact.arena_bytes,
+        "steps": [{"kernel": name, "layers": layers} for name, layers in steps],
+    }
+
+
+def _binding(binding: Binding) -> dict[str, Any]:
+    """null stands for an extent that grows from run to run; dynamic: rows are the most there can
+    be.
+    """
+    shape = [None if axis == binding.axis else n for axis, n in enumerate(binding.shape)]
+    told = {"name": binding.name, "type": binding.dtype, "shape": shape}
+    return {**told, "dynamic": binding.dynamic}
+
+
+def compiled_lines(artifact: Artifact) -> Iterator[str]:
+    """A compiled file, a line for each step of a run."""
+    told = compiled_object(artifact)
+    model, level = told["model"] or "a network", told["opt_level"]
     threads = f"{artifact.threads} thread{'s' * (artifact.threads > 1)}"
-    yield f"{model} at -O{level} for {artifact.target}, at most {threads}"
+    known = "?" if level is None else level
+    yield f"{model} at -O{known} for {artifact.target}, at most {threads}"
     yield from (f"input   {signature(binding)}" for binding in artifact.inputs)
     yield from (f"output  {signature(binding)}" for binding in artifact.outputs)
-    code, weights = sum(map(len, artifact.objects)), as_bytes(artifact.weights).nbytes
     yield (
-        f"code {code:,} bytes, weights {weights:,} bytes, "
+        f"code {told['code_bytes']:,} bytes, weights {told['weight_bytes']:,} bytes, "
         f"{artifact.arena_bytes:,} bytes more for each run at a time"
     )
-    steps = artifact.info.get("steps", [])
-    width = max((len(kernel) for kernel, _ in steps), default=0)
-    for kernel, layers in steps:
-        yield f"{kernel:<{width}}  {' '.join(layers)}"
+    steps = told["steps"]
+    width = max((len(step["kernel"]) for step in steps), default=0)
+    for step in steps:
+        yield f"{step['kernel']:<{width}}  {' '.join(step['layers'])}"

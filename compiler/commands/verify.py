@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,13 +11,18 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
+    JSON,
     REREAD_PARAM,
     Given,
     Shapes,
+    echo_json,
     fed,
     progress,
 )
 from ncc.compiler.commands.exit_codes import DIFFERS, OK
+
+if TYPE_CHECKING:
+    from ncc.compiler.verification.verify import Report
 
 
 @click.command("verify", short_help="Compare compiled code with ncnn, blob by blob.")
@@ -32,11 +38,13 @@ from ncc.compiler.commands.exit_codes import DIFFERS, OK
     show_default=True,
     help="Part of the largest value.",
 )
+@JSON
 def verify_command(
     param: str,
     bin: str | None,
     given: Given,
     shapes: Shapes,
+    as_json: bool,
     **options: Any,
 ) -> int:
     """Hold compiled code against the layers' references and against ncnn, blob by blob.
@@ -49,9 +57,12 @@ def verify_command(
     feeds, known = fed(given, shapes)
     with progress(f"verifying {param}"):
         report = verify(param, bin, feeds=feeds, input_shapes=known, **options)
+    first = report.first
+    if as_json:
+        echo_json(as_object(report))
+        return OK if first is None else DIFFERS
     for line in report_lines(report):
         click.echo(line)
-    first = report.first
     if first is None:
         click.echo("all blobs agree")
         return OK
@@ -60,3 +71,17 @@ def verify_command(
     if first.fused:
         click.echo(f"ncc explain {param} --blob {first.blob}: what was fused on the way to it")
     return DIFFERS
+
+
+def as_object(report: Report) -> dict[str, Any]:
+    """All that was compared, as JSON can say it. first: the number of the first blob that differs;
+    null where all agree.
+    """
+    rows, tolerance = report.rows, report.tolerance
+    return {
+        "agree": report.first is None,
+        "first": None if report.first is None else rows.index(report.first),
+        "tolerance": tolerance,
+        "no_ncnn": report.no_ncnn,
+        "blobs": [{**asdict(row), "differs": row.differs(tolerance)} for row in rows],
+    }

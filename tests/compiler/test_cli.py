@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+from click.shell_completion import BashComplete
 
 from ncc.compiler import cli, front
 from ncc.compiler.commands import exit_codes
@@ -304,6 +306,42 @@ def test_verify_names_the_first_layer_that_differs(
     outcome = ncc("verify", DIGITS)
     assert outcome.code == exit_codes.DIFFERS
     assert outcome.out.splitlines()[-1].endswith("differs: layer p1 (Pooling)")
+
+
+def test_verify_can_be_read_by_programs(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict and every blob; null where a difference is no number that JSON has."""
+    right = Row("c1", "Convolution", "a", (3,), 1e-7, None)
+    wrong = Row("p1", "Pooling", "b", (3,), math.inf, None)
+    monkeypatch.setattr(verify, "verify", lambda *a, **o: Report((right, wrong), 1e-4, "no wheel"))
+    outcome = ncc("verify", DIGITS, "--json")
+    assert outcome.code == exit_codes.DIFFERS
+    told = json.loads(outcome.out)
+    assert (told["agree"], told["first"], told["no_ncnn"]) == (False, 1, "no wheel")
+    assert [blob["differs"] for blob in told["blobs"]] == [False, True]
+    assert told["blobs"][1]["reference"] is None
+    monkeypatch.setattr(verify, "verify", lambda *a, **o: Report((right,), 1e-4, None))
+    agreed = ncc("verify", DIGITS, "--json")
+    assert agreed.code == exit_codes.OK and json.loads(agreed.out)["first"] is None
+
+
+@pytest.mark.parametrize(
+    "command, option, begun, proposed",
+    [
+        ("run", "--target", "avx5", ["avx512vnni", "avx512"]),
+        ("compile", "--emit", "l", ["linalg", "loops", "llvm"]),
+        ("compile", "--emit", "asm,l", ["asm,linalg", "asm,loops", "asm,llvm"]),
+        ("optimize", "--without", "eliminate_d", None),
+        ("explain", "--pass", "eliminate_d", None),
+    ],
+)
+def test_a_shell_completes_words(
+    command: str, option: str, begun: str, proposed: list[str] | None
+) -> None:
+    """Of targets, of levels behind levels that are there, of passes."""
+    shell = BashComplete(cli.ncc, {}, "ncc", "_NCC_COMPLETE")
+    found = [item.value for item in shell.get_completions([command, option], begun)]
+    passes = ["eliminate_dead_layer", "eliminate_deepcopy", "eliminate_dropout"]
+    assert found == (passes if proposed is None else proposed)
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ def test_every_blob_is_a_line(tmp_path: Path) -> None:
     """
     summary = summary_of(written(tmp_path, "0=8 1=6 2=3"))
     assert summary.unknown is None
-    assert list(summary.inputs) == ["data  float32 3x6x8"]
-    assert list(summary.outputs) == ["sum  float32 2x4x6", "odd  float32 ?"]
+    assert list(map(str, summary.inputs)) == ["data  float32 3x6x8"]
+    assert list(map(str, summary.outputs)) == ["sum  float32 2x4x6", "odd  float32 ?"]
     products = f"{4 * 3 * 9 * 4 * 6:,}"
-    assert [line.split() for line in summary.layers][1:] == [
+    assert [line.split() for line in summary.table()][1:] == [
         ["Input", "data", "data", "3x6x8", "-", "-"],
         ["Convolution", "conv", "conv", "4x4x6", "112", products],
         ["Slice", "halves", "c", "2x4x6", "-", "-"],
@@ -49,5 +49,5 @@ def test_shapes_that_nobody_says(tmp_path: Path) -> None:
     param = written(tmp_path, "")
     summary = summary_of(param)
     assert isinstance(summary.unknown, ModelError) and "--shape data=" in str(summary.unknown)
-    assert [line.split() for line in summary.layers][-1] == ["5", "layers", "112", "?"]
+    assert [line.split() for line in summary.table()][-1] == ["5", "layers", "112", "?"]
     assert summary_of(param, {"data": (3, 6, 8)}).unknown is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
+from ncc.compiler.optimizer import Cost, OptimizeReport, optimize
 from ncc.compiler.read.network import read
 from ncc.compiler.verification import verify
 from ncc.compiler.verification.verify import Report, Row
@@ -63,12 +65,39 @@ def test_a_line_a_rewrite_and_a_summary(ncc: Run) -> None:
     ]
     assert [line.split() for line in done.out[-5:]] == [
         ["layers", "5", "->", "3"],
-        ["weights", "0.00", "MB", "->", "0.00", "MB"],
-        ["blobs", "0.00", "MB", "->", "0.00", "MB"],
-        ["multiply-adds", "0.00", "M", "->", "0.00", "M"],
-        ["the", ".bin", "0.00", "MB"],
+        ["weights", "0.42", "KB", "->", "0.42", "KB"],
+        ["blobs", "1.31", "KB", "->", "1.31", "KB"],
+        ["multiply-adds", "3.89", "k", "->", "3.89", "k"],
+        ["the", ".bin", "0.43", "KB"],
     ]
     assert len(Network.of(read("out.param").module).layers) == 3
+
+
+def test_the_report_for_programs(ncc: Run) -> None:
+    """One object: what the report of `ncc.optimize` holds, whose text is what is printed."""
+    done = ncc("optimize", *FILES, 0, "--json")
+    told = json.loads("\n".join(done.out))
+    assert {rewrite["pattern"] for rewrite in told["rewrites"]} == {
+        "eliminate_dropout",
+        "fuse_convolution_activation",
+    }
+    assert (told["before"]["layers"], told["after"]["layers"]) == (5, 3)
+    assert str(optimize(*FILES)).splitlines() == ncc("optimize", *FILES, 0).out
+
+
+@pytest.mark.parametrize(
+    "before, after, shown",
+    [
+        (1 << 20, 5 << 10, "1.00 MB -> 0.00 MB"),
+        ((1 << 20) - 1024, 512, "1023.00 KB -> 0.50 KB"),
+        (0, 0, "0.00 KB -> 0.00 KB"),
+    ],
+)
+def test_sizes_are_in_the_unit_that_fits_the_larger(before: int, after: int, shown: str) -> None:
+    """Two numbers of one line are compared, and those of a small network are not all 0.00 MB."""
+    costs = Cost(1, before, None, None), Cost(1, after, None, None)
+    lines = str(OptimizeReport((), (), (), *costs, None)).splitlines()
+    assert lines[1:3] == [f"weights        {shown}", "blobs          unknown -> unknown"]
 
 
 @pytest.mark.parametrize("flag, size", [(0, 4 + 432), (2, 4 + 432), (1, 4 + 216), (65536, 4 + 216)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,29 @@ def test_a_compiled_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert lines[3].startswith("code ") and " weights " in lines[3]
     assert any(line.startswith("contraction_") and line.endswith("  conv1") for line in lines)
     assert cli.run(["show", path, "--shape", "data=1x8x8"]) == exit_codes.USAGE
+
+
+def test_a_network_for_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One object; null is what nobody knows."""
+    assert cli.run(["show", str(DIGITS), "--json"]) == exit_codes.OK
+    told = json.loads(capfd.readouterr().out)
+    assert told["inputs"] == [{"name": "data", "type": "float32", "shape": [1, 8, 8]}]
+    assert [blob["name"] for blob in told["outputs"]] == ["prob"]
+    assert (len(told["layers"]), told["weights"], told["multiply_adds"]) == (11, 5130, 83264)
+    (tmp_path / "net.param").write_text("7767517\n2 2\nInput x 0 1 x\nReLU y 1 1 x y\n")
+    assert cli.run(["show", str(tmp_path / "net.param"), "--json"]) == exit_codes.OK
+    open = json.loads(capfd.readouterr().out)
+    assert open["inputs"][0]["shape"] is None and open["multiply_adds"] is None
+
+
+def test_a_compiled_file_for_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What it runs on, what it takes and the steps of a run."""
+    path = str(tmp_path / "net.ncc")
+    assert cli.run(["compile", str(DIGITS), "-o", path, "--target", "avx2"]) == exit_codes.OK
+    capfd.readouterr()
+    assert cli.run(["show", path, "--json"]) == exit_codes.OK
+    told = json.loads(capfd.readouterr().out)
+    data = {"name": "data", "type": "float32", "shape": [1, 8, 8], "dynamic": False}
+    assert (told["model"], told["target"], told["threads"]) == ("digits.param", "avx2", 1)
+    assert told["inputs"] == [data]
+    assert ["conv1"] in [step["layers"][:1] for step in told["steps"]]

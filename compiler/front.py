@@ -54,8 +54,9 @@ def compile(
     a layer makes is fed instead if its shape is given here. input_types:
     element types by blob name, `{"data": "int8"}`, where an input has others than the layers want
     that read it. outputs: blobs to return; by default those that no layer reads. target: "host",
-    "amx", "avx512vnni", "avx512", "avx2" or "baseline". random_weights: a seed to make weights up
-    from. tuned: use the schedules that `ncc tune` has kept for this machine; they change no result.
+    "amx", "avx512vnni", "avx512", "avx2" or "baseline". precision: "fp32", the only one so far.
+    random_weights: a seed to make weights up from. tuned: use the schedules that `ncc tune` has
+    kept for this machine; they change no result.
 
     A process of ncc's own compiles, unless the compiler is imported here already: this one is left
     as it is.

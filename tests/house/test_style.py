@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+import ncc
 
 MODULE_LINES, FILE_LINES = 500, 600
 FUNCTION_LINES = 60
@@ -60,6 +66,14 @@ def test_golden_texts_lie_where_their_pass_does(root: Path) -> None:
 def test_every_file_says_what_it_is(sources: tuple[Any, ...]) -> None:
     """A docstring at the top; an __init__ that only marks a folder may be empty."""
     assert not [s.place for s in sources if s.text and ast.get_docstring(s.tree) is None]
+
+
+@pytest.mark.parametrize("function", [ncc.compile, ncc.optimize])
+def test_users_are_told_every_choice(function: Callable[..., object]) -> None:
+    """The docstring of what a user calls names each parameter."""
+    told = function.__doc__ or ""
+    parameters = inspect.signature(function).parameters
+    assert not [name for name in parameters if not re.search(rf"\b{name}\b", told)]
 
 
 def test_every_test_states_a_fact(sources: tuple[Any, ...]) -> None:

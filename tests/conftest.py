@@ -16,7 +16,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
+from tests.runnable import skipped_on_a_lesser_cpu
 from tests.structured.evaluate import evaluate
 
 # Every run tries the same examples, however long a machine takes for them. Others are tried by
@@ -83,6 +84,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         table = Path(path)
         before = table.read_text() if table.exists() else ""
         table.write_text(session.config.stash[TABLE].text(before))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    with skipped_on_a_lesser_cpu():
+        return (yield)
 
 
 @pytest.fixture(autouse=True, scope="session")

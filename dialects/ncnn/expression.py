@@ -16,6 +16,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -144,8 +145,10 @@ def check_expression(text: str, inputs: int, param: str) -> int:
     """How many numbers the expression makes for a layer with so many inputs.
 
     Raises `LayerError` for an operator or operand that is none, an input that the layer does not
-    have, an operator with too few operands.
+    have, an operator with too few operands, parentheses that do not pair.
     """
+    if not _pairs(text):
+        raise LayerError(f'the parentheses of "{text}" do not pair', param)
     depth = 0
     for token in reversed(_tokens(text)):
         if token in _OPERATORS:
@@ -185,6 +188,12 @@ def evaluate_expression(text: str, shapes: Sequence[Shape], param: str) -> tuple
             return tuple(_integer(value) for value in reversed(stack))
     except LayerError as error:
         raise LayerError(f'{error.message}, in "{text}"', param) from error
+
+
+def _pairs(text: str) -> bool:
+    """Whether each parenthesis has its other one."""
+    depths = list(accumulate((char == "(") - (char == ")") for char in text))
+    return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
 def _tokens(text: str) -> list[str]:

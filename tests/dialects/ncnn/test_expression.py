@@ -56,6 +56,9 @@ def test_how_many_numbers() -> None:
         ("0x", "'0x' in \"0x\" is no operator, extent or number"),
         ("sum(0w,1)", "'sum'"),
         ("+(0w)", r"'\+' in .* takes 2 operands"),
+        ("*(0w,0h", "parentheses"),
+        ("*(0w,0h)),0c", "parentheses"),
+        (")0w(", "parentheses"),
     ],
 )
 def test_refused_before_shapes_are_known(text: str, message: str) -> None:

@@ -142,6 +142,7 @@ def main(packer: Packer | None = None) -> None:
 def leave(code: int) -> None:
     """End the process without taking apart what it made, if all that was printed has arrived."""
     with suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # as where it was closed when the process began
+                stream.flush()
         os._exit(code)

@@ -221,7 +221,7 @@ def fed(given: Given, shapes: Shapes) -> tuple[dict[str, Array], dict[str, OpenS
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """A sign of life on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console

@@ -515,3 +515,13 @@ def test_the_process_ends_with_all_printed_and_its_code(tmp_path: Path, stdout: 
     else:
         assert done.returncode != exit_codes.OK
         assert b"No space left" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_process_without_a_stream_compiles(tmp_path: Path, closed: int) -> None:
+    """As who has no terminal may begin it; what would have been printed is lost."""
+    out = str(tmp_path / "net.ncc")
+    command = [sys.executable, "-m", "ncc", "compile", str(DIGITS), "-o", out]
+    done = subprocess.run(command, preexec_fn=lambda: os.close(closed), timeout=600)
+    assert done.returncode == exit_codes.OK
+    assert (tmp_path / "net.ncc").exists()

@@ -7,15 +7,15 @@
 One op a layer, in file order; each blob is a result. The network's outputs are the blobs that
 nobody reads, or those asked for. Results are unranked until shapes are inferred.
 
-Problems are looked for in three rounds, each over the whole file and each on what the round before
-found good: types and wiring, parameters, weights.
+Problems are looked for in two rounds, each over the whole file: text, types, wiring and parameters;
+weights, once these are good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnrankedTensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
@@ -46,11 +46,8 @@ def build(
     ncc does not.
     """
     unknown = unknown_types(graph.layers)
-    if opaque:
-        _raise_if_any(_miswired(graph))
-    else:
-        _require_known(graph, unknown_types(_needed(graph, outputs)))
-    ops, warnings = _make_ops(graph)
+    refused = {} if opaque else unknown_types(_needed(graph, outputs))
+    ops, warnings = _make_ops(graph, refused)
     names = _output_names(graph, outputs)
     layers = list(zip(ops, graph.layers, strict=True))
     weights.prepare(layers)
@@ -86,25 +83,22 @@ def _without_opaque(ops: Sequence[Layer]) -> list[Layer]:
 
 
 def _raise_if_any(problems: list[Problem]) -> None:
+    """All that are told, in the order of the file."""
     if problems:
+        problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
         raise ModelError(problems[:MOST_PROBLEMS])
 
 
-def _require_known(graph: Graph, unknown: dict[str, list[LayerRecord]]) -> None:
-    """Raise where there are unknown types: all of them are told, with all else that is miswired."""
-    if all(type in LAYER_TYPES for type in unknown):
-        _raise_if_any(_miswired(graph))
-    if not unknown:
-        return
-    if any(type not in LAYER_TYPES for type in unknown):
-        _raise_if_any([*problems_of(graph, unknown), *_miswired(graph)])
-    first = next(iter(unknown.values()))[0]
-    raise Unsupported(
-        f"layers of type {', '.join(sorted(unknown))}",
-        how=HOW,
-        layer=first.name.text,
-        line=first.position.line,
-    )
+def _refuse(unknown: dict[str, list[LayerRecord]]) -> None:
+    """Raise where there are layers of types that ncnn has."""
+    if unknown:
+        first = next(iter(unknown.values()))[0]
+        raise Unsupported(
+            f"layers of type {', '.join(sorted(unknown))}",
+            how=HOW,
+            layer=first.name.text,
+            line=first.position.line,
+        )
 
 
 def _miswired(graph: Graph) -> list[Problem]:
@@ -169,31 +163,46 @@ def _output_names(graph: Graph, asked: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(asked))
 
 
-def _make_ops(graph: Graph) -> tuple[list[Layer], tuple[str, ...]]:
-    """The layers with their parameters, all of them checked."""
+def _make_ops(
+    graph: Graph, refused: dict[str, list[LayerRecord]]
+) -> tuple[list[Layer], tuple[str, ...]]:
+    """The layers with their parameters, all of them checked. refused: layers of unknown types.
+
+    Parameters of a network that is miswired are looked at, too: problems are raised together.
+    """
     ops: list[Layer] = []
-    problems: list[Problem] = []
+    problems = list(graph.problems)
+    if not problems:  # blobs of layers that could not be read are no problems of others
+        problems += _miswired(graph)
+    if any(type not in LAYER_TYPES for type in refused):
+        problems += problems_of(graph, refused)
     warnings: list[str] = []
     values: dict[str, SSAValue] = {}
+    # What a layer reads where its blob is a problem; no such layer is handed out.
+    not_made = Block(arg_types=[UnrankedTensorType(f32)]).args[0]
     for record in graph.layers:
-        op, own_problems, own_warnings = _make_op(graph, record, values)
+        if record.type.text in refused:
+            continue
+        operands = [values.get(blob.text, not_made) for blob in record.inputs]
+        op, own_problems, own_warnings = _make_op(graph, record, operands)
         values.update(zip((blob.text for blob in record.outputs), op.results, strict=True))
         ops.append(op)
         problems += own_problems
         warnings += own_warnings
     _raise_if_any(problems)
+    _refuse(refused)
     return ops, tuple(warnings)
 
 
 def _make_op(
-    graph: Graph, record: LayerRecord, values: dict[str, SSAValue]
+    graph: Graph, record: LayerRecord, operands: Sequence[SSAValue]
 ) -> tuple[Layer, list[Problem], list[str]]:
     cls = LAYERS.get(record.type.text)
     if cls is None:
-        return _make_opaque(graph, record, values)
+        return _make_opaque(graph, record, operands)
     params, problems, warnings = resolve_params(graph.source, record, cls.LAYER)
     op = cls.make(
-        [values[blob.text] for blob in record.inputs],
+        operands,
         params,
         name=record.name.text,
         blobs=[blob.text for blob in record.outputs],
@@ -209,7 +218,7 @@ def _make_op(
 
 
 def _make_opaque(
-    graph: Graph, record: LayerRecord, values: dict[str, SSAValue]
+    graph: Graph, record: LayerRecord, operands: Sequence[SSAValue]
 ) -> tuple[Layer, list[Problem], list[str]]:
     """A layer of an unknown type, from the words of a text."""
     if record.position.line is None and record.params:
@@ -228,7 +237,7 @@ def _make_opaque(
             problems += error.problems
     op = OpaqueOp.of(
         record.type.text,
-        [values[blob.text] for blob in record.inputs],
+        operands,
         record.words,
         [int(number) for number in hints.values] if hints is not None and not problems else [],
         name=record.name.text,

@@ -9,7 +9,7 @@ A scanner of words, as ncnn's: a layer may be broken over lines up to its last b
 parameters end with the line, and what follows the declared number of layers is not read. Numbers
 stay as they are spelled; whether `1` is an integer or a float is for the layer's schema to say.
 
-All problems of a file are reported together: after one, reading goes on at the next line.
+All problems of a file are found: after one, reading goes on at the next line.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _KEY = re.compile(r"([+-]?[0-9]+)=")
 
 
 def read_text(path: str | os.PathLike[str], data: bytes) -> Graph:
-    """The records of a .param file with the content `data`.
+    """The records of a .param file with the content `data`, and every problem in its text.
 
-    Raises ModelError with every problem found.
+    Raises ModelError where it does not begin as such a file does.
     """
     name = os.fspath(path)
     try:
@@ -105,9 +105,8 @@ class _Reader:
         layers, problems = self._layers(layer_count, layer_place)
         if not problems:
             problems += self._check_blob_count(layers, blob_count, blob_place)
-        if problems:
-            raise ModelError(problems)
-        return Graph(self.source, tuple(layers), self._warnings(layers, layer_count))
+        warnings = self._warnings(layers, layer_count)
+        return Graph(self.source, tuple(layers), warnings, tuple(problems))
 
     def _magic(self) -> None:
         word = self._word(f"the number {MAGIC}")

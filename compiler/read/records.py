@@ -150,11 +150,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Graph:
-    """A whole .param file: its layers in file order, and what ncnn silently ignores in it."""
+    """A whole .param file: its layers in file order, and what ncnn silently ignores in it.
+
+    problems: what is wrong in its text; layers that could not be read for it are left out.
+    """
 
     source: Source
     layers: tuple[LayerRecord, ...]
     warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def path(self) -> str:

@@ -16,7 +16,10 @@ HEAD = "7767517\n2 2\nInput data 0 1 data\n"
 
 
 def parse(text: str) -> Graph:
-    return read_text("net.param", text.encode())
+    graph = read_text("net.param", text.encode())
+    if graph.problems:
+        raise ModelError(graph.problems)
+    return graph
 
 
 def value(text: str) -> RawValue:

@@ -44,6 +44,7 @@ from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.sums.narrow_weights import NarrowWeights
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
+from ncc.compiler.linalg.sums.share_at_once import ShareAtOnce
 from ncc.compiler.linalg.sums.split_sums import SplitSums
 from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
 from ncc.compiler.linalg.sums.sum_rows import SumRows
@@ -75,6 +76,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         JoinGroups(target),  # of fewer channels than a block has
         SeparateGroups(target),  # a few large groups are convolutions of their own
         DivideSums(),  # sums of quotients, while both are still side by side
+        ShareAtOnce(),  # what is left of softmax, while its computations lie as it wrote them
         SinkViews(),  # pointwise work in front of reshapes and joints, beside what made its operand
         HoistSums(),  # beside the last of what they read, of which they leave one value
         SeparateWindows(),  # of maxima and sums, an axis at a time

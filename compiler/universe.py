@@ -36,6 +36,7 @@ PASSES = {
         "SeparateWindows",
     ),
     "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),
+    "share-at-once": ("ncc.compiler.linalg.sums.share_at_once", "ShareAtOnce"),
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
     "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),

@@ -1,0 +1,162 @@
+"""Softmax by one walk over what it reads, some rows or columns of it at a time.
+
+    m[s]    = the largest of x[s, t] over t          for a few s, which stay in a first-level cache:
+    e[s, t] = exp(x[s, t] - m[s])              ->      m[s], e[s, t], d[s] as on the left
+    d[s]    = sum over t of e[s, t]                    y[s, t] = e[s, t] * (1 / d[s])
+    y[s, t] = e[s, t] / d[s]
+
+Four computations one behind the other read or write six times what the tensor has; where it is
+large, that is what they wait for. Lanes of vectors run along t where it is the last axis, else
+along the axes behind it. Rows of few cells, and few columns, stay: kernels for them take
+neighbours together.
+
+Needs: the structured level before layouts and groups.  Breaks: nothing; sums are added in another
+order, and quotients are rounded twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.sums.shares import Shares
+from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
+from ncc.dialects.imperative import Code
+
+LEAST_ROW, LEAST_COLUMNS = 48, 64
+"""Cells of a row, and columns beside one another, that fill vectors well enough."""
+
+CELLS, MOST_ROWS = 1024, 8
+"""Cells of the rows that one turn takes side by side, and the most rows: while the lanes of one are
+combined, the next one is read.
+"""
+
+COLUMNS = 512
+"""Columns of a turn: their maxima and sums stay in a first-level cache."""
+
+ALIGNED = 16
+"""Columns that a turn has a multiple of."""
+
+
+@dataclass(frozen=True)
+class ShareAtOnce(ModulePass):
+    """Compute shares by one walk; see the head of this file."""
+
+    name = "share-at-once"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for generic in generics_of(block):
+            folded = _folded(generic)
+            if folded is not None:
+                _rewrite(generic, *folded)
+        erase_dead(block)
+
+
+def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:
+    """What op makes shares of, and its extents before, along and behind the axis of the sums; None
+    where somebody else reads what is computed on the way, and of what stays.
+    """
+    found = Shares.of(op)
+    if found is None or element_of(found.x) != f32:
+        return None
+    shape = shape_of(found.x)
+    along = [axis for axis in range(len(shape)) if axis not in found.kept]
+    if not along or along != list(range(along[0], along[-1] + 1)):
+        return None
+    readers = {found.largest: 1, found.powers: 2, found.sums: 1}
+    if any(len(list(value.uses)) != count for value, count in readers.items()):
+        return None
+    starts = ((found.largest, float("-inf")), (found.sums, 0.0))
+    if not all(_leaves(value, found.kept, start) for value, start in starts):
+        return None
+    first, last = along[0], along[-1] + 1
+    before, extent, behind = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
+    if (extent < LEAST_ROW) if behind == 1 else (behind < LEAST_COLUMNS):
+        return None
+    return tensor_of(found.x), (before, extent, behind)
+
+
+def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
+    """Whether a fold has these axes of what it reads, in their order, and starts from a number."""
+    fold = value.owner
+    if not isinstance(fold, GenericOp):
+        return False
+    view = View(fold)
+    axes = view.reads[0].axes
+    whole = axes is not None and len(axes) == len(view.extents) and list(kept) == sorted(kept)
+    ordered = whole and view.write.index == tuple(view.reads[0].index[axis] for axis in kept)
+    return ordered and filled_with(fold.outputs[0]) == start
+
+
+def _rewrite(op: GenericOp, x: Tensor, folded: tuple[int, int, int]) -> None:
+    block = Block()
+    b = Builder(block, doc_of(op))
+    before, extent, behind = folded
+    shape = (before, extent) if behind == 1 else folded
+    code = _rows(b.reshape(x, shape)) if behind == 1 else _columns(b.reshape(x, shape))
+    (y,) = b.code(code.operation())
+    put_for(op, block, b.reshape(y, x.shape).value)
+
+
+def _rows(x: Tensor) -> Code:
+    """Shares of each row, some rows side by side."""
+    rows, extent = x.shape
+    together = min(max(1, CELLS // extent), MOST_ROWS, rows)
+    code = Code([x], [(x.shape, f32)], turns=-(-rows // together))
+    first = code.turn * together
+    count = code.minimum(rows - first, together) if rows % together else together
+    source, shares = code.inputs[0], code.results[0]
+    largest, factor = code.scratch((together,)), code.scratch((together,))
+    with code.range(count) as row:
+        cells = source.part(first + row)
+        largest[row] = code.largest(extent, lambda k: cells[k], float("-inf"))
+    with code.range(count) as row:
+        cells, powers, most = source.part(first + row), shares.part(first + row), largest[row]
+        with code.lanes(extent) as k:
+            powers[k] = code.exp(cells[k] - most)
+    with code.range(count) as row:
+        powers = shares.part(first + row)
+        factor[row] = 1.0 / code.sum(extent, lambda k: powers[k])
+    with code.range(count) as row:
+        powers, scale = shares.part(first + row), factor[row]
+        with code.lanes(extent) as k:
+            powers[k] = powers[k] * scale
+    return code
+
+
+def _columns(x: Tensor) -> Code:
+    """Shares of each column, many columns side by side."""
+    outer, extent, columns = x.shape
+    pieces = -(-columns // COLUMNS)
+    wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)
+    pieces = -(-columns // wide)
+    code = Code([x], [(x.shape, f32)], turns=outer * pieces)
+    start = code.turn % pieces * wide
+    count = code.minimum(columns - start, wide) if columns % wide else code.whole(wide)
+    source, shares = (held.part(code.turn // pieces) for held in (*code.inputs, *code.results))
+    largest, factor = code.scratch((wide,)), code.scratch((wide,))
+    with code.lanes(count) as k:
+        largest[k] = source[0, start + k]
+        factor[k] = code.value(0.0, f32)
+    with code.range(extent, 1) as row, code.lanes(count) as k:
+        largest[k] = code.maximum(largest[k], source[row, start + k])
+    with code.range(extent) as row, code.lanes(count) as k:
+        power = code.exp(source[row, start + k] - largest[k])
+        shares[row, start + k] = power
+        factor[k] = factor[k] + power
+    with code.lanes(count) as k:
+        factor[k] = 1.0 / factor[k]
+    with code.range(extent) as row, code.lanes(count) as k:
+        shares[row, start + k] = shares[row, start + k] * factor[k]
+    return code

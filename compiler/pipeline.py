@@ -58,7 +58,7 @@ from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
-from ncc.dialects.stored import noting
+from ncc.dialects.weights.stored import noting
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.beside import Beside
 from ncc.runtime.errors import InputError

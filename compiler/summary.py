@@ -26,7 +26,7 @@ from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import SplitOp
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 

@@ -52,7 +52,7 @@ from ncc.dialects.scalar import (
     scalar,
 )
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 Index: TypeAlias = AffineExpr | int
 Indices: TypeAlias = Sequence[Index]

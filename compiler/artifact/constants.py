@@ -14,8 +14,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.sources import Weights
-from ncc.dialects.stored import release
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.stored import release
 from ncc.runtime.archive import Piece
 from ncc.runtime.artifact import Table
 from ncc.runtime.memory import Memory

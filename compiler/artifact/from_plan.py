@@ -23,8 +23,8 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Plan, Root
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
-from ncc.dialects.sources import Inline, Weights
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.sources import Inline, Weights
+from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 
 

@@ -23,7 +23,7 @@ from operator import attrgetter
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.kept.cache import RECIPE, Cache
 from ncc.compiler.process import forked
-from ncc.dialects.stored import Piece
+from ncc.dialects.weights.stored import Piece
 from ncc.runtime.archive import Share
 from ncc.runtime.artifact import Artifact, PathLike
 from ncc.runtime.beside import shared

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import constant_number, shape_of
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp
 
 RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 VIEWS = (tensor.PadOp, tensor.ConcatOp, *RESHAPES, tensor.ExtractSliceOp)

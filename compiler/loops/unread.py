@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Kind, Place
-from ncc.dialects.derived_sources import Blocked
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.weight import ConstantOp
 
 
 def unread(

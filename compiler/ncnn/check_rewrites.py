@@ -43,7 +43,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
-from ncc.dialects.sources import Random
+from ncc.dialects.weights.sources import Random
 
 Values: TypeAlias = Mapping[str, Array]
 

@@ -17,8 +17,8 @@ from ncc.dialects.ncnn.layer import Layer, WeightAttr, shape_of
 from ncc.dialects.ncnn.movement.reshape import View
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp, NoopOp, SplitOp
-from ncc.dialects.sources import Inline, Random
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.sources import Inline, Random
+from ncc.dialects.weights.stored import Encoding, Stored
 
 
 def blob_bytes(module: ModuleOp) -> int | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ncc.dialects.ncnn.file_format import TAG_SIZE, TAGS
-from ncc.dialects.stored import Encoding
+from ncc.dialects.weights.stored import Encoding
 
 _ENCODINGS = {0x0002C056: Encoding.FP32} | {tag: encoding for encoding, tag in TAGS.items()}
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ncc.compiler.read.buffers import Buffer
-from ncc.dialects.stored import Encoding
+from ncc.dialects.weights.stored import Encoding
 
 Items: TypeAlias = Sequence[Buffer | None]
 """The weights of a file in order; None stands for all weights of a layer of an unknown type."""

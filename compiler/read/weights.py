@@ -26,9 +26,9 @@ from ncc.dialects.ncnn.file_format import TAG_SIZE
 from ncc.dialects.ncnn.layer import Layer, Weight
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.stored import Encoding, Piece, Stored, note
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
+from ncc.dialects.weights.weight import WeightAttr
 
 Layers: TypeAlias = Sequence[tuple[Layer, LayerRecord]]
 

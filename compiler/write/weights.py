@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.file_format import TAG_SIZE, TAGS
 from ncc.dialects.ncnn.layer import Layer, Weight, WeightAttr
-from ncc.dialects.stored import Encoding
+from ncc.dialects.weights.stored import Encoding
 
 LARGEST_HALF = float(np.finfo(np.float16).max)
 

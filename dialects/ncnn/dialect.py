@@ -14,6 +14,6 @@ from ncc.dialects.ncnn.canonicalize import views as views
 from ncc.dialects.ncnn.canonicalize import whole as whole
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.opaque import OpaqueOp
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 NCNN = Dialect("ncnn", [*LAYERS.values(), OpaqueOp, ConstantOp], [WeightAttr, GrowingAttr])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ncc.dialects.stored import Encoding
+from ncc.dialects.weights.stored import Encoding
 
 MAGIC = 7767517
 """What a .param file starts with, and as a word a .param.bin file."""

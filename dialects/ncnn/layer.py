@@ -83,8 +83,8 @@ from ncc.dialects.ncnn.param import (
     to_attribute,
 )
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
-from ncc.dialects.sources import Array
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import WeightAttr
 
 __all__ = [
     "DYNAMIC",

@@ -19,7 +19,7 @@ from xdsl.irdl import AttrConstraint, base
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 T = TypeVar("T")
 ParamValue: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...]

@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from ncc.dialects.derived_sources import Bits
 from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.checks import check_choice
 from ncc.dialects.ncnn.layer import (
@@ -28,6 +27,7 @@ from ncc.dialects.ncnn.layer import (
     shape_of,
 )
 from ncc.dialects.ncnn.moving import MovingLayer, wanted_by_readers
+from ncc.dialects.weights.derived import Bits
 
 
 def stated_shape(w: int, h: int, d: int, c: int) -> Shape:

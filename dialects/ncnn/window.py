@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
 """Padding code: the result has ceil(n / stride) cells; an odd cell of padding goes behind."""

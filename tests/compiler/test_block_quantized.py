@@ -10,7 +10,7 @@ import pytest
 
 import ncc
 from ncc.compiler.diagnostics import ModelError
-from ncc.dialects.derived_sources import unpack_integers
+from ncc.dialects.weights.derived import unpack_integers
 
 TAG_FP32, TAG_INT8 = 0, 0x000D4B38
 

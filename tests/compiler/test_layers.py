@@ -19,7 +19,7 @@ from ncc.compiler.read.network import read
 from ncc.compiler.write.network import write
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from tests.layer_table import MARKS, PASSED, TABLE, Judged
 from tests.recorded import Batch, Case
 from tests.runnable import NAMES

@@ -18,7 +18,7 @@ from ncc.compiler.front import compile_with
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import STAMPS, stages
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from ncc.runtime import cpu
 from ncc.runtime.artifact import as_bytes
 from ncc.runtime.session import Model

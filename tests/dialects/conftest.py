@@ -18,7 +18,7 @@ from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.lanes import widen
 from ncc.compiler.target import BASELINE
 from ncc.dialects.code import CodeOp
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 
 RunCode = Callable[[CodeOp, Sequence[Array]], list[Array]]
 

@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from tests.structured.loop_views import LoopViews, Window
 from tests.structured.scalar_semantics import Float, dtype_of
 

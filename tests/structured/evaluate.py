@@ -29,8 +29,8 @@ from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import ConstantOp
 from tests.structured.contraction import Contraction
 from tests.structured.loop_views import LoopViews, Window
 from tests.structured.scalar_semantics import COMBINERS, Float, compute, dtype_of, number

@@ -29,7 +29,7 @@ from xdsl.ir.affine import (
 )
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 
 Window: TypeAlias = tuple[tuple[int, int], ...]
 """A box of the loop space: first and last (exclusive) value of each loop."""

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects import bfloat16, element
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 
 Float: TypeAlias = type[np.floating[Any]]
 

@@ -23,8 +23,8 @@ from ncc.dialects.code import CodeOp, YieldOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum, to_index
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import WeightAttr
 from tests.structured import evaluate as evaluator
 from tests.structured.contraction import Contraction
 from tests.structured.evaluate import evaluate, evaluate_value

@@ -31,9 +31,9 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import View, fill_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Taken
 from ncc.dialects.element import element_of
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)

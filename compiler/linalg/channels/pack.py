@@ -43,11 +43,11 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, fill_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
-from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
 from ncc.dialects.scalar import select
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weigh
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.weight import ConstantOp
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Phases, Taken
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Phases, Taken
+from ncc.dialects.weights.weight import WeightAttr
 
 WORTH = 0.75
 """The most of the cycles of all phases as they are, where these have windows of one cell: what is

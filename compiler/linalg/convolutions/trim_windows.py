@@ -50,8 +50,8 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Taken
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.weight import WeightAttr
 
 WORTH = 0.8
 """The most products that are left, of all: parts are a kernel each, of less to share a load."""

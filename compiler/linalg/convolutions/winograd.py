@@ -46,9 +46,9 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.forms import Plane
 from ncc.compiler.linalg.view import Matrix
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Transformed
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Transformed
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.attributes import string, symbol
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import copy_of, make, operands_of
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.weight import ConstantOp
 
 _MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
 

@@ -19,9 +19,9 @@ from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Taken
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)

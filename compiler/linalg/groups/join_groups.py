@@ -35,8 +35,8 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Joined
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Joined
+from ncc.dialects.weights.weight import WeightAttr
 
 FULL_ALONG_ROWS = 0.75
 """The part of a core's multiply-adds that is reached along rows of a plain image."""

@@ -38,8 +38,8 @@ from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Taken
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.weight import WeightAttr
 
 MOST_GROUPS, MOST_RAGGED = 4, 16
 """Groups of which each is worth the kernels of a convolution: so many more share those of tiles."""

@@ -32,7 +32,7 @@ from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
 
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)

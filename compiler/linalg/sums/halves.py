@@ -40,11 +40,11 @@ from ncc.compiler.linalg.sums.sum_in_parts import parts_of
 from ncc.compiler.linalg.view import View
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Blocked, Halves
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, convert
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.derived import Blocked, Halves
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 FEWEST_ROWS = 8
 """Points that are worth it: a tile of fewer rows takes no less time."""

@@ -35,10 +35,10 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
-from ncc.dialects.narrow import narrowed
 from ncc.dialects.operation import make
-from ncc.dialects.sources import Weights
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.narrow import narrowed
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 POINTS = 49
 """So many share a weight at most: an image of 7 x 7, in three or four tiles, is no slower, and its

@@ -26,8 +26,8 @@ from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import REDUCTION
-from ncc.dialects.derived_sources import Blocked
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 QUAD = 4
 """Products that one instruction adds to a lane."""

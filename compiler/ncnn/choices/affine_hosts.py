@@ -17,7 +17,7 @@ from ncc.dialects.ncnn.elementwise.per_channel import GIVEN, BatchNormOp, ScaleO
 from ncc.dialects.ncnn.layer import LAYERS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear.gemm import COLUMN, NO_C, ROW, SCALAR, VECTOR_OF_ROWS, GemmOp
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.stored import Encoding, Stored
 
 NO_ACTIVATION, RELU, LEAKY_RELU = 0, 1, 2
 

@@ -24,7 +24,7 @@ from ncc.dialects.ncnn.elementwise.unary import ReLUOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.sources import Weights
+from ncc.dialects.weights.sources import Weights
 
 
 @choice(PReLUOp)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.sources import Weights
+from ncc.dialects.weights.sources import Weights
 
 L = TypeVar("L", bound=Layer)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from ncc.dialects.derived_sources import Dequantized
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -26,6 +25,7 @@ from ncc.dialects.ncnn.layer import (
     WeightAttr,
     integer,
 )
+from ncc.dialects.weights.derived import Dequantized
 
 BITS = (4, 6, 8)
 BLOCKS = (32, 64, 128)

@@ -18,7 +18,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
-from ncc.dialects.derived_sources import Blocked, Paired
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_choice, check_positive
 from ncc.dialects.ncnn.layer import (
@@ -41,6 +40,7 @@ from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.recurrent.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.scalar import convert
+from ncc.dialects.weights.derived import Blocked, Paired
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
 

@@ -9,9 +9,9 @@ import pytest
 
 from ncc.compiler.artifact import constants
 from ncc.compiler.artifact.constants import Constants
-from ncc.dialects.derived_sources import Blocked, Paired, Transformed
-from ncc.dialects.sources import Inline, Random, Weights
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.derived import Blocked, Paired, Transformed
+from ncc.dialects.weights.sources import Inline, Random, Weights
+from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.runtime.artifact import as_bytes
 
 FILTER = ((0.25, 0.5, 0.75), (1.0, -1.0, 2.0), (0.0, 3.0, 0.5), (1.0, 1.0, 1.0))

@@ -28,7 +28,7 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.session import Model

@@ -13,7 +13,7 @@ from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 Write: TypeAlias = Callable[..., Any]
 

@@ -30,8 +30,8 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 

@@ -17,7 +17,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from ncc.runtime.session import Model
 from tests.structured.evaluate import evaluate
 

@@ -19,7 +19,7 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 CHANNELS, ROWS, COLUMNS = 64, 30, 22
 

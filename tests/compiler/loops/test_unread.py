@@ -26,9 +26,9 @@ from ncc.compiler.target import (
     Target,
 )
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Blocked
 from ncc.dialects.scalar import exp, maximum
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.structured.evaluate import evaluate
 

@@ -25,7 +25,7 @@ from ncc.dialects.ncnn.movement.reshape import FlattenOp, ReshapeOp
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
-from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weights.sources import Random, Weights
 from ncc.runtime.errors import InputError
 
 

@@ -13,7 +13,7 @@ from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.optimize import explain, optimize_module
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.stored import noting
+from ncc.dialects.weights.stored import noting
 from tests.steps import lines_of
 
 

@@ -12,7 +12,7 @@ import pytest
 import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.verification import oracle
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 
 X = np.random.default_rng(5).standard_normal((2, 3, 4)).astype(np.float32)
 WEIGHTS = np.random.default_rng(6).standard_normal((2, 4)).astype(np.float32)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ncc.compiler.read.buffers import Buffer, encoding_of
 from ncc.compiler.read.unclaimed import Items, unclaimed
-from ncc.dialects.stored import Encoding
+from ncc.dialects.weights.stored import Encoding
 
 TAGS = {
     Encoding.FP32: bytes(4),

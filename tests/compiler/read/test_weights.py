@@ -13,9 +13,9 @@ import pytest
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.layer import Layer
-from ncc.dialects.sources import Random
-from ncc.dialects.stored import Encoding, Stored
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random
+from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.beside import Beside
 
 RAW = "MemoryData raw 0 1 a 0=3"

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ncc.compiler.write import weights as room
 from ncc.compiler.write.weights import KeptWide, write_weights
 from ncc.dialects.ncnn.layer import LAYERS, Layer
-from ncc.dialects.sources import Weights
-from ncc.dialects.stored import Encoding, Stored
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.weight import WeightAttr
 
 FP32_TAG, FP16_TAG, INT8_TAG = (
     number.to_bytes(4, "little") for number in (0, 0x01306B47, 0x000D4B38)

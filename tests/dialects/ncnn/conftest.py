@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
-from ncc.dialects.weight import ConstantOp
+from ncc.dialects.weights.weight import ConstantOp
 
 Array = np.ndarray[Any, Any]
 Check = Callable[..., Any]

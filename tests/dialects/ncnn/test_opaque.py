@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 
 def test_it_is_printed_and_parsed() -> None:

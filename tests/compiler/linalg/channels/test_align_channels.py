@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.channels.align_channels import AlignChannels
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -19,7 +19,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels, select
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -20,7 +20,7 @@ from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

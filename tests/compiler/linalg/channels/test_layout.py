@@ -15,7 +15,7 @@ from ncc.compiler.linalg.channels.layout import choose
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -20,7 +20,7 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

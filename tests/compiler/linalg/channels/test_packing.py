@@ -14,7 +14,7 @@ from ncc.compiler.linalg.channels import packing
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

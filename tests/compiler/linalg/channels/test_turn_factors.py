@@ -15,7 +15,7 @@ from ncc.compiler.linalg.channels.turn_factors import FEWEST_USES, TurnFactors
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

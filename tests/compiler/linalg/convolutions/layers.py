@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 
 

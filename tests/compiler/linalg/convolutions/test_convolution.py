@@ -17,7 +17,7 @@ from ncc.compiler.linalg.view import View
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, maximum, saturated_int8
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights
 

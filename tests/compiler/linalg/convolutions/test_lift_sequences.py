@@ -17,8 +17,8 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.pipeline import stages
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
 from tests.structured.evaluate import evaluate
 

@@ -24,8 +24,8 @@ from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, every_other
 from tests.structured.evaluate import evaluate
 

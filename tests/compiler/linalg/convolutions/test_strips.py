@@ -21,8 +21,8 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan
 from ncc.compiler.target import AVX512
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler.linalg.computations import ELSEWHERE, add, add_from_elsewhere, relu
 from tests.structured.evaluate import evaluate

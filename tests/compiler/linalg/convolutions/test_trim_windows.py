@@ -22,8 +22,8 @@ from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
 from tests.structured.evaluate import evaluate

@@ -25,10 +25,10 @@ from ncc.compiler.linalg.convolutions.forms import (
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import shape_of
-from ncc.dialects.derived_sources import Blocked, Transformed
 from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.derived import Blocked, Transformed
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.compiler.linalg.convolutions.layers import block
 from tests.compiler.linalg.convolutions.tiled import check_numbers
 

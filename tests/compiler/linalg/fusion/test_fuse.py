@@ -18,8 +18,8 @@ from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.sources import Array
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 from tests.structured.evaluate import evaluate
 

@@ -16,8 +16,8 @@ from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.same_numbers import after
 from tests.structured.evaluate import evaluate

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

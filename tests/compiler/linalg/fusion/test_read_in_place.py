@@ -15,7 +15,7 @@ from ncc.compiler.linalg.fusion.fuse import find_groups
 from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

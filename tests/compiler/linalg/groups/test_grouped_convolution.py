@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.groups.grouped_convolution import grouped_convolutions
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 GROUPS, OUTPUTS, INPUTS = 3, 5, 4

@@ -15,7 +15,7 @@ from ncc.compiler.linalg.groups import separate_groups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 
 NETWORK = """7767517

@@ -19,7 +19,7 @@ from ncc.dialects import rt
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]

@@ -18,7 +18,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from tests.steps import lines_of
 

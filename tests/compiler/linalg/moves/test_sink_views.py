@@ -17,7 +17,7 @@ from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum, saturated_int8, select
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, every_other, relu
 from tests.compiler.linalg.same_numbers import after, marked
 

@@ -20,7 +20,7 @@ from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import sqrt
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -22,8 +22,8 @@ from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.file_format import TAGS
 from ncc.dialects.ncnn.recurrent.recurrent_steps import add_product
 from ncc.dialects.scalar import clamp, to_index
-from ncc.dialects.stored import Encoding
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.stored import Encoding
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.crossed import crossed
 from tests.runnable import NAMES

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.sums.quads import QUAD, SplitQuads
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
-from ncc.dialects.weight import ConstantOp, WeightAttr
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.sums.split_sums import HALVES, SplitSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -17,7 +17,7 @@ from ncc.compiler.linalg.sums.sum_in_parts import SumInParts, parts_of
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
 
 Cut: TypeAlias = Callable[..., list[list[tuple[int, ...]]]]

@@ -13,7 +13,7 @@ from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.target import TARGETS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 
 KernelOf: TypeAlias = Callable[..., Kernel]
 """Of the fixture `kernel`."""

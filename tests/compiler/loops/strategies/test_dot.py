@@ -22,7 +22,7 @@ from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import convert, saturated_int8
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 
 # kernel, outputs, inputs of the convolutions of one network; blocks that are full and that are not.

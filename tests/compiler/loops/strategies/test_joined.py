@@ -14,8 +14,8 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.derived_sources import Blocked
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 
 BLOCK, INPUTS = 16, 37

@@ -17,7 +17,7 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 

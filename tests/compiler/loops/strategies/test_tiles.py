@@ -33,7 +33,7 @@ from ncc.compiler.target import AMX, TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects import tile
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler import software_tiles
 

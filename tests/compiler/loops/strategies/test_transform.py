@@ -19,8 +19,8 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
 from tests.compiler.loops.strategies.tiled import FLOATS, block, check

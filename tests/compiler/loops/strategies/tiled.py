@@ -16,7 +16,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.sources import Array
+from ncc.dialects.weights.sources import Array
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution
 from tests.runnable import RUNNABLE

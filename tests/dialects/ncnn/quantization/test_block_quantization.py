@@ -7,11 +7,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from ncc.dialects.derived_sources import unpack_integers
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LayerError, WeightAttr
 from ncc.dialects.ncnn.quantization.block_quantization import BlockQuantization, check_quantize_term
-from ncc.dialects.sources import Random, Weights
+from ncc.dialects.weights.derived import unpack_integers
+from ncc.dialects.weights.sources import Random, Weights
 
 
 def test_numbers_stand_low_bits_first() -> None:

@@ -11,7 +11,8 @@ from xdsl.context import Context
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ncc.dialects.derived_sources import (
+from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.weights.derived import (
     Bits,
     Blocked,
     Dequantized,
@@ -22,11 +23,10 @@ from ncc.dialects.derived_sources import (
     Taken,
     Transformed,
 )
-from ncc.dialects.narrow import Narrow
-from ncc.dialects.ncnn.dialect import NCNN
-from ncc.dialects.sources import Random, Weights
-from ncc.dialects.stored import Encoding, Stored
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.narrow import Narrow
+from ncc.dialects.weights.sources import Random, Weights
+from ncc.dialects.weights.stored import Encoding, Stored
+from ncc.dialects.weights.weight import WeightAttr
 
 
 def _counted(*shape: int) -> Weights:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ncc.dialects.bfloat16 import bfloat16_halves
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array, Derived, Weights
+from ncc.dialects.weights.sources import Array, Derived, Weights
 
 
 @dataclass(frozen=True)

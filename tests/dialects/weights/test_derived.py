@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects.builtin import bf16
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
-from ncc.dialects.derived_sources import Bits, Blocked, Halves, Joined, Paired, Phases, Taken
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Bits, Blocked, Halves, Joined, Paired, Phases, Taken
+from ncc.dialects.weights.weight import WeightAttr
 
 
 @pytest.mark.parametrize("columns", [1, 4, 5])

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ncc.dialects.derived_sources import Moved
 from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array, Derived, Inline, Random, Weights
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.derived import Moved
+from ncc.dialects.weights.sources import Array, Derived, Inline, Random, Weights
+from ncc.dialects.weights.stored import Encoding, Stored
 
 _LOOKED_AT_FIRST = 1 << 10
 """Values of a weight: where these are no float16, the others need not be read."""

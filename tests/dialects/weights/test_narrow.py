@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.dialects.derived_sources import Bits, Blocked, Taken, Transformed
-from ncc.dialects.narrow import narrowed
-from ncc.dialects.sources import Weights
-from ncc.dialects.stored import Encoding, Stored, noting
-from ncc.dialects.weight import WeightAttr
+from ncc.dialects.weights.derived import Bits, Blocked, Taken, Transformed
+from ncc.dialects.weights.narrow import narrowed
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.stored import Encoding, Stored, noting
+from ncc.dialects.weights.weight import WeightAttr
 
 HALVES = np.array([0.1, -0.0, 2.0**-24, 65504, np.inf, np.nan], np.float16)
 """Denormal numbers, the largest one and what is none among them."""

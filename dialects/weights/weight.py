@@ -24,7 +24,10 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
 from ncc.dialects.attributes import tensor_type
-from ncc.dialects.derived_sources import (
+from ncc.dialects.element import element_of_dtype
+from ncc.dialects.operation import make
+from ncc.dialects.shapes import Shape
+from ncc.dialects.weights.derived import (
     Bits,
     Blocked,
     Dequantized,
@@ -35,12 +38,9 @@ from ncc.dialects.derived_sources import (
     Taken,
     Transformed,
 )
-from ncc.dialects.element import element_of_dtype
-from ncc.dialects.narrow import Narrow
-from ncc.dialects.operation import make
-from ncc.dialects.shapes import Shape
-from ncc.dialects.sources import Array, Inline, Random, Source, Weights
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.narrow import Narrow
+from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
+from ncc.dialects.weights.stored import Encoding, Stored
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.shapes import Shape
-from ncc.dialects.stored import Encoding, Stored
+from ncc.dialects.weights.stored import Encoding, Stored
 
 Array: TypeAlias = NDArray[Any]
 
@@ -53,7 +53,7 @@ class Random:
 
 @dataclass(frozen=True)
 class Derived(ABC):
-    """What is made of the values of another weight; see `derived_sources`."""
+    """What is made of the values of another weight; see `derived`."""
 
     of: Weights
 

@@ -32,6 +32,7 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
+from ncc.runtime import cpu
 from tests.layer_table import TABLE, LayerTable
 from tests.recorded import CASES, Case, recorded
 from tests.runnable import skipped_on_a_lesser_cpu
@@ -58,7 +59,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A run of all tests uses all cores; one of some tests is over sooner without workers."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     chosen = config.option.keyword or config.option.layer_table or config.option.usepdb
-    return len(os.sched_getaffinity(0)) if whole and not chosen else 0
+    return cpu.cores() if whole and not chosen else 0
 
 
 def pytest_configure(config: pytest.Config) -> None:

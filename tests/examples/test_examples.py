@@ -88,7 +88,8 @@ def test_kernels_are_measured_and_held_to_an_earlier_run(
     assert kernels.main() == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["name"].startswith("GELU") and found["bound"] in ("compute", "memory")
-    assert 0 < found["of_peak"] <= found["of_bound"] and 0 < found["of_bandwidth"]
+    assert 0 < found["of_peak"] <= found["of_bound"] * (1 + 1e-9)  # but for rounding
+    assert found["of_bandwidth"] > 0
     monkeypatch.setattr(sys, "argv", [*arguments, "--against", str(before)])
     for turns, code in ((1e-9, 1), (1e18, 0)):
         before.write_text(json.dumps([found | {"turns": turns}]))

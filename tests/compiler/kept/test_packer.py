@@ -19,6 +19,7 @@ from ncc.compiler.kept.packer import Packer
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.runtime import cpu
+from tests.compiler.process.processes import is_at_work
 
 PARAM = """7767517
 2 2
@@ -91,16 +92,19 @@ def test_who_is_interrupted_ends_the_copy(network: Path, monkeypatch: pytest.Mon
     path = network.with_suffix(".ncc")
 
     def interrupted(_: object) -> None:
-        while not (list(network.parent.glob(".*")) or path.exists()):
+        while is_at_work(str(copy._process)) and not (drafts() or path.exists()):
             time.sleep(0.001)
         raise KeyboardInterrupt
+
+    def drafts() -> list[Path]:
+        return list(network.parent.glob(".*"))
 
     copy = begun(network)
     monkeypatch.setattr(pickle, "load", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compiled(network, copy)
     assert not Path("/proc", str(copy._process)).exists()
-    assert not list(network.parent.glob(".*"))
+    assert not drafts()
 
 
 def test_there_is_one_where_there_is_much_to_pack(

@@ -267,13 +267,12 @@ def can_be_lane(kernel: Kernel, lane: int) -> bool:
 def can_gather(kernel: Kernel, lane: int) -> bool:
     """Whether a parallel loop's neighbours can share a vector, their elements read anywhere.
 
-    They are counted in int32, within one step of the outermost coordinate.
+    They are counted in int32, within one step of the outermost coordinate. What says where they are
+    may lie apart, as coordinates of points do: it is read one by one, for all channels.
     """
     if kernel.accumulates or kernel.store.coefficients[lane] != 1:
         return False
-    if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses()):
-        return False
-    if lane in kernel.index_of.values():
+    if lane in kernel.index_of.values() or not any(map(extracts, kernel.stages)):
         return False
     for stage in kernel.stages:
         values = varying(stage, lane, kernel, flight_varies=True)

@@ -63,11 +63,19 @@ def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channe
         c, p, q = b.loops_of((channels, 64, 96))
         return b.map((c, p, q), x.at(b.index(c), to_index(clamp(grid[p, q], 0.0, 8.0))))
 
-    found = kernel(sampled, (channels, 9), (64, 96), packed=False)
-    schedule = choose(found, target)
-    assert schedule.vector == target.lanes
-    assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
-    assert chunk_count(found, schedule) >= CHUNKS_WANTED
+    def sampled_by_pairs(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        """Both coordinates of a point lie side by side."""
+        c, p, q = b.loops_of((channels, 64, 96))
+        row, column = (to_index(clamp(grid[p, q, k], 0.0, 8.0)) for k in range(2))
+        return b.map((c, p, q), x.at(b.index(c), row, column))
+
+    by_one = kernel(sampled, (channels, 9), (64, 96), packed=False)
+    by_pairs = kernel(sampled_by_pairs, (channels, 9, 9), (64, 96, 2), packed=False)
+    for found in (by_one, by_pairs):
+        schedule = choose(found, target)
+        assert schedule.vector == target.lanes
+        assert [n for _, n in schedule.tile] == ([] if channels == 1 else [min(channels, 4)])
+        assert chunk_count(found, schedule) >= CHUNKS_WANTED
 
 
 def place(grid: Tensor, p: AffineExpr, q: AffineExpr) -> Scalar:

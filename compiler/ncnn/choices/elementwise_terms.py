@@ -16,8 +16,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ncc.compiler.ncnn.choices.affine import ADD, BY_CONSTANT, DIV, MUL, RSUB, SUB
+from ncc.dialects.ncnn.elementwise.activation_layers import TanHOp
 from ncc.dialects.ncnn.elementwise.arithmetic import PRODUCT, SUM, BinaryOpOp, EltwiseOp
-from ncc.dialects.ncnn.elementwise.unary import PowerOp, TanHOp, UnaryOpOp
+from ncc.dialects.ncnn.elementwise.unary import PowerOp, UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer
 
 Terms: TypeAlias = Mapping[tuple[int, int], float]

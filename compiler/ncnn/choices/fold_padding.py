@@ -24,7 +24,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     set_params,
 )
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
-from ncc.dialects.ncnn.elementwise.unary import ReLUOp, SigmoidOp
+from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.movement.padding import CONSTANT, PaddingOp
 from ncc.dialects.ncnn.pooling.pooling import LOWEST, MAXIMUM, PoolingOp

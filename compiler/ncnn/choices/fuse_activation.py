@@ -43,7 +43,13 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     producer,
 )
 from ncc.dialects.ncnn.elementwise.activation import Activated
-from ncc.dialects.ncnn.elementwise.unary import ClipOp, HardSwishOp, MishOp, ReLUOp, SigmoidOp
+from ncc.dialects.ncnn.elementwise.activation_layers import (
+    ClipOp,
+    HardSwishOp,
+    MishOp,
+    ReLUOp,
+    SigmoidOp,
+)
 from ncc.dialects.ncnn.layer import LAYERS, Layer
 
 NONE, RELU, LEAKY, CLIP, SIGMOID, MISH, HARD_SWISH = range(7)

@@ -25,19 +25,17 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.ncnn.choices.choice import choice
 from ncc.compiler.ncnn.choices.elementwise_terms import Reading, Terms, is_tanh, same_terms
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
-from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, EltwiseOp
-from ncc.dialects.ncnn.elementwise.unary import (
+from ncc.dialects.ncnn.elementwise.activation_layers import (
     ClipOp,
-    ErfOp,
     GELUOp,
     HardSigmoidOp,
     HardSwishOp,
-    PowerOp,
     SigmoidOp,
     SwishOp,
     TanHOp,
-    UnaryOpOp,
 )
+from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, EltwiseOp
+from ncc.dialects.ncnn.elementwise.unary import ErfOp, PowerOp, UnaryOpOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue
 
 DEPTH = 8

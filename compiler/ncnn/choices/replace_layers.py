@@ -19,8 +19,8 @@ from ncc.compiler.ncnn.choices.choice import choice
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, in_place_of
 from ncc.dialects.ncnn.canonicalize.ranks import KEEP_RANK, rank_of
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
+from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp
 from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp
-from ncc.dialects.ncnn.elementwise.unary import ReLUOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp

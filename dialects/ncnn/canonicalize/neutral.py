@@ -8,9 +8,10 @@ import numpy as np
 
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
+from ncc.dialects.ncnn.elementwise.activation_layers import ClipOp, ReLUOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp, ScaleOp
-from ncc.dialects.ncnn.elementwise.unary import ClipOp, PowerOp, ReLUOp
+from ncc.dialects.ncnn.elementwise.unary import PowerOp
 from ncc.dialects.ncnn.layer import WeightAttr
 
 NEUTRAL = {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0, 6: 1.0}

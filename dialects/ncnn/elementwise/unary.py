@@ -15,14 +15,6 @@ from xdsl.dialects import math as math_dialect
 from xdsl.ir import Operation
 
 from ncc.dialects.ncnn.checks import check_choice
-from ncc.dialects.ncnn.elementwise.activation import (
-    hard_limits,
-    hard_swish,
-    hard_swish_array,
-    logistic,
-    logistic_array,
-    mish,
-)
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -38,7 +30,6 @@ from ncc.dialects.scalar import (
     Scalar,
     absolute,
     ceil,
-    clip,
     cos,
     erf,
     exp,
@@ -53,8 +44,6 @@ from ncc.dialects.scalar import (
     trunc,
     unary,
 )
-
-FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 class Unary(Layer):
@@ -80,36 +69,6 @@ class Unary(Layer):
         return b.map(at, self.scalar(x[at]))
 
 
-# --- piecewise linear -----------------------------------------------------------------------------
-
-
-@layer("ReLU")
-class ReLUOp(Unary):
-    """slope * x below 0, else x; NaN stays."""
-
-    slope = real(0)
-
-    def array(self, x: Array) -> Array:
-        return np.where(x < 0, x * self.slope if self.slope else 0.0, x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return select(x < 0.0, x * self.slope if self.slope else 0.0, x)
-
-
-@layer("Clip")
-class ClipOp(Unary):
-    """x limited to [min, max]; NaN stays."""
-
-    min = real(0, -FLOAT_MAX)
-    max = real(1, FLOAT_MAX)
-
-    def array(self, x: Array) -> Array:
-        return np.clip(x, self.min, self.max)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return clip(x, self.min, self.max)
-
-
 @layer("AbsVal")
 class AbsValOp(Unary):
     """|x|."""
@@ -119,180 +78,6 @@ class AbsValOp(Unary):
 
     def scalar(self, x: Scalar) -> Scalar:
         return absolute(x)
-
-
-@layer("Threshold")
-class ThresholdOp(Unary):
-    """1 above the threshold, else 0 (and 0 for NaN)."""
-
-    threshold = real(0)
-
-    def array(self, x: Array) -> Array:
-        return np.asarray(x > self.threshold).astype(np.float32)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return select(x > self.threshold, 1.0, 0.0)
-
-
-@layer("Shrink")
-class ShrinkOp(Unary):
-    """x + bias below -lambd, x - bias above lambd, 0 between (and for NaN)."""
-
-    bias = real(0)
-    lambd = real(1, 0.5)
-
-    def array(self, x: Array) -> Array:
-        above = np.where(x > self.lambd, x - self.bias, 0.0)
-        return np.where(x < -self.lambd, x + self.bias, above)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        above = select(x > self.lambd, x - self.bias, 0.0)
-        return select(x < -self.lambd, x + self.bias, above)
-
-
-@layer("HardSigmoid")
-class HardSigmoidOp(Unary):
-    """alpha x + beta, 0 or 1 beyond where that reaches them."""
-
-    alpha = real(0, 0.2)
-    beta = real(1, 0.5)
-
-    def array(self, x: Array) -> Array:
-        low, high = hard_limits(self.alpha, self.beta)
-        between = x * self.alpha + self.beta
-        return np.where(x < low, 0.0, np.where(x > high, 1.0, between))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        low, high = hard_limits(self.alpha, self.beta)
-        between = x * self.alpha + self.beta
-        return select(x < low, 0.0, select(x > high, 1.0, between))
-
-
-@layer("HardSwish")
-class HardSwishOp(Unary):
-    """x times its hard sigmoid. The defaults are ncnn's 0.2 and 0.5, not 1/6."""
-
-    alpha = real(0, 0.2)
-    beta = real(1, 0.5)
-
-    def array(self, x: Array) -> Array:
-        return hard_swish_array(x, self.alpha, self.beta)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return hard_swish(x, self.alpha, self.beta)
-
-
-# --- exponential ----------------------------------------------------------------------------------
-
-
-@layer("Sigmoid")
-class SigmoidOp(Unary):
-    """1 / (1 + exp(-x)), x limited so that exp stays finite."""
-
-    def array(self, x: Array) -> Array:
-        return logistic_array(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return logistic(x)
-
-
-@layer("Swish")
-class SwishOp(Unary):
-    """x / (1 + exp(-x))."""
-
-    def array(self, x: Array) -> Array:
-        return np.asarray(x / (1.0 + np.exp(-x)))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return x / (1.0 + exp(-x))
-
-
-@layer("TanH")
-class TanHOp(Unary):
-    """tanh(x)."""
-
-    def array(self, x: Array) -> Array:
-        return np.tanh(x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return tanh(x)
-
-
-@layer("ELU")
-class ELUOp(Unary):
-    """alpha (exp(x) - 1) below 0, else x."""
-
-    alpha = real(0, 0.1)
-
-    def array(self, x: Array) -> Array:
-        return np.where(x < 0, (np.exp(x) - 1.0) * self.alpha, x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return select(x < 0.0, (exp(x) - 1.0) * self.alpha, x)
-
-
-@layer("SELU")
-class SELUOp(Unary):
-    """alpha lambda (exp(x) - 1) below 0, else lambda x."""
-
-    alpha = real(0, 1.67326324)
-    lambd = real(1, 1.050700987)
-
-    def array(self, x: Array) -> Array:
-        below = (np.exp(x) - 1.0) * (self.alpha * self.lambd)
-        return np.where(x < 0, below, x * self.lambd)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        below = (exp(x) - 1.0) * (self.alpha * self.lambd)
-        return select(x < 0.0, below, x * self.lambd)
-
-
-@layer("CELU")
-class CELUOp(Unary):
-    """alpha (exp(x / alpha) - 1) below 0, else x."""
-
-    alpha = real(0, 1.0)
-
-    def array(self, x: Array) -> Array:
-        return np.where(x < 0, (np.exp(x / self.alpha) - 1.0) * self.alpha, x)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return select(x < 0.0, (exp(x / self.alpha) - 1.0) * self.alpha, x)
-
-
-@layer("Mish")
-class MishOp(Unary):
-    """x tanh(y), where y is x above 20, exp(x) below -20, and ln(1 + exp(x)) between."""
-
-    def array(self, x: Array) -> Array:
-        between = np.where(x < -20, np.exp(x), np.log(np.exp(x) + 1.0))
-        return np.asarray(x * np.tanh(np.where(x > 20, x, between)))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return mish(x)
-
-
-@layer("Softplus")
-class SoftplusOp(Unary):
-    """ln(exp(x) + 1), which overflows to infinity above 88 as ncnn's does."""
-
-    def array(self, x: Array) -> Array:
-        return np.log(np.exp(x) + 1.0)
-
-    def scalar(self, x: Scalar) -> Scalar:
-        return log(exp(x) + 1.0)
-
-
-@layer("BNLL")
-class BNLLOp(Unary):
-    """ln(1 + exp(x)), written so that it does not overflow."""
-
-    def array(self, x: Array) -> Array:
-        return np.where(x > 0, x + np.log(1.0 + np.exp(-x)), np.log(1.0 + np.exp(x)))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        rest = log(exp(-absolute(x)) + 1.0)
-        return select(x > 0.0, x + rest, rest)
 
 
 def erf_array(x: Array) -> Array:
@@ -309,28 +94,6 @@ class ErfOp(Unary):
 
     def scalar(self, x: Scalar) -> Scalar:
         return erf(x)
-
-
-@layer("GELU")
-class GELUOp(Unary):
-    """x times the normal distribution's mass below x: by erf, or (fast_gelu) by tanh."""
-
-    fast_gelu = integer(0)
-
-    def array(self, x: Array) -> Array:
-        if self.fast_gelu:
-            inner = 0.79788452 * (x + 0.044715 * x * x * x)
-            return np.asarray(0.5 * x * (1.0 + np.tanh(inner)))
-        return np.asarray(0.5 * x * (1.0 + erf_array(x * math.sqrt(0.5))))
-
-    def scalar(self, x: Scalar) -> Scalar:
-        if self.fast_gelu:  # (1 + tanh(y)) / 2 = 1 / (1 + exp(-2 y))
-            twice = 2.0 * 0.79788452
-            return x / (exp(-(x * (x * x * (twice * 0.044715) + twice))) + 1.0)
-        return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
-
-
-# --- exp, log and power of a line -----------------------------------------------------------------
 
 
 @layer("Exp")
@@ -385,8 +148,6 @@ class PowerOp(Unary):
     def scalar(self, x: Scalar) -> Scalar:
         return power(x * self.scale + self.shift, self.power)
 
-
-# --- UnaryOp --------------------------------------------------------------------------------------
 
 Function: TypeAlias = tuple[Callable[[Array], Array], Callable[[Scalar], Scalar]]
 

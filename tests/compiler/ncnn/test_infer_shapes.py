@@ -15,9 +15,9 @@ from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import InferShapes, infer_shapes, parse_input_shape
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
 from ncc.dialects.ncnn.detection.yolo import YoloDetectionOutputOp
+from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.elementwise.per_channel import PReLUOp
-from ncc.dialects.ncnn.elementwise.unary import ReLUOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.movement.movement import PermuteOp

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ncc.compiler.ncnn.optimize import explain
-from ncc.dialects.ncnn.elementwise.unary import ReLUOp
+from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp
 from ncc.dialects.ncnn.network import Network
 
 

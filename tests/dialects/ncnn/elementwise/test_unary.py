@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.ncnn.elementwise.unary import FLOAT_MAX, UNARY_FUNCTIONS
+from ncc.dialects.ncnn.elementwise.unary import UNARY_FUNCTIONS
 from ncc.dialects.ncnn.layer import LayerError
 
 Check = Callable[..., Any]
-NAN, INF = float("nan"), float("inf")
+NAN = float("nan")
 
-TYPES = [
-    *("ReLU", "Clip", "AbsVal", "Threshold", "Shrink", "HardSigmoid", "HardSwish"),
-    *("Sigmoid", "Swish", "TanH", "ELU", "SELU", "CELU", "Mish", "Softplus", "BNLL", "Erf", "GELU"),
-    *("Exp", "Log", "Power", "UnaryOp"),
-]
+TYPES = ["AbsVal", "Erf", "Exp", "Log", "Power", "UnaryOp"]
 
 
 @pytest.mark.layer(*TYPES)
@@ -31,28 +27,8 @@ def test_recorded(case: Any, check_layer: Check) -> None:
 @pytest.mark.parametrize(
     "type, params, x, y",
     [
-        ("ReLU", {}, [-2, 0, 3, NAN, -INF], [0, 0, 3, NAN, 0]),
-        ("ReLU", {"slope": 0.5}, [-2, 0, 3, NAN, -INF], [-1, 0, 3, NAN, -INF]),
-        ("Clip", {"min": -1.0, "max": 1.0}, [-2, 0, 3, NAN], [-1, 0, 1, NAN]),
-        ("Clip", {}, [-INF, 3, INF], [-FLOAT_MAX, 3, FLOAT_MAX]),
         ("AbsVal", {}, [-2, 0, 3, NAN], [2, 0, 3, NAN]),
-        ("Threshold", {"threshold": 0.5}, [0.25, 0.5, 0.75, NAN], [0, 0, 1, 0]),
-        ("Shrink", {"bias": 1.0}, [-2, -0.5, 0.25, 0.5, 3, NAN], [-1, 0, 0, 0, 2, 0]),
-        ("HardSigmoid", {}, [-3, -2.5, 0, 1, 3, NAN], [0, 0, 0.5, 0.7, 1, NAN]),
-        ("HardSwish", {}, [-3, 0, 1, 3, NAN], [0, 0, 0.7, 3, NAN]),
-        ("Sigmoid", {}, [-INF, 0, math.log(3), INF], [0, 0.5, 0.75, 1]),
-        ("Swish", {}, [0, math.log(3), 100], [0, 0.75 * math.log(3), 100]),
-        ("TanH", {}, [-INF, 0, 1], [-1, 0, math.tanh(1)]),
-        ("ELU", {}, [-1, 0, 3], [0.1 * (math.exp(-1) - 1), 0, 3]),
-        ("SELU", {"alpha": 2.0, "lambd": 3.0}, [-1, 0, 3], [6 * (math.exp(-1) - 1), 0, 9]),
-        ("CELU", {"alpha": 2.0}, [-1, 0, 3], [2 * (math.exp(-0.5) - 1), 0, 3]),
-        ("Mish", {}, [-30, 0, 1, 30], [0, 0, math.tanh(math.log(1 + math.e)), 30]),
-        ("Mish", {}, [-5, 15, 25, 100], [-0.0335762, 15, 25, 100]),
-        ("Softplus", {}, [-200, 0, 1, 100], [0, math.log(2), math.log(1 + math.e), INF]),
-        ("BNLL", {}, [-200, 0, 1, 100], [0, math.log(2), math.log(1 + math.e), 100]),
         ("Erf", {}, [0, 1, -1], [0, math.erf(1), -math.erf(1)]),
-        ("GELU", {}, [0, 1, -1, 10], [0, 0.8413447, -0.1586553, 10]),
-        ("GELU", {"fast_gelu": 1}, [0, 1, -1, 10], [0, 0.841192, -0.158808, 10]),
         ("Exp", {"scale": 2.0, "shift": 1.0}, [0, 1], [math.e, math.exp(3)]),
         ("Exp", {"base": 2.0}, [0, 3], [1, 8]),
         ("Log", {"scale": 2.0, "shift": 1.0}, [0, 1], [0, math.log(3)]),

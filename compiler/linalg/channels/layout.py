@@ -44,9 +44,9 @@ STEPS_OF_LANES = 8
 """Vectorised multiply-adds in the time of summing the lanes of a vector."""
 
 
-def choose(block: Block) -> dict[Operation, Packing | None]:
+def choose(block: Block, axes: PackedAxes) -> dict[Operation, Packing | None]:
     """The operations whose result is packed; None stands for a view of packed values."""
-    choice = _Choice(block)
+    choice = _Choice(block, axes)
     for op in block.ops:
         choice.add_costs(op)
     for op in block.ops:
@@ -58,11 +58,11 @@ def choose(block: Block) -> dict[Operation, Packing | None]:
 class _Choice:
     """The cut that is looked for, what can be packed, and what is known of a block for that."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, axes: PackedAxes) -> None:
         self.problem = Cut()
         self.packings: dict[Operation, Packing | None] = {}
         self.views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
-        self.axes = PackedAxes()
+        self.axes = axes
 
     def add_costs(self, op: Operation) -> None:
         """What either label costs an operation that can be packed."""

@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels import layout
-from ncc.compiler.linalg.channels.packed_axes import packed_axis
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
     Packing,
@@ -57,8 +57,8 @@ class Pack(ModulePass):
     name = "pack-channels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        _Packer(block, layout.choose(block)).run()
+        block, axes = network_of(op).body.block, PackedAxes()
+        _Packer(block, layout.choose(block, axes), axes).run()
 
 
 class _Packer:
@@ -66,9 +66,12 @@ class _Packer:
     `weights` each constant by the axes of its blocks.
     """
 
-    def __init__(self, block: Block, packings: dict[Operation, Packing | None]) -> None:
+    def __init__(
+        self, block: Block, packings: dict[Operation, Packing | None], axes: PackedAxes
+    ) -> None:
         self.block = block
         self.packings = packings
+        self.axes = axes
         self.packed: dict[SSAValue, SSAValue] = {}
         self.plain: dict[SSAValue, SSAValue] = {}
         self.weights: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
@@ -109,7 +112,7 @@ class _Packer:
         if value not in self.packed:
             return value
         if value not in self.plain:
-            axis = packed_axis(value)
+            axis = self.axes.of(value)
             if axis is None:
                 raise CompilerBug("a packed value without an axis")
             self.plain[value] = self._insert(
@@ -119,7 +122,7 @@ class _Packer:
 
     def _as_packed(self, value: SSAValue, before: Operation) -> SSAValue:
         if value not in self.packed:
-            axis = packed_axis(value)
+            axis = self.axes.of(value)
             if axis is None:
                 raise CompilerBug("a value that cannot be packed")
             self.packed[value] = self._insert(before, lambda b: pack(b, tensor_of(value), axis))
@@ -139,7 +142,8 @@ class _Packer:
 
     def _view(self, op: Operation) -> SSAValue:
         operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
-        return self._insert(op, lambda b: _packed_view(b, op, operands))
+        axis = self.axes.of(op.results[0])
+        return self._insert(op, lambda b: _packed_view(b, op, operands, axis))
 
     # --- computations -----------------------------------------------------------------------
 
@@ -186,7 +190,7 @@ class _Packer:
         maps = [
             self._weight_map(access, split)
             if is_constant(access.value)
-            else self._map(access, split, packed_axis(access.value) if mode else None)
+            else self._map(access, split, self.axes.of(access.value) if mode else None)
             for access, mode in zip(view.reads, modes, strict=True)
         ]
         maps.append(self._map(view.write, split, packing.axis))
@@ -330,8 +334,8 @@ def _map_of(split: dict[int, int], results: Sequence[AffineExpr]) -> AffineMapAt
     return AffineMapAttr(AffineMap(max(split.values()) + 1, 0, tuple(results)))
 
 
-def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tensor:
-    """A view of plain values as the same view of packed ones."""
+def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor], axis: int | None) -> Tensor:
+    """A view of plain values as the same of packed ones; its result is packed along an axis."""
     x = operands[0]
     match op:
         case tensor.PadOp():
@@ -352,7 +356,6 @@ def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor]) -> Tenso
             return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
         case tensor.ExpandShapeOp():
             shape = list(shape_of(op.result))
-            axis = packed_axis(op.result)
             if axis is None:
                 raise CompilerBug("a packed value without an axis")
             shape[axis] = blocks_of(shape[axis])

@@ -13,7 +13,10 @@ from ncc.dialects.element import BLOB_ELEMENTS
 
 
 class PackedAxes:
-    """The axes of values, each found once: good until an operation is rewritten."""
+    """The axes of values, each found once: good until an operation is rewritten.
+
+    `Pack` writes blocks beside the operations that it finds, and erases these when all are written.
+    """
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, int | None] = {}
@@ -59,11 +62,6 @@ class PackedAxes:
         if outs:
             return outs[0] if rank != 2 or outs[0] == 1 else None
         return _default_axis(rank)
-
-
-def packed_axis(value: SSAValue) -> int | None:
-    """The axis of one value, as it follows from the operations that are there now."""
-    return PackedAxes().of(value)
 
 
 def _default_axis(rank: int) -> int | None:

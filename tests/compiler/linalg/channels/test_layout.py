@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels.layout import choose
+from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
@@ -44,7 +45,7 @@ def packed(make_network: MakeNetwork) -> Callable[..., list[bool]]:
 
     def labels(shape: tuple[int, ...], write: Any) -> list[bool]:
         block = network_of(make_network([shape], write)).body.block
-        chosen = choose(block)
+        chosen = choose(block, PackedAxes())
         kinds = (GenericOp, tensor.ConcatOp, tensor.PadOp, tensor.CollapseShapeOp)
         return [op in chosen for op in block.ops if isinstance(op, kinds)]
 
@@ -116,7 +117,7 @@ def test_a_matrix_that_is_fed_is_copied_for_many_rows(
         return b.sum((m, n), over=(k,), of=x[m, k] * y[k, n])
 
     network = network_of(make_network([(rows, 100), (100, columns)], write))
-    assert len(choose(network.body.block)) == blocks
+    assert len(choose(network.body.block, PackedAxes())) == blocks
 
 
 def test_a_sum_of_rows_follows_its_product(packed: Packed) -> None:

@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.linalg.channels import packed_axes
 from ncc.compiler.linalg.channels.pack import Pack, pack, unpack
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select
@@ -21,6 +22,7 @@ from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -219,6 +221,35 @@ def _wide(layers: Layers, x: Tensor, outputs: int) -> Tensor:
     w = layers.weight(outputs, x.shape[0], 3, 3)
     o, y, z, i, k, m = layers.b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i k m")
     return layers.b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
+
+
+def test_axes_of_a_long_chain_are_found_once(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The axis of each value follows from that of the one before, however many there are."""
+    looked_at = 0
+    length = 400
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = Layers(b, random.Random(3)).weight(32, 32)
+        o, z, p, q, i = b.loops("o z p q i")
+        y = b.sum((o, z, p, q), over=(i,), of=x[i, z, p, q] * w[o, i])
+        for _ in range(length):
+            y = relu(b, y)
+        return y
+
+    def counted(op: GenericOp) -> View:
+        nonlocal looked_at
+        looked_at += 1
+        return View(op)
+
+    module = make_network([(32, 2, 3, 3)], write)
+    monkeypatch.setattr(packed_axes, "View", counted)
+    Pack().apply(Context(), module)
+    block = network_of(module).body.block
+    relus = [op for op in block.ops if isinstance(op, GenericOp) and View(op).is_pointwise]
+    assert all(shape_of(op.results[0])[-1] == BLOCK for op in relus[-length:-1])
+    assert looked_at < 3 * length
 
 
 def test_arguments_and_results_keep_their_shape(make_network: MakeNetwork) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
@@ -112,11 +113,11 @@ class Cut:
             self._push([PACKED, node, PLAIN])
         while True:
             steps = self._steps()
-            begun = [node for node, room in self.capacity[PACKED].items() if room > LEAST]
+            begun = (node for node, room in self.capacity[PACKED].items() if room > LEAST)
             if steps.keys().isdisjoint(begun):
                 reached = self._reached()
                 return {op for op, node in self.nodes.items() if node in reached}
-            self._push_along(steps, begun)
+            self._push_along(steps)
 
     def _push(self, path: Sequence[int]) -> None:
         """Let flow what can flow along a path."""
@@ -147,28 +148,32 @@ class Cut:
             left += new
         return reached
 
-    def _push_along(self, steps: Mapping[int, int], begun: Sequence[int]) -> None:
-        """Let flow what can along all paths to the sink that begin at one of some nodes, and of
-        which every step leads one step on.
+    def _push_along(self, steps: Mapping[int, int]) -> None:
+        """Let flow to the sink what can along all paths of which every step leads one step on.
 
-        An edge that is full, or leads nowhere, stays so: each is left behind once.
+        Each node asks the ones a step further for what it can hand on, and hands on what they have
+        together. An edge that is full, or leads to a node that has no more, is left behind for
+        good, so that chains take a time that grows with their length, and not with its square.
         """
         edges = {
-            node: [on for on in self.capacity[node] if steps.get(on) == left - 1]
+            node: [n for n in self.capacity[node] if n == PACKED or steps.get(n) == left + 1]
             for node, left in steps.items()
         }
-        edges[PACKED] = [node for node in begun if node in steps]
-        path = [PACKED]
-        while path:
+        path, asked, missing = [PLAIN], [inf], [inf]
+        while True:
             node = path[-1]
-            if node == PLAIN:
-                self._push(path)
-                path = [PACKED]
-            elif not edges[node]:
-                path.pop()
-                if path:
-                    edges[path[-1]].pop()
-            elif self.capacity[node][edges[node][-1]] > LEAST:
+            if missing[-1] > LEAST and edges[node]:
                 path.append(edges[node][-1])
-            else:
-                edges[node].pop()
+                asked.append(min(missing[-1], self.capacity[path[-1]][node]))
+                missing.append(0.0 if path[-1] == PACKED else asked[-1])
+                continue
+            if node == PLAIN:
+                return
+            path.pop()
+            after, left = path[-1], missing.pop()
+            flow = asked.pop() - left
+            missing[-1] -= flow
+            self.capacity[node][after] -= flow
+            self.capacity[after][node] += flow
+            if left > LEAST or self.capacity[node][after] <= LEAST:
+                edges[after].pop()

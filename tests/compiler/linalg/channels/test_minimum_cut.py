@@ -100,11 +100,35 @@ def test_paths_of_all_lengths_to_one_layer_are_found_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each layer of a chain that would be packed has its own way to the last one, which is not."""
+    assert searches_of(chain_to_one_end(300), monkeypatch) == 2
+
+
+def chain_to_one_end(length: int) -> Cut:
+    """Layers that would be packed, one behind the other, in front of one that would not."""
     cut = Cut()
-    ops = [test.TestOp([], [f32]) for _ in range(300)]
+    ops = [test.TestOp([], [f32]) for _ in range(length)]
     for op in ops:
         cut.prefer(op, 0, 3)
     cut.prefer(ops[-1], 5000, 0)
     for source, reader in pairwise(ops):
         cut.connect(source, reader, 5000, 5000)
-    assert searches_of(cut, monkeypatch) == 2
+    return cut
+
+
+class CountingRow(dict[int, float]):
+    """What can still flow from a node, and how often that has changed for all nodes."""
+
+    changes = 0
+
+    def __setitem__(self, node: int, room: float) -> None:
+        CountingRow.changes += 1
+        super().__setitem__(node, room)
+
+
+def test_flows_that_meet_go_on_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of an edge changes a few times, however many layers send something along it."""
+    monkeypatch.setattr(CountingRow, "changes", 0)
+    cut = chain_to_one_end(300)
+    cut.capacity = [CountingRow(row) for row in cut.capacity]
+    cut.solve()
+    assert CountingRow.changes < 10 * 300

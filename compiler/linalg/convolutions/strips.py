@@ -59,6 +59,9 @@ MOST_STRIPS = 28
 """Strips of a chain: each is compiled and launched by itself, if by shared kernels. Threads wait
 for one another in each, so that several take fewer and higher ones."""
 
+MOST_COMPUTATIONS = 64
+"""Computations of a chain: each is one of every strip, and compiled with what it hands on to."""
+
 MOST_SHARES = 4
 """Threads for which a strip grows: beyond, they have enough barriers to share the rest."""
 
@@ -136,26 +139,27 @@ def chains(block: Block, room: int, large: int) -> Iterator[Chain]:
 
     They are as long as their strips fit the room.
     """
-    chain_of: dict[Operation, Chain] = {}
+    ending_with: dict[Operation, Chain] = {}
     for op in block.ops:
         if not isinstance(op, GenericOp) or not _by_rows(op):
             continue
         mine = Chain([op])
-        chain_of[op] = mine
         view = View(op)
         for access in view.reads:
             source = _producer(access.value)
-            chain = chain_of.get(source) if source is not None else None
-            if chain is None or chain is mine or not view_moves(access, view):
+            chain = ending_with.get(source) if source is not None else None
+            if chain is None or not view_moves(access, view):
+                continue
+            longer = Chain([*chain.computations, *mine.computations])
+            if len(longer.computations) > MOST_COMPUTATIONS:
                 continue
             kept = _memory(access.value, shape_of(access.value)[ROWS]) >= large
-            longer = Chain([*chain.computations, *mine.computations])
             if view.is_pointwise or (kept and longer.pays(room)):
                 mine.computations = longer.computations
-                chain_of.update(dict.fromkeys(chain.computations, mine))
+                del ending_with[chain.last]
                 mine.large = mine.large or chain.large or (kept and not view.is_pointwise)
-    found = {chain.last: chain for chain in chain_of.values()}
-    yield from (chain for chain in found.values() if chain.large)
+        ending_with[op] = mine
+    yield from (chain for chain in ending_with.values() if chain.large)
 
 
 def view_moves(access: Access, view: View) -> bool:

@@ -41,6 +41,9 @@ from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import copy_of, make, operands_of
 from ncc.dialects.weights.weight import ConstantOp
 
+MOST_IN_EPILOGUE = 32
+"""Computations at one point that is stored: LLVM's time grows with more than their number."""
+
 _MEMORY = (*VIEWS, ConstantOp, arith.ConstantOp, tensor.EmptyOp, func.ReturnOp)
 
 
@@ -182,6 +185,8 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
             continue
         if position not in view.live or not isinstance(group.anchor, GenericOp):
             continue
+        if len(group.epilogue) == MOST_IN_EPILOGUE:
+            continue
         anchor = View(group.anchor)
         whole = _writes_whole(anchor)
         same = access.index == view.write.index and len(view.extents) == len(access.index)
@@ -263,10 +268,10 @@ def _external_values(operations: Iterable[Operation], inside: set[Operation]) ->
     for op in operations:
         nested = list(op.walk())
         blocks = [block for inner in nested for r in inner.regions for block in r.blocks]
-        own = {*inside, *nested, *blocks}
+        own = {*nested, *blocks}
         for inner in nested:
             for value in operands_of(inner):
-                if value.owner not in own:
+                if value.owner not in own and value.owner not in inside:
                     found[value] = None
     return list(found)
 

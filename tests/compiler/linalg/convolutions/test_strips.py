@@ -15,7 +15,12 @@ import ncc
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions import strips
 from ncc.compiler.linalg.convolutions.parts import ROWS
-from ncc.compiler.linalg.convolutions.strips import Chain, ComputeInStrips, chains
+from ncc.compiler.linalg.convolutions.strips import (
+    MOST_COMPUTATIONS,
+    Chain,
+    ComputeInStrips,
+    chains,
+)
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Plan
@@ -219,6 +224,22 @@ def test_a_chain_that_is_too_long_is_cut(
         found = chains_of(make_network([(16, 32, 32)], write))
         lengths.append([len(chain.computations) for chain in found])
     assert lengths == [[6], [3, 3], []]
+
+
+def test_a_chain_has_so_many_computations(small: None, make_network: MakeNetwork) -> None:
+    """However many follow one another point by point: strips of each are written one in another."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = depthwise(b, x)
+        for _ in range(400):
+            x = relu(b, x)
+        return depthwise(b, x)
+
+    module = make_network([(16, 8, 8)], write)
+    lengths = [len(chain.computations) for chain in chains_of(module)]
+    assert lengths and max(lengths) <= MOST_COMPUTATIONS
+    ComputeInStrips().apply(Context(), module)
+    module.verify()
 
 
 @pytest.mark.parametrize(("channels", "whole"), [(17, False), (32, False), (16, True), (3, True)])

@@ -13,7 +13,7 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.fusion.fuse import Fuse, find_groups
+from ncc.compiler.linalg.fusion.fuse import MOST_IN_EPILOGUE, Fuse, find_groups
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -56,6 +56,19 @@ Groups: TypeAlias = Callable[..., list[int]]
 def test_an_epilogue_joins_what_it_alone_reads(groups: Groups) -> None:
     """Sum, activation, residual, activation: one kernel."""
     assert groups(lambda b, x, y: relu(b, add(b, relu(b, sum_of(b, x)), y))) == [4]
+
+
+def test_an_epilogue_is_not_longer_than_llvm_likes(groups: Groups) -> None:
+    """What follows is a kernel of its own, and so on."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        x = sum_of(b, x)
+        for _ in range(2 * MOST_IN_EPILOGUE + 3):
+            x = relu(b, x)
+        return x
+
+    whole = 1 + MOST_IN_EPILOGUE
+    assert groups(write) == [whole, whole, 2]
 
 
 def test_the_plain_level_has_a_kernel_for_each(groups: Groups) -> None:

@@ -44,17 +44,19 @@ class SinkViews(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         for one in generics_of(block):
-            _sink(one)
+            left = [one]
+            while left:
+                left += reversed(_sunk(left.pop()))
         erase_dead(block)
 
 
-def _sink(op: GenericOp) -> None:
-    """Write op anew in front of a view that it reads, and again what that wrote."""
+def _sunk(op: GenericOp) -> list[GenericOp]:
+    """Op, written anew in front of a view that it reads; nothing where it has to stay."""
     view = View(op)
     if not view.is_pointwise or view.computes_coordinates or op.attributes:
-        return
+        return []
     if None in [access.axes for access in (*(view.reads[k] for k in view.live), view.write)]:
-        return
+        return []
     for position in view.live:
         value = view.reads[position].value
         source = value.owner
@@ -74,9 +76,8 @@ def _sink(op: GenericOp) -> None:
             put_for(op, scratch, made.value)
             Rewriter.erase_op(op)
             Rewriter.erase_op(source)
-            for inner in written:
-                _sink(inner)
-            return
+            return written
+    return []
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -102,6 +102,23 @@ def test_activations_join_what_is_shuffled(
     assert (moved.yielded is moved.body.args[0]) == joins
 
 
+def test_activations_pass_any_number_of_moves(make_network: MakeNetwork) -> None:
+    """One after the other: their number is not that of calls inside one another."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = add(b, x, x)
+        for _ in range(1200):
+            x = turned(b, x)
+        return relu(b, x)
+
+    module = make_network([SHAPE], write)
+    SinkViews().apply(Context(), module)
+    module.verify()
+    _, second, *moves = generics_of(network_of(module).body.block)
+    assert "arith.maxnumf" in [op.name for op in second.body.block.ops]
+    assert len(moves) == 1200
+
+
 def test_what_others_read_stays(groups: Groups) -> None:
     """The value before the activation would be made twice."""
 

@@ -9,10 +9,10 @@ of their own: what frames the one is none of the other's cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation
 
 from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Call, Kind, Place
@@ -29,11 +29,12 @@ def added_in_place(call: Call) -> Iterator[Place]:
     (result,), block = call.results, call.function.body.block
     if result.root.kind is not Kind.ARENA:
         return
+    views: dict[Operation, View] = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
     (type,) = call.function.function_type.outputs
     roots = [place.root for place in call.operands]
     for place, argument in zip(call.operands, block.args, strict=True):
         alike = argument.type == type and _lies_as(place, result)
-        if alike and roots.count(place.root) == 1 and _is_added(argument, block):
+        if alike and roots.count(place.root) == 1 and _is_added(argument, views):
             yield place
 
 
@@ -55,18 +56,17 @@ def distance(old: Place, new: Place) -> int:
     return (old.offset - new.offset) * old.root.element_bytes
 
 
-def _is_added(argument: BlockArgument, block: Block) -> bool:
-    """Whether a kernel reads an argument behind its sum, at the cell that it stores."""
-    user = argument.get_user_of_unique_use()
-    if not isinstance(user, GenericOp):
-        return False
-    view = View(user)
-    position = user.operands.index(argument)
-    if not view.is_pointwise or position >= len(view.reads):
-        return False
-    here = view.reads[position].index == view.write.index
-    return here and any(_sums(op) and op.is_before_in_block(user) for op in block.ops)
+def _is_added(argument: BlockArgument, views: Mapping[Operation, View]) -> bool:
+    """Whether a kernel reads an argument behind its sum, at the cell that it stores.
 
-
-def _sums(op: Operation) -> bool:
-    return isinstance(op, GenericOp) and View(op).reads_outs
+    views: those of its computations.
+    """
+    if not argument.has_one_use():
+        return False
+    (use,) = argument.uses
+    view = views.get(use.operation)
+    if view is None or not view.is_pointwise or use.index >= len(view.reads):
+        return False
+    here = view.reads[use.index].index == view.write.index
+    sums = (op for op, other in views.items() if other.reads_outs)
+    return here and any(op.is_before_in_block(view.op) for op in sums)

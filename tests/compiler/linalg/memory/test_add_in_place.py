@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
+from ncc.compiler.linalg.memory import add_in_place
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
+from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Call, Frame, Place, Plan
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
@@ -107,6 +110,29 @@ def test_which(
     (result,) = call.results
     places = [place.root.byte_offset for place in call.operands if place.root is not result.root]
     assert (result.root.byte_offset in places) == in_place
+
+
+def test_many_operands_are_looked_at_together(
+    make_network: MakeNetwork, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel's computations are read once, however many values are added to its sum."""
+    looked_at = 0
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        values = [turned(b, x) for _ in range(30)]
+        total = mix(b, turned(b, x))
+        at = tuple(b.loops_of(x.shape))
+        return turned(b, b.map(at, sum((y[at] for y in values), total[at])))
+
+    def counted(op: GenericOp) -> View:
+        nonlocal looked_at
+        looked_at += 1
+        return View(op)
+
+    call = first_addition(make_plan(make_network([(4, 8, 8)], write)))
+    monkeypatch.setattr(add_in_place, "View", counted)
+    list(added_in_place(call))
+    assert len(call.operands) > 30 and looked_at == 2
 
 
 def of_the_input(b: Builder, x: Tensor) -> Tensor:

@@ -313,16 +313,17 @@ def misfit(binding: Binding, array: Array | None) -> InputError:
 def _advice(binding: Binding, array: Array) -> str:
     """What would make the array fit, if it is one of the things that others do otherwise."""
     shape = array.shape
+    typed = "" if array.dtype == binding.dtype else f".astype({binding.dtype!r})"
     if binding.admits(shape):
-        return f": feed x.astype({binding.dtype!r})"
+        return f": feed x{typed}" if typed else ""
     if shape[:1] == (1,) and binding.admits(shape[1:]):
-        return ": there is no batch axis, feed x[0]"
+        return f": there is no batch axis, feed x[0]{typed}"
     if len(shape) > 1 and binding.admits(shape[1:]):
         return ": there is no batch axis, feed one after the other"
     if len(shape) == 3 and binding.admits((shape[2], *shape[:2])):
-        return ": channels come first, feed x.transpose(2, 0, 1)"
+        return f": channels come first, feed x.transpose(2, 0, 1){typed}"
     if binding.admits((1, *shape)):
-        return ": its first axis is not there, feed x[None]"
+        return f": its first axis is not there, feed x[None]{typed}"
     return ""
 
 

@@ -115,6 +115,7 @@ def test_read_only_and_foreign_arrays_are_accepted(reverse: Artifact) -> None:
         (X.astype(">f4"), ">f4 3x4: feed x.astype('float32')"),
         (X[:2], "float32 2x4"),
         (X[None], "float32 1x3x4: there is no batch axis, feed x[0]"),
+        (X[None] > 0, "bool 1x3x4: there is no batch axis, feed x[0].astype('float32')"),
         (np.stack([X, X]), "float32 2x3x4: there is no batch axis, feed one after the other"),
         (X.tolist(), "a list: feed numpy.asarray(x, 'float32')"),
         (None, "a NoneType"),

@@ -205,12 +205,16 @@ def joins_ragged(op: tensor.ConcatOp) -> bool:
 
 def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
     """Whether only selections of channels read a value, or a joint of which that is so."""
-    readers = [use.operation for use in value.uses]
-    joints = [op for op in readers if isinstance(op, tensor.ConcatOp)]
-    # Joints are asked last: behind one there may be another, and so on through the network.
-    return all(_selects(op) for op in readers if not isinstance(op, tensor.ConcatOp)) and all(
-        joins_channels(joint, axes) and is_selected(joint.result, axes) for joint in joints
-    )
+    left = [value]
+    while left:
+        readers = [use.operation for use in left.pop().uses]
+        joints = [op for op in readers if isinstance(op, tensor.ConcatOp)]
+        others = (op for op in readers if not isinstance(op, tensor.ConcatOp))
+        if not all(map(_selects, others)) or not all(joins_channels(op, axes) for op in joints):
+            return False
+        # Joints are asked last: behind one there may be another, and so on through the network.
+        left += [joint.result for joint in joints]
+    return True
 
 
 def _selects(reader: Operation) -> bool:

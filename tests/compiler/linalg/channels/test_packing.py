@@ -55,3 +55,15 @@ def test_a_joint_that_is_summed_is_not_followed(
     questions, followed = asked("has_gaps"), asked("is_selected")
     assert not any([packing.has_gaps(joint, PackedAxes()) for joint in joints])
     assert len(questions) == len(followed) == len(joints) == 8
+
+
+def test_joints_may_lie_in_one_another_to_any_depth(make_network: MakeNetwork) -> None:
+    """Each is read by the next one only, and the last one by whoever called."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(500):
+            x = b.concat([x, b.full((16, 1, 1), 0.0)], 0)
+        return x
+
+    block = network_of(make_network([(16, 1, 1)], write)).body.block
+    assert not packing.is_selected(block.args[0], PackedAxes())

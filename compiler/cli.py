@@ -132,7 +132,8 @@ def main(packer: Packer | None = None) -> None:
     else:
         gc.enable()
     code = run(sys.argv[1:], packer)
-    if compiling:
+    # Threads of what was interrupted, which may pack weights for seconds, are not waited for.
+    if compiling or code == INTERRUPTED:
         leave(code)
     # Else Python would walk all objects once more before it gives their memory back.
     gc.freeze()

@@ -525,3 +525,24 @@ def test_a_process_without_a_stream_compiles(tmp_path: Path, closed: int) -> Non
     done = subprocess.run(command, preexec_fn=lambda: os.close(closed), timeout=600)
     assert done.returncode == exit_codes.OK
     assert (tmp_path / "net.ncc").exists()
+
+
+WAITING = """
+import sys, threading
+from ncc.compiler import cli
+from ncc.compiler.commands.exit_codes import INTERRUPTED
+
+def interrupted(*_):
+    threading.Thread(target=threading.Event().wait).start()
+    return INTERRUPTED
+
+cli.run = interrupted
+sys.argv = ["ncc", "verify"]
+cli.main()
+"""
+
+
+def test_what_is_interrupted_does_not_wait_for_its_threads() -> None:
+    """Weights of a large network are packed for seconds; here a thread never ends."""
+    done = subprocess.run([sys.executable, "-c", WAITING], timeout=600)
+    assert done.returncode == exit_codes.INTERRUPTED

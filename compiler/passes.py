@@ -67,7 +67,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
             SumInParts(target),  # over more than a cache holds, in parts that stay there
         ]
     return [
-        ExpandLayers(),
+        ExpandLayers(threads),
         ComputeReadCells(),  # of convolutions, while their slices read them and no views of them
         # Other axes, other groups.
         LiftSequences(),  # sequences are images of one row

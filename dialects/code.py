@@ -69,6 +69,10 @@ class CodeOp(IRDLOperation):
 
     With `turns` n the region runs n times, in any order or at the same time: its last argument is
     the number of the turn, an index, and no turn touches what another one writes.
+
+    With `steps` m all of that is done m times, one after another, and the number of the step is the
+    argument in front of the turn's. Results keep what they hold from step to step, and a turn sees
+    what any turn wrote in the steps before; scratch memory is undefined again.
     """
 
     name = "rt.code"
@@ -77,6 +81,7 @@ class CodeOp(IRDLOperation):
     outputs = var_result_def(TensorType)
     scratch = opt_prop_def(ArrayAttr[MemRefType])
     turns = opt_prop_def(I64Attr)
+    steps = opt_prop_def(I64Attr)
     body = region_def("single_block")
 
     traits = traits_def(Pure(), IsolatedFromAbove())
@@ -88,6 +93,7 @@ class CodeOp(IRDLOperation):
         body: Region | None = None,
         scratch: Sequence[MemRefType] = (),
         turns: int | None = None,
+        steps: int | None = None,
     ) -> None:
         """Without a body, an empty block with the right arguments is made, to be filled."""
         values = [SSAValue.get(value) for value in inputs]
@@ -98,13 +104,15 @@ class CodeOp(IRDLOperation):
                 for type in shaped
                 if isinstance(type, TensorType)
             ]
-            number = [] if turns is None else [IndexType()]
-            body = Region(Block(arg_types=[*memrefs, *scratch, *number]))
+            numbers = [IndexType() for count in (steps, turns) if count is not None]
+            body = Region(Block(arg_types=[*memrefs, *scratch, *numbers]))
         properties: dict[str, Attribute] = {}
         if scratch:
             properties["scratch"] = ArrayAttr(scratch)
         if turns is not None:
             properties["turns"] = IntegerAttr(turns, i64)
+        if steps is not None:
+            properties["steps"] = IntegerAttr(steps, i64)
         super().__init__(
             operands=[values], result_types=[result_types], properties=properties, regions=[body]
         )
@@ -116,6 +124,11 @@ class CodeOp(IRDLOperation):
                 raise VerifyException("rt.code: it runs once or more often")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the number of the turn is its last argument")
+        if self.steps is not None:
+            if self.turns is None or self.steps.value.data < 1:
+                raise VerifyException("rt.code: one step or more, of some turns")
+            if not arguments or not isinstance(arguments.pop(), IndexType):
+                raise VerifyException("rt.code: the number of the step is in front of the turn's")
         tensors = [*self.operand_types, *self.result_types]
         scratch = list(self.scratch) if self.scratch is not None else []
         if len(arguments) != len(tensors) + len(scratch):
@@ -148,6 +161,8 @@ class CodeOp(IRDLOperation):
         if self.scratch is not None:
             printer.print_string(" scratch ")
             printer.print_attribute(self.scratch)
+        if self.steps is not None:
+            printer.print_string(f" steps {self.steps.value.data}")
         if self.turns is not None:
             printer.print_string(f" turns {self.turns.value.data}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -165,8 +180,9 @@ class CodeOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("scratch"):
             properties["scratch"] = parser.parse_attribute()
-        if parser.parse_optional_keyword("turns"):
-            properties["turns"] = IntegerAttr(parser.parse_integer(), i64)
+        for name in ("steps", "turns"):
+            if parser.parse_optional_keyword(name):
+                properties[name] = IntegerAttr(parser.parse_integer(), i64)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
         parser.parse_punctuation(":")

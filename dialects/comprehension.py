@@ -113,11 +113,15 @@ class Builder:
 
     `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
     `counters` holds what the run counts: the rows of caches, by the number of the counter.
+    `threads` will share the work: what is sequential may be parted for them, with the same results.
     """
 
-    def __init__(self, block: Block, doc: str = "", counters: Tensor | None = None) -> None:
+    def __init__(
+        self, block: Block, doc: str = "", counters: Tensor | None = None, threads: int = 1
+    ) -> None:
         self.block = block
         self.doc = doc
+        self.threads = threads
         self._counters = counters
         self._extents: list[int | None] = []
 

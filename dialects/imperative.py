@@ -187,25 +187,33 @@ class Code:
 
     `inputs` are read only; `results` are shapes and element types (f32, i32 or i64), undefined at
     first. With `turns` the body runs so often, in any order or at the same time; `turn` is which.
+    With `steps` all turns run so often, one step after another; `step` is which.
     """
 
     def __init__(
-        self, inputs: Sequence[Tensor], results: Sequence[Kind], turns: int | None = None
+        self,
+        inputs: Sequence[Tensor],
+        results: Sequence[Kind],
+        turns: int | None = None,
+        steps: int | None = None,
     ) -> None:
         self._operands = list(inputs)
         self._results = list(results)
         self._turns = turns
+        self._steps = steps
         self._scratch: list[MemRefType[Attribute]] = []
         self._constants: dict[tuple[Block, Attribute], Value] = {}
         self._body = Block()
         self.block = self._body
         self._turn = None if turns is None else self._body.insert_arg(index, 0)
+        self._step = None if steps is None else self._body.insert_arg(index, 0)
         self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
         self.results = [self._argument(shape, element) for shape, element in results]
 
     def _argument(self, shape: Shape, element: Attribute) -> Memory:
         kind = MemRefType(element, list(shape))
-        position = len(self._body.args) - (self._turn is not None)
+        numbers = (self._turn is not None) + (self._step is not None)
+        position = len(self._body.args) - numbers
         return Memory(self, self._body.insert_arg(kind, position), shape, element)
 
     @property
@@ -213,12 +221,18 @@ class Code:
         """The number of this turn; 0 where there is one only."""
         return self.value(0, index) if self._turn is None else Value(self, self._turn)
 
+    @property
+    def step(self) -> Value:
+        """The number of this step; 0 where there is one only."""
+        return self.value(0, index) if self._step is None else Value(self, self._step)
+
     def operation(self) -> CodeOp:
         """The whole as an operation; nothing may be written afterwards."""
         self._body.add_op(YieldOp())
         kinds = [TensorType(element, list(shape)) for shape, element in self._results]
         values = [x.value for x in self._operands]
-        return CodeOp(values, kinds, Region(self._body), self._scratch, self._turns)
+        body = Region(self._body)
+        return CodeOp(values, kinds, body, self._scratch, self._turns, self._steps)
 
     # --- memory -----------------------------------------------------------------------------
 

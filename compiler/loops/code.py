@@ -3,7 +3,8 @@
     func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) turns 2 {...} }
         ->  func.func private @code_7(%x: memref<8xf32>, %y: memref<8xf32>, %first, %last)
 
-Each turn is a chunk, and a code without turns is one. The memrefs have the strides of the places
+Each turn is a chunk, and a code without turns is one. The number of a step stands in front of the
+chunks: the kernel is launched once a step. The memrefs have the strides of the places
 where operands and results live, which may be windows of other values. Scratch memory is on the
 stack, but for what the plan keeps in the arena.
 """
@@ -37,6 +38,12 @@ def chunks(call: Call) -> int:
     return 1 if turns is None else turns.value.data
 
 
+def steps(call: Call) -> int | None:
+    """How many steps there are, if the kernel is told which."""
+    steps = _code(call).steps
+    return None if steps is None else steps.value.data
+
+
 def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
     """The memrefs of an outlined function's operands and results."""
     types = function.function_type.inputs.data
@@ -50,7 +57,8 @@ def signature_text(call: Call) -> str:
     positions = [outer.index(value) for value in op.inputs]
     strides = [place.strides for place in call.places]
     kept = [place is not None for place in call.scratch]
-    around = stable_text((positions, strides, kept, dict(op.properties)))
+    properties = {name: value for name, value in op.properties.items() if name != "steps"}
+    around = stable_text((positions, strides, kept, properties, op.steps is not None))
     return f"{around}\n{region_text(op.body)}"
 
 
@@ -67,6 +75,7 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     widen(body, target)
     arguments = list(body.args)
     turn = None if op.turns is None else arguments.pop()
+    step = None if op.steps is None else arguments.pop()
     results = range(len(positions), len(positions) + len(op.results))
     given = [arguments[taken[position]].type for position in range(len(outer))]
     given += [arguments[k].type for k in results]
@@ -75,7 +84,8 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     given += [held.type for held, place in zip(scratch, kept, strict=True) if place is not None]
     places = call.places
     types = [_placed(kind, p.strides) for kind, p in zip(given, places, strict=True)]
-    entry = Block(arg_types=[*types, IndexType(), IndexType()])
+    numbers = [IndexType()] * (2 if step is None else 3)
+    entry = Block(arg_types=[*types, *numbers])
     values: list[SSAValue] = [entry.args[position] for position in positions]
     inside = iter(entry.args[len(outer) : len(places)])
     values += islice(inside, len(op.results))
@@ -84,6 +94,8 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
         values.append(builder.scratch(held.type) if place is None else next(inside))
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
+    if step is not None:
+        step.replace_all_uses_with(entry.args[-3])
     first, last = entry.args[-2:]
 
     def whole(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:

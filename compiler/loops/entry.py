@@ -6,6 +6,12 @@
       %did = rt.launch 56 of @contraction_8d04ab2c91f3(%x, %w, %y) after 0, %none,
                %buffers, %thread, %threads, %before : (...)
       rt.barrier %did until 56, %buffers, %threads, %before
+      scf.for %step = 0 to 500 {
+        %moved = %before + %step * 2
+        %done = rt.launch 2 of @code_15dd6a1b0c4e(.., %step) after 56, %none,
+                  %buffers, %thread, %threads, %moved : (...)
+        rt.barrier %done until 58, %buffers, %threads, %moved
+      }
       ...
       rt.end %last until 4321, %buffers, %thread, %threads, %before
 
@@ -24,7 +30,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -71,13 +77,19 @@ class Argument:
 class Launch:
     """All threads run a kernel on chunks until all are taken.
 
-    numbers: what it is told besides.
+    numbers: what it is told besides. steps: how often, one after another, if it is told which.
     """
 
     kernel: str
     chunks: int
     arguments: tuple[Argument, ...]
     numbers: tuple[int, ...] = ()
+    steps: int | None = None
+
+    @property
+    def told(self) -> int:
+        """How many numbers stand behind its memory."""
+        return len(self.numbers) + (self.steps is not None)
 
 
 @dataclass(frozen=True)
@@ -154,7 +166,8 @@ class _Entry:
     def __init__(self, script: Script, stamps: Stamps | None) -> None:
         self.script = script
         self.block = Block(arg_types=[LLVMPointerType(), index, index, index])
-        self.buffers, self.thread, self.threads, self.before = self.block.args
+        self.buffers, self.thread, self.threads, before = self.block.args
+        self.before: SSAValue = before
         self.numbers: dict[int, SSAValue] = {}
         self.none = self.did = self._number(0)
         self.chunks = 0
@@ -173,8 +186,12 @@ class _Entry:
             for argument in step.arguments:
                 if argument not in known:
                     known[argument] = self._memory(argument.buffer, argument.type, argument.offset)
-            told = [self._number(number) for number in step.numbers]
-            self._launch(step.kernel, step.chunks, [*(known[a] for a in step.arguments), *told])
+            given = [known[argument] for argument in step.arguments]
+            given += [self._number(number) for number in step.numbers]
+            if step.steps is None:
+                self._launch(step.kernel, step.chunks, given)
+            else:
+                self._launch_steps(step.kernel, step.chunks, given, step.steps)
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
         self.block.add_ops([end, func.ReturnOp()])
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.block.args], [])
@@ -204,11 +221,34 @@ class _Entry:
         if self.stamps is not None:
             stamp = self.stamps.buffer, self.stamped
             self.stamped += 1
-        thread = self.block.args
+        thread = (self.buffers, self.thread, self.threads, self.before)
         launch = rt.LaunchOp(kernel, arguments, chunks, self.chunks, self.did, thread, stamp)
         self.block.add_op(launch)
         self.did = launch.done
         self.chunks += chunks
+
+    def _launch_steps(
+        self, kernel: str, chunks: int, arguments: Sequence[SSAValue], steps: int
+    ) -> None:
+        """Launch the kernel in a loop, step by step, each when the one before is done.
+
+        All that a step counts from lies as many chunks later as the steps before it have.
+        """
+        if self.did is not self.none:
+            self._barrier()
+        entry, before, begin = self.block, self.before, self.chunks
+        zero, end, one, size = (self._number(n) for n in (0, steps, 1, chunks))
+        body = Block(arg_types=[index])
+        passed = arith.MuliOp(body.args[0], size)
+        moved = arith.AddiOp(before, passed.result)
+        body.add_ops([passed, moved])
+        self.block, self.before = body, moved.result
+        self._launch(kernel, chunks, [*arguments, body.args[0]])
+        self._barrier()
+        body.add_op(scf.YieldOp())
+        self.block, self.before = entry, before
+        self.block.add_op(scf.ForOp(zero, end, one, [], body))
+        self.chunks = begin + steps * chunks
 
 
 def declarations(script: Script) -> list[func.FuncOp]:
@@ -217,7 +257,7 @@ def declarations(script: Script) -> list[func.FuncOp]:
     return [
         func.FuncOp.external(
             name,
-            [*(a.type for a in launch.arguments), *(index for _ in launch.numbers), index, index],
+            [*(a.type for a in launch.arguments), *[index] * launch.told, index, index],
             [],
         )
         for name, launch in kernels.items()

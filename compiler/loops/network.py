@@ -201,6 +201,8 @@ class _Due:
     computations: tuple[Kernel, ...] = ()
     fills: Fills | None = None
     """Boxes, if that is what is filled, which the kernel does not know."""
+    steps: int | None = None
+    """How often it is launched, if it is told so."""
 
 
 class _NetworkWriter:
@@ -265,7 +267,8 @@ class _NetworkWriter:
             self.codes[text] = Unit(
                 name, text, types, chunks, lambda: code.outlined(call, name, target)
             )
-        self.due.append(_Due(self.codes[text], tuple(call.places), call.layers))
+        steps = code.steps(call)
+        self.due.append(_Due(self.codes[text], tuple(call.places), call.layers, steps=steps))
 
     def _kernel(self, kernel: Kernel, places: list[Place], layers: tuple[str, ...]) -> None:
         outermost = self.sharing.outermost(kernel, places) if self.sharing else None
@@ -303,7 +306,7 @@ class _NetworkWriter:
             reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
         arguments = tuple(map(self._argument, due.places, unit.types, reach))
         step = Step(unit.name, due.layers, chunks, due.places, due.computations)
-        return Launch(unit.name, chunks, arguments, numbers), step
+        return Launch(unit.name, chunks, arguments, numbers, due.steps), step
 
     def _argument(
         self, place: Place, type: MemRefType[Attribute], reach: MemRefType[Attribute]

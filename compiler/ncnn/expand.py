@@ -61,9 +61,11 @@ class ExpandLayers(ModulePass):
 
     name = "expand-layers"
 
+    threads: int = 1
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         network = Network.of(op)
-        expanded = expand_network(network)
+        expanded = expand_network(network, self.threads)
         parent = network.function.parent_block()
         if parent is None:
             raise CompilerBug("a network stands outside a module", self.name)
@@ -72,8 +74,8 @@ class ExpandLayers(ModulePass):
         network.function.erase()
 
 
-def expand_network(network: Network) -> FuncOp:
-    """A function that computes what the network does, from arguments.
+def expand_network(network: Network, threads: int = 1) -> FuncOp:
+    """A function that computes what the network does, from arguments, on so many threads.
 
     Raises `Unsupported` where a layer has no expansion, `CompilerBug` where shapes were not
     inferred or an expansion does not have the shape that was.
@@ -88,7 +90,7 @@ def expand_network(network: Network) -> FuncOp:
     needed = network.needed
     for layer in network.layers:
         if layer in needed and not isinstance(layer, InputOp):
-            builder = Builder(block, _name_of(layer), counters)
+            builder = Builder(block, _name_of(layer), counters, threads)
             expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
             tensors.update(zip(layer.results, expanded, strict=True))
     results = [

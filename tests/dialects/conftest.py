@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -39,10 +40,11 @@ def run_code() -> Iterator[RunCode]:
         engines.append(_engine(code))
         address = engines[-1].get_function_address("code")
         pointers = [array.ctypes.data for array in memory]
-        types = [*[ctypes.c_void_p] * len(pointers), ctypes.c_int64]
+        counts = [1 if count is None else count.value.data for count in (code.steps, code.turns)]
+        types = [*[ctypes.c_void_p] * len(pointers), *[ctypes.c_int64] * 2]
         function = ctypes.CFUNCTYPE(None, *types)(address)
-        for turn in range(1 if code.turns is None else code.turns.value.data):
-            function(*pointers, turn)
+        for step, turn in product(*map(range, counts)):
+            function(*pointers, *((turn, 0) if code.steps is None else (step, turn)))
         return memory[len(arrays) : len(arrays) + len(code.results)]
 
     yield run

@@ -72,6 +72,18 @@ builtin.module {
 }"""
 
 
+STEPS = """\
+builtin.module {
+  func.func @f(%x : tensor<8xf32>) -> tensor<8xf32> {
+    %z = rt.code(%x) steps 5 turns 2 {
+    ^bb0(%source : memref<8xf32>, %result : memref<8xf32>, %step : index, %turn : index):
+      rt.yield
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    func.return %z : tensor<8xf32>
+  }
+}"""
+
+
 OTHER_END = '"test.termop"() : () -> ()'
 """A terminator that is none of ours."""
 
@@ -109,7 +121,7 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, REDUCE])
+@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, STEPS, REDUCE])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
@@ -127,6 +139,8 @@ def test_constructors_make_verified_operations() -> None:
     operand = test.TestOp(result_types=[tensor])
     turning = CodeOp(operand.results, [tensor], turns=3)
     turning.body.block.add_op(YieldOp())
+    stepping = CodeOp(operand.results, [tensor], turns=3, steps=5)
+    stepping.body.block.add_op(YieldOp())
     code = CodeOp(operand.results, [tensor], scratch=[MemRefType(f32, [3])])
     code.body.block.add_op(YieldOp())
     memref = MemRefType(f32, [2, 3])
@@ -135,7 +149,7 @@ def test_constructors_make_verified_operations() -> None:
     launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, stamp=(5, 7))
     barrier = BarrierOp(did, 179, buffers, threads, before)
     end = EndOp(did, 179, buffers, thread, threads, before)
-    for op in (buffer, launch, barrier, end, code, turning):
+    for op in (buffer, launch, barrier, end, code, turning, stepping):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -159,6 +173,10 @@ def test_constructors_make_verified_operations() -> None:
         (CODE.replace("scratch [memref<16xf32>]", "scratch [memref<15xf32>]"), "scratch memory"),
         (LANES.replace("turns 2", "turns 0"), "runs once or more often"),
         (LANES.replace("turns 2 ", ""), "region has 3 arguments"),
+        (STEPS.replace("steps 5", "steps 0"), "one step or more"),
+        (STEPS.replace(" turns 2", "").replace(", %turn : index", ""), "of some turns"),
+        (STEPS.replace("%step : index, ", ""), "number of the step"),
+        (STEPS.replace("steps 5 ", ""), "region has 3 arguments"),
         (CODE.replace("memref<16xf32>] {", "memref<16xf32>] turns 2 {"), "number of the turn"),
         (LANES.replace("%i : index", "%i : index, %j : index"), "number of the lane"),
         (REDUCE.replace('"add"', '"sub"'), "sub is none of add, max"),

@@ -38,9 +38,10 @@ from ncc.dialects.ncnn.linear.linear import rows_by_matrix
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
+from ncc.dialects.ncnn.recurrent.parted_steps import expand_parted_steps, parts_of
 from ncc.dialects.ncnn.recurrent.recurrent_steps import Operands, Rule, Values, expand_steps
 from ncc.dialects.scalar import convert
-from ncc.dialects.weights.derived import Blocked, Paired
+from ncc.dialects.weights.derived import Blocked, Paired, Taken
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
 
@@ -232,25 +233,36 @@ class Recurrent(Layer):
 
     def expand(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
         shape = (self.directions, self.gates)
+        reverse = self.direction == REVERSE
+        rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
+        weights = 0 if self.int8_scale_term else self.gates * self.num_output
+        parts = parts_of(rule, self.directions, weights, b.threads)
         operands = Operands(
             inputs=self._expand_inputs(b, x),
-            weight=self._expand_weight(b),
+            weight=self._expand_weight(b, parts),
             bias=b.table(self.biases[1]),
             counts=b.table(self._counts()[1].reshape(shape)) if self.int8_scale_term else None,
             projection=_columns(b, self.weight_hr_data) if self.weight_hr_data else None,
             states=[b.reshape(s, w) for s, w in zip(states, self.state_shapes, strict=False)],
         )
-        reverse = self.direction == REVERSE
-        rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
-        made = expand_steps(b, rule, operands)
+        if parts > 1:
+            made = expand_parted_steps(b, rule, operands, parts)
+        else:
+            made = expand_steps(b, rule, operands)
         shapes = self.infer(x.shape, *(state.shape for state in states))
         return [b.reshape(y, wanted) for y, wanted in zip(made, shapes, strict=False)]
 
-    def _expand_weight(self, b: Builder) -> Tensor:
-        """What the hidden state is multiplied by: its columns in rows, int8 in pairs."""
+    def _expand_weight(self, b: Builder, parts: int) -> Tensor:
+        """What the hidden state is multiplied by: its columns in rows, int8 in pairs; of each part
+        of the cell, the rows of its places in all gates.
+        """
         if self.int8_scale_term:
             return b.weight(WeightAttr(Paired(self.recurrent_weight.data).weights))
-        return _columns(b, self.recurrent_weight)
+        weight = self.recurrent_weight
+        if parts > 1:
+            places = np.arange(self.gates).reshape(self.GATES, parts, -1).transpose(1, 0, 2)
+            weight = WeightAttr(Taken(weight.data, tuple(places.ravel().tolist()), 1).weights)
+        return _columns(b, weight, parts)
 
     def _expand_inputs(self, b: Builder, x: Tensor) -> Tensor:
         """W x[t] + b of all steps and directions: (steps, directions * gates)."""
@@ -266,12 +278,13 @@ class Recurrent(Layer):
         return b.map((t, o), added[o] + convert(sums[t, o], f32) * count)
 
 
-def _columns(b: Builder, weight: WeightAttr) -> Tensor:
-    """A weight (directions, rows, columns) as a tensor (directions, columns, rows)."""
+def _columns(b: Builder, weight: WeightAttr, parts: int = 1) -> Tensor:
+    """A weight (directions, rows, columns) as (directions * parts, columns, rows / parts)."""
     data = weight.data
     directions, rows, columns = data.shape
-    transposed = b.weight(WeightAttr(Blocked(data, (1,), rows).weights))
-    return b.reshape(transposed, (directions, columns, rows))
+    extent = rows // parts
+    transposed = b.weight(WeightAttr(Blocked(data, (1,), extent).weights))
+    return b.reshape(transposed, (directions * parts, columns, extent))
 
 
 def sigmoid(x: Array) -> Array:

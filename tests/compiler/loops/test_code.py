@@ -84,3 +84,32 @@ def test_equal_codes_in_equal_places_are_one_kernel(
     loops = build(make_plan(make_network([(2, 8)], write)), BASELINE, 1)
     names = [step.kernel for step in loops.steps]
     assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_step_sees_all_of_the_one_before(
+    make_network: MakeNetwork, make_model: MakeModel, threads: int
+) -> None:
+    """Each turn adds what it and its neighbour had; two rows are written by turns."""
+    steps, turns = 9, 5
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        code = Code([x], [((2, turns), f32)], turns, steps)
+        (given,), (y,) = code.inputs, code.results
+        before, after = y.part((code.step + 1) % 2), y.part(code.step % 2)
+        with code.if_(code.step < 1):
+            after[code.turn] = given[code.turn]
+        with code.if_(code.step > 0):
+            after[code.turn] = before[code.turn] + before[(code.turn + 1) % turns]
+        (made,) = b.code(code.operation())
+        at = b.loops_of(made.shape)
+        return b.map(at, made[at] * 2.0)
+
+    x = numbers(turns)
+    model = make_model(make_network([x.shape], write), threads=threads)
+    expected = x
+    for _ in range(steps - 1):
+        expected = expected + np.roll(expected, -1)
+    for _ in range(5):
+        found = model.run({"input0": x})["output0"]
+        np.testing.assert_array_equal(found[(steps - 1) % 2], expected * 2)

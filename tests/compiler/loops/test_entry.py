@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
 from ncc.compiler.loops.entry import (
@@ -103,6 +103,31 @@ def test_numbers_stand_behind_memory() -> None:
     assert five is again and zero is not seven
     made = [op for op in run.body.block.ops if isinstance(op, arith.ConstantOp)]
     assert [op.result for op in made] == [zero, five, seven]
+
+
+def test_steps_are_a_loop() -> None:
+    """Each waits for the one before, and those in front of the loop for what was launched there.
+
+    What counts the chunks is moved on from step to step, and what follows counts those of all.
+    """
+    before, after = Launch("a", 5, (memory(1, 0),)), Launch("b", 3, (memory(1, 64),))
+    script = (before, Launch("t", 2, (memory(2, 0),), (7,), steps=10), after)
+    run, declared = write_run(script), declarations(script)
+    ModuleOp([*declared, run]).verify()
+    assert [str(type) for type in declared[1].function_type.inputs] == [
+        "memref<8xf32>", *["index"] * 4
+    ]  # fmt: skip
+    waiting, last = (op for op in run.body.block.ops if isinstance(op, rt.BarrierOp | rt.EndOp))
+    assert [op.until.value.data for op in (waiting, last)] == [5, 5 + 10 * 2 + 3]
+    (loop,) = (op for op in run.body.block.ops if isinstance(op, scf.ForOp))
+    (launch,) = (op for op in loop.body.block.ops if isinstance(op, rt.LaunchOp))
+    (barrier,) = (op for op in loop.body.block.ops if isinstance(op, rt.BarrierOp))
+    assert (launch.after.value.data, barrier.until.value.data) == (5, 5 + 2)
+    assert barrier.did is launch.done
+    assert launch.arguments[-1] is loop.body.block.args[0]
+    assert launch.before is barrier.before is not last.before
+    launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
+    assert [op.after.value.data for op in launches] == [0, 5 + 10 * 2]
 
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:

@@ -1,0 +1,116 @@
+"""The steps of a sequence whose cell is computed in parts, which threads share.
+
+    a step:  sums = U h,  h = cell(inputs[t], sums)      one thread after another step by step
+        ->   for each part of the places of the cell, on any thread:
+                 the sums of all gates at these places, then the cell there
+
+A part reads the whole hidden state and writes its own places of the next one, so that two of these
+are kept: steps read one and write the other. A thread that is in time has the same part in every
+step, whose weights are in its cache. Sums are those of `recurrent_steps`, in the same order.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32
+
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code, Memory, Value
+from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, Operands, Rule, add_product
+
+WORTH_A_THREAD = 1 << 16
+"""Weights of a part that take a thread longer than to wait for the others."""
+
+
+def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
+    """In how many equal parts to compute a cell of so many weights: as many as there are threads,
+    as long as each has enough to do.
+
+    Two directions are shared among threads already, and a projection reads the whole cell.
+    """
+    if directions > 1 or rule.hidden != rule.outputs:
+        return 1
+    most = max(1, min(threads, weights // WORTH_A_THREAD))
+    return max(parts for parts in range(1, most + 1) if rule.hidden % parts == 0)
+
+
+def expand_parted_steps(b: Builder, rule: Rule, operands: Operands, parts: int) -> list[Tensor]:
+    """As `expand_steps` of one direction, without projection and float32.
+
+    The weight is (parts, outputs, gates / parts): of each gate the places of the part.
+    """
+    steps = operands.inputs.shape[0]
+    shapes = [(steps, rule.hidden), *[(1, rule.hidden)] * rule.states, (2, rule.hidden)]
+    results = [(shape, f32) for shape in shapes]
+    code = Code(operands.given(), results, turns=parts, steps=steps + 1)
+    _PartedSteps(code, rule, operands, parts).write()
+    return b.code(code.operation())[:-1]
+
+
+class _PartedSteps:
+    """The statements of one part, a turn of the code. Step 0 says what the first one reads."""
+
+    def __init__(self, code: Code, rule: Rule, operands: Operands, parts: int) -> None:
+        self.code, self.rule = code, rule
+        self.extent = rule.hidden // parts
+        self.first_place = code.turn * self.extent
+        memories = dict(zip(operands.given(), code.inputs, strict=True))
+        self.inputs = memories[operands.inputs]
+        self.weight = memories[operands.weight].part(code.turn)
+        self.bias = memories[operands.bias].part(0)
+        self.given = [memories[state].part(0) for state in operands.states]
+        self.rows, *states, self.hidden = code.results
+        self.states = [state.part(0) for state in states]
+        self.gates = self.weight.shape[1] // self.extent
+        self.sums = code.scratch((self.gates * self.extent,))
+
+    def write(self) -> None:
+        code = self.code
+        with code.if_(code.step < 1):
+            self._begin()
+        with code.if_(code.step > 0):
+            self._step(code.step - 1)
+
+    def _begin(self) -> None:
+        """Put the given states, or zeros, where the first step reads them."""
+        with self.code.lanes(self.extent) as j:
+            place = self.first_place + j
+            for k, state in enumerate((self.hidden.part(0), *self.states[1:])):
+                state[place] = self.given[k][place] if self.given else 0.0
+
+    def _step(self, number: Value) -> None:
+        code, steps = self.code, self.rows.shape[0]
+        row = steps - 1 - number if self.rule.reverse else number
+        odd = number % 2
+        before, after = self.hidden.part(odd), self.hidden.part(1 - odd)
+        self._add_product(before, odd if self._is_large else 0)
+        with code.lanes(self.extent) as j:
+            place = self.first_place + j
+
+            def given(gate: int) -> Value:
+                return self.inputs[row, place + gate * self.rule.hidden]
+
+            def recurrent(gate: int) -> Value:
+                return self.sums[j + gate * self.extent]
+
+            def state(k: int) -> Value:
+                return self.states[k][place] if k else before[place]
+
+            new = self.rule.cell(code, given, recurrent, state)
+            for memory, value in zip(self.states, new, strict=True):
+                memory[place] = value
+            after[place] = self.rows[row, place] = new[0]
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether the weights of all parts are read to and fro."""
+        outputs, gates = self.weight.shape
+        return outputs * gates * (self.rule.hidden // self.extent) > HELD
+
+    def _add_product(self, x: Memory, fro: Value | int) -> None:
+        """The sums of this part: its biases, and x times its matrix."""
+        code = self.code
+        with code.lanes(self.extent) as j:
+            for gate in range(self.gates):
+                place = self.first_place + j + gate * self.rule.hidden
+                self.sums[j + gate * self.extent] = self.bias[place]
+        add_product(code, self.sums, x, self.weight, fro)

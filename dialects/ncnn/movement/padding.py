@@ -105,22 +105,33 @@ class PaddingOp(MovingLayer):
         if not any(map(any, pads)):
             return x
         if self.type != CONSTANT:
-            return self._expand_lookup(b, x, pads)
+            return self._expand_borders(b, x, pads)
         low, high = [before for before, _ in pads], [behind for _, behind in pads]
         if self.values is None:
             return b.pad(x, low, high, self.value)
         return _fill_channels(b, b.pad(x, low, high), b.table(self.values), x.shape, pads)
 
-    def _expand_lookup(self, b: Builder, x: Tensor, pads: Pads) -> Tensor:
-        """Each place of a padded axis looks up the place in the input that it repeats."""
-        tables = {
-            axis: b.table(source_places(n, pad, self.type))
-            for axis, (n, pad) in enumerate(zip(x.shape, pads, strict=True))
-            if any(pad)
-        }
-        at = b.loops_of(self.infer(x.shape))
-        places = [tables[k][i] if k in tables else b.index(i) for k, i in enumerate(at)]
-        return b.map(at, x.at(*places))
+    def _expand_borders(self, b: Builder, x: Tensor, pads: Pads) -> Tensor:
+        """Borders in front of x and behind it, an axis at a time: each shows cells of what is there
+        so far, which need not be moved for them.
+        """
+        for axis, (n, pad) in reversed([*enumerate(zip(x.shape, pads, strict=True))]):
+            places = source_places(n, pad, self.type)
+            before, behind = (
+                _cells(b, x, axis, k) for k in (places[: pad[0]], places[pad[0] + n :])
+            )
+            x = b.concat([*before, x, *behind], axis)
+        return x
+
+
+def _cells(b: Builder, x: Tensor, axis: int, places: NDArray[np.int64]) -> list[Tensor]:
+    """Some cells along an axis; nothing of none."""
+    if not len(places):
+        return []
+    table = b.table(places)
+    at = b.loops_of((*x.shape[:axis], len(places), *x.shape[axis + 1 :]))
+    read = [table[i] if k == axis else b.index(i) for k, i in enumerate(at)]
+    return [b.map(at, x.at(*read))]
 
 
 def source_places(n: int, pad: tuple[int, int], type: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.dialects.ncnn.layer import LayerError, Shape
 from ncc.dialects.ncnn.movement.padding import source_places
@@ -46,6 +47,16 @@ def test_constant_padding_is_one_pad(expand: Callable[..., Any]) -> None:
     [op] = expand("Padding", {"top": 1, "value": 2.0}, [(2, 3)])
     assert isinstance(op, tensor.PadOp)
     assert expand("Padding", {"type": 1}, [(2, 3)]) == []
+
+
+@pytest.mark.parametrize("type", [1, 2])
+def test_only_borders_are_looked_up(type: int, expand: Callable[..., Any]) -> None:
+    """What they go around is a part of the result; corners are borders of borders."""
+    ops = expand("Padding", {**ALL, "type": type, "front": 0}, [(3, 4, 5)])
+    made = [op.results[0].type.get_shape() for op in ops if isinstance(op, GenericOp)]  # type: ignore[attr-defined]
+    assert made == [(3, 4, 3), (3, 4, 1), (3, 1, 9), (3, 2, 9), (1, 7, 9)]
+    joined = [op.dim.value.data for op in ops if isinstance(op, tensor.ConcatOp)]
+    assert joined == [2, 1, 0]
 
 
 def test_a_value_of_each_channel(check_layer: Check) -> None:

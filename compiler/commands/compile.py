@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,8 @@ def compile_command(
     if emit is not None:
         from ncc.compiler import pipeline
 
+        if out in (None, "-"):
+            refuse_mixed_output(emit)
         with progress(f"compiling {param}"):
             texts = levels_of(pipeline.stages(param, bin, **options), emit)
         write_levels(texts, emit, stem(param), out)
@@ -140,6 +143,12 @@ def compile_command(
         click.echo(f"  output  {signature(binding)}")
     if timing:
         click.echo("\n".join(timing_lines(stopwatch.seconds)))
+
+
+def refuse_mixed_output(levels: Sequence[str]) -> None:
+    """Raise where stdout should show machine code to a person, or hold it amid text."""
+    if "obj" in levels and (len(levels) > 1 or sys.stdout.isatty()):
+        raise click.UsageError("an object is no text: -o names the file, or the folder, for it")
 
 
 def stem(param: str) -> str:

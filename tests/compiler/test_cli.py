@@ -163,6 +163,15 @@ def test_emit_shows_a_level_on_stdout(ncc: Run) -> None:
     assert "ncnn.InnerProduct" in both and "linalg.generic" in both
 
 
+def test_emit_shows_no_object_to_people(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor amid text; a pipe takes it alone."""
+    mixed = ncc("compile", DIGITS, "--emit=obj,asm")
+    assert mixed.code == exit_codes.USAGE and "an object is no text" in mixed.err and not mixed.out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert ncc("compile", DIGITS, "--emit=obj").code == exit_codes.USAGE
+    assert "InnerProduct" in ncc("compile", DIGITS, "--emit=ncnn").out
+
+
 def test_emit_writes_every_level_into_a_folder(ncc: Run, tmp_path: Path) -> None:
     """Named after the network and the level; no draft is left behind."""
     every = ",".join(SUFFIXES)

@@ -15,8 +15,11 @@ from ncc.compiler.linalg.groups import separate_groups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import Scalar
+from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.same_numbers import after
 
 NETWORK = """7767517
 9 10
@@ -141,3 +144,85 @@ def test_only_channels_are_joined(
             rewrite.apply(Context(), module)
         module.verify()
         assert (str(module) != before) is changes
+
+
+FOLLOWERS: dict[str, tuple[Shape, Callable[[Builder, Tensor, Tensor], Tensor], bool]] = {
+    "factor of the channel": (
+        (32,),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t[c]),
+        True,
+    ),
+    "residual": (
+        (32, 7, 7),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] + t[c, p, q]),
+        True,
+    ),
+    "factor of the column": (
+        (7,),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t[q]),
+        True,
+    ),
+    "residual turned": (
+        (32, 7, 7),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] + t[c, q, p]),
+        True,
+    ),
+    "turned": ((1,), lambda b, z, t: every(b, lambda c, p, q: z[c, q, p] * t[0]), False),
+    "with itself turned": (
+        (1,),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * z[c, q, p]),
+        False,
+    ),
+    "factor of cell and channel": (
+        (7, 32),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t[p, c]),
+        False,
+    ),
+    "factor of two channels": (
+        (32, 32),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t[c, c]),
+        False,
+    ),
+    "factor of the next channel": (
+        (33,),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t[c + 1]),
+        False,
+    ),
+    "factor at a computed place": (
+        (32,),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] * t.at(b.index(c))),
+        False,
+    ),
+    "sum": ((1,), lambda b, z, t: summed(b, z), False),
+    "in place of another": (
+        (32, 7, 7),
+        lambda b, z, t: every(b, lambda c, p, q: z[c, p, q] + 1.0, t),
+        False,
+    ),
+}
+"""What is read behind a joint of 32 x 7 x 7: the other operand, and whether each group does it."""
+
+
+def every(b: Builder, of: Callable[..., Scalar], into: Tensor | None = None) -> Tensor:
+    at = b.loops_of((32, 7, 7))
+    return b.map(at, of(*at), into=into)
+
+
+def summed(b: Builder, z: Tensor) -> Tensor:
+    c, p, q = b.loops("c:32 p:7 q:7")
+    return b.sum((c, p), (q,), z[c, p, q])
+
+
+@pytest.mark.parametrize("name", FOLLOWERS)
+def test_what_follows_a_group_is_done_by_it(
+    make_network: Callable[..., ModuleOp], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Where it reads of each operand what is of the same channel, or the same for all."""
+    monkeypatch.setattr(separate_groups, "L2_SHARE", 0)
+    other, follow, follows = FOLLOWERS[name]
+
+    def write(b: Builder, x: Tensor, t: Tensor) -> Tensor:
+        return follow(b, b.collapse(in_groups(b, x, 16), [[0, 1], [2], [3]]), t)
+
+    left = after(make_network([(32, 9, 9), other], write), SeparateGroups())
+    assert len(left) == 2 + (2 if follows else 1)

@@ -10,6 +10,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
@@ -50,7 +51,7 @@ def reread(op: GenericOp, position: int, value: SSAValue, index: Sequence[Affine
     op.properties["indexing_maps"] = ArrayAttr(maps)
 
 
-def again(
+def recomputed(
     b: Builder,
     op: GenericOp,
     inputs: Sequence[SSAValue],
@@ -66,7 +67,7 @@ def again(
     return Tensor(new.results[0], outs.shape)
 
 
-def again_without(
+def recomputed_without(
     b: Builder,
     op: GenericOp,
     loop: int,
@@ -88,12 +89,20 @@ def again_without(
 
     maps = [map_of(index) for index in (*(index for _, index in reads), write)]
     kinds = [kind for d, kind in enumerate(op.iterator_types) if d != loop]
-    return again(b, op, [value for value, _ in reads], outs, maps, kinds)
+    return recomputed(b, op, [value for value, _ in reads], outs, maps, kinds)
 
 
 def tensor_of(value: SSAValue) -> Tensor:
     """A value as the builder's tensor."""
     return Tensor(value, shape_of(value))
+
+
+def computation_of(made: Tensor) -> GenericOp:
+    """The computation that a builder made a tensor by."""
+    op = made.value.owner
+    if not isinstance(op, GenericOp):
+        raise CompilerBug(f"{made.value} is not computed")
+    return op
 
 
 def doc_of(op: GenericOp) -> str:

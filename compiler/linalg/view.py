@@ -5,7 +5,7 @@ A view is cheap; make it anew, never keep it across a rewrite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     TensorType,
+    i64,
 )
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
@@ -69,6 +70,15 @@ class _Loops:
             tuple(d for d, kind in enumerate(kinds) if kind is IteratorType.PARALLEL),
             tuple(shown[d] for d in range(len(kinds))),
         )
+
+
+TAILS = "tails"
+"""The attribute that `View.tails` reads."""
+
+
+def tails_attribute(rows: Iterable[Sequence[int]]) -> Attribute:
+    """Tails, each (outer, inner, n), as `View.tails` reads them."""
+    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])
 
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -211,6 +221,7 @@ class View:
         """Whether the result depends on what `outs` held before."""
         return bool(self.accumulator.uses)
 
+    @cached_property
     def combiner(self) -> tuple[Operation, SSAValue] | None:
         """The operation that folds into the accumulator and the value it folds in."""
         op = self.yielded.owner
@@ -226,12 +237,9 @@ class View:
         """All loops parallel, and nothing read of `outs`."""
         return not self.reduced and not self.reads_outs
 
+    @cached_property
     def product(self) -> tuple[int, int] | None:
         """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
-        return self._product
-
-    @cached_property
-    def _product(self) -> tuple[int, int] | None:
         total = self.yielded.owner
         pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
         if pair is None:
@@ -243,13 +251,10 @@ class View:
             return None
         return (a.index, b.index)
 
+    @cached_property
     def roles(self) -> Mapping[int, Role]:
         """What every loop does: for contractions by the two operands, else by shared indices."""
-        return self._roles
-
-    @cached_property
-    def _roles(self) -> Mapping[int, Role]:
-        pair = self.product()
+        pair = self.product
         roles: dict[int, Role] = {}
         data = self.reads[pair[0]] if pair else self.reads[self.live[0]]
         for loop in self.parallel:
@@ -293,7 +298,7 @@ class View:
 
         The other terms of a sum are zero; the other points of a result are never read.
         """
-        held = self.op.attributes.get("tails")
+        held = self.op.attributes.get(TAILS)
         if not isinstance(held, ArrayAttr):
             return ()
         rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
@@ -345,6 +350,6 @@ class View:
 
         names = "xwabcdefgh"
         reads = [access(names[i % len(names)], self.reads[i]) for i in self.live]
-        folded = self.combiner() if self.reduced else None
+        folded = self.combiner if self.reduced else None
         sign = f"{folded[0].name.split('.')[-1]}=" if folded else "="
         return f"{access('y', self.write)} {sign} {' , '.join(reads)}"

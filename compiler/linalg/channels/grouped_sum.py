@@ -34,7 +34,7 @@ class GroupedSum:
     @staticmethod
     def of(view: View) -> GroupedSum | None:
         """The sum, if it is one whose groups of several channels lie one behind the other."""
-        pair = view.product()
+        pair = view.product
         if pair is None:
             return None
         data, weights = (view.reads[position] for position in pair)

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import blocks_of
 from ncc.compiler.linalg.channels.select_channels import select
-from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
@@ -133,4 +133,4 @@ def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
         else _taken(b, access.value, channels).value
         for access in view.reads
     ]
-    return again(b, op, operands, _taken(b, op.outputs[0], channels))
+    return recomputed(b, op, operands, _taken(b, op.outputs[0], channels))

@@ -153,8 +153,8 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     if not view.reduced:
         return 4 * prod(shape_of(view.op.results[0])) * waste, 0.0
     last = view.write.index[-1].bare
-    roles = view.roles()
-    if view.product() is not None and Role.IMAGE not in roles.values():
+    roles = view.roles
+    if view.product is not None and Role.IMAGE not in roles.values():
         return work * waste, work * 10
     if last is not None and _lies_along(view, last):
         return work * waste, work * _along_a_row(view.extents[last])
@@ -198,7 +198,7 @@ def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:
 
 def _lies_along(view: View, last: int) -> bool:
     """Whether a product reads a factor that a run makes, or is fed, by rows as it writes them."""
-    product = view.product()
+    product = view.product
     factor = None if product is None else view.reads[product[1]]
     return factor is not None and not is_constant(factor.value) and factor.index[-1].bare == last
 

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import Role, View, shape_of
 from ncc.dialects.element import BLOB_ELEMENTS
@@ -27,11 +28,18 @@ class PackedAxes:
             self._known[value] = self._find(value)
         return self._known[value]
 
-    def of_result(self, view: View) -> int | None:
-        """That of what a computation makes, if it is the axis of one loop: the output channels of a
-        contraction, else the axis that channels usually are.
+    def of_packed(self, value: SSAValue) -> int:
+        """The axis of a value that is packed."""
+        axis = self.of(value)
+        if axis is None:
+            raise CompilerBug("a value that cannot be packed")
+        return axis
 
-        Other axes of a result may lie at strided places, as those of a transposed convolution do.
+    def of_result(self, view: View) -> int | None:
+        """The axis of what a computation makes, if one loop alone walks it: the output channels of
+        a contraction, else the axis that channels usually are.
+
+        Other axes may be walked in strides, as a transposed convolution walks rows and columns.
         """
         axis = self._channels_of(view)
         return None if axis is None or view.write.index[axis].bare is None else axis
@@ -50,13 +58,13 @@ class PackedAxes:
 
     def _channels_of(self, view: View) -> int | None:
         rank = len(view.write.index)
-        if not view.reduced or view.product() is None:
+        if not view.reduced or view.product is None:
             user = _accumulation(view)
             if user is not None:
                 return self.of_result(user)
             followed = follows(view) if rank > 3 else None
             return _default_axis(rank) if followed is None else self.of(followed)
-        roles = view.roles()
+        roles = view.roles
         loops = [form.bare for form in view.write.index]
         outs = [k for k, d in enumerate(loops) if d is not None and roles.get(d) is Role.OUT]
         if outs:
@@ -65,7 +73,9 @@ class PackedAxes:
 
 
 def _default_axis(rank: int) -> int | None:
-    """Channels are the outermost axis; blocks of a matrix's columns are how it lies anyway."""
+    """The outermost axis, that of channels. A matrix is packed along its columns: in blocks of
+    these its rows lie as they do anyway.
+    """
     return None if rank == 0 else 1 if rank == 2 else 0
 
 

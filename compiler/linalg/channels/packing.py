@@ -58,23 +58,11 @@ class Packing:
     reads: dict[SSAValue, Read]
 
 
-def _bare(loop: int | None) -> int:
-    return -1 if loop is None else loop
-
-
 def packing_of(view: View, axes: PackedAxes) -> Packing | None:
     """How the computation would be packed, or None where it cannot be."""
     axis = axes.of_result(view)
-    if axis is None:
-        return None
-    lane = _bare(view.write.index[axis].bare)
-    extent = view.extents[lane]
-    whole = extent % BLOCK == 0
-    if view.indexed and not (whole or _indexes_only_reads(view, lane)):
-        return None
-    product = view.product()
-    weights = view.reads[product[1]] if product and view.reduced else None
-    if weights is not None and not weights.uses(lane) and not whole:
+    lane = None if axis is None else view.write.index[axis].bare
+    if axis is None or lane is None or not _can_split(view, lane):
         return None
     if view.channels is not None:
         # What has its columns in blocks, as a stack of products, has no lanes of channels.
@@ -100,11 +88,23 @@ def packing_of(view: View, axes: PackedAxes) -> Packing | None:
                 sums |= inner
         reads[access.value] = _stricter(reads.get(access.value), how)
     for value in view.captured:
-        kept = _captured_reads(view, value, lane) and axes.of(value) == 0
-        reads[value] = Read.PACKED if kept else Read.PLAIN
-        if not kept and (not whole or lane in view.indexed):
+        how = _captured_read(view, value, lane, axes)
+        if how is None:
             return None
+        reads[value] = how
     return Packing(axis, lane, frozenset(sums), reads)
+
+
+def _can_split(view: View, lane: int) -> bool:
+    """Whether a loop may be split into blocks and lanes: where its extent is no whole number of
+    blocks, the lanes past it must be harmless.
+    """
+    if view.extents[lane] % BLOCK == 0:
+        return True
+    if view.indexed and not _indexes_only_reads(view, lane):
+        return False
+    weights = view.reads[view.product[1]] if view.product and view.reduced else None
+    return weights is None or weights.uses(lane)
 
 
 def _ragged_beside(view: View, position: int, inner: set[int]) -> bool:
@@ -118,10 +118,12 @@ def _ragged_beside(view: View, position: int, inner: set[int]) -> bool:
     return any(not is_constant(a.value) and any(map(a.uses, inner)) for a in others)
 
 
-def _stricter(a: Read | None, b: Read) -> Read:
-    """One value read twice: plain wins, then packed."""
-    found = {a, b} - {None}
-    return Read.PLAIN if Read.PLAIN in found else Read.PACKED if Read.PACKED in found else b
+def _stricter(before: Read | None, how: Read) -> Read:
+    """How a value is read that is read in two ways: plain if one of them is, then packed."""
+    for strict in (Read.PLAIN, Read.PACKED):
+        if strict in (before, how):
+            return strict
+    return how
 
 
 def _splits(access: Access, lane: int) -> bool:
@@ -166,7 +168,15 @@ def _indexes_only_reads(view: View, lane: int) -> bool:
     )
 
 
-def _captured_reads(view: View, value: SSAValue, lane: int) -> bool:
+def _captured_read(view: View, value: SSAValue, lane: int, axes: PackedAxes) -> Read | None:
+    """How a captured tensor can be read; None where the computation cannot be packed then."""
+    if axes.of(value) == 0 and _is_read_by_channel(view, value, lane):
+        return Read.PACKED
+    whole = view.extents[lane] % BLOCK == 0
+    return Read.PLAIN if whole and lane not in view.indexed else None
+
+
+def _is_read_by_channel(view: View, value: SSAValue, lane: int) -> bool:
     """Whether every read of a captured tensor has the lane, and only it, as outermost index."""
     for op in view.body.ops:
         if isinstance(op, ExtractOp) and op.tensor is value:

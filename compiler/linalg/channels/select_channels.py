@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packed_axes import follows
 from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
-from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import computation_of, doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
@@ -112,7 +112,7 @@ def _is_joint(value: SSAValue) -> bool:
             return isinstance(op.src.owner, GenericOp) and len(groups_of(op)[0]) > 1
         case GenericOp() as op:
             view = View(op)
-            is_sum = view.product() is not None or follows(view) is not None
+            is_sum = view.product is not None or follows(view) is not None
             return is_sum and value.has_one_use()
     return False
 
@@ -158,8 +158,7 @@ def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
 
 
 def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
-    if isinstance(made.value.owner, Operation):
-        made.value.owner.attributes[name] = integers(numbers)
+    computation_of(made).attributes[name] = integers(numbers)
     return made
 
 

@@ -28,7 +28,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
-from ncc.compiler.linalg.insert import again, move_before, put_for, reread, tensor_of
+from ncc.compiler.linalg.insert import (
+    computation_of,
+    move_before,
+    put_for,
+    recomputed,
+    reread,
+    tensor_of,
+)
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
@@ -68,7 +75,7 @@ class TurnFactors(ModulePass):
 
 def across(view: View, loop: int) -> tuple[int, int] | None:
     """The operand that is worth turning where results lie along a loop, and its axis of that."""
-    pair = view.product()
+    pair = view.product
     if pair is None or not view.reduced or view.extents[loop] < BLOCK // 2:
         return None
     along = [position for position in pair if view.reads[position].uses(loop)]
@@ -92,7 +99,7 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     None where that would take longer: more elements are moved, or lanes would hold no result.
     """
     factor = view.reads[position]
-    [other] = [k for k in view.product() or () if k != position]
+    [other] = [k for k in view.product or () if k != position]
     rows = [d for d in view.parallel if view.extents[d] > 1 and not factor.uses(d)]
     if len(rows) != 1 or filled_with(view.op.outputs[0]) is None or view.op.attributes:
         return None
@@ -116,13 +123,11 @@ def _turn_result(view: View, row: int) -> GenericOp:
     results = tuple(write.data.results[axis] for axis in order)
     maps = [*reads, AffineMapAttr(AffineMap(write.data.num_dims, 0, results))]
     start = b.full([shape[axis] for axis in order], filled_with(op.outputs[0]) or 0.0)
-    sums = again(b, op, op.inputs, start, maps)
+    sums = recomputed(b, op, op.inputs, start, maps)
     at = b.loops_of(shape)
     put_for(op, scratch, b.map(at, sums[[at[axis] for axis in order]]).value)
     Rewriter.erase_op(op)
-    made = sums.value.owner
-    assert isinstance(made, GenericOp)
-    return made
+    return computation_of(sums)
 
 
 def _turn(

@@ -145,7 +145,7 @@ def _is_convolution_alone(value: SSAValue) -> bool:
 
 def _is_convolution(view: View) -> bool:
     """Whether it sums products over a window."""
-    pair = view.product()
+    pair = view.product
     if pair is None:
         return False
     loops, summed = set(image_loops(view)), set(view.reduced)

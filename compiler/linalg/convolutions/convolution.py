@@ -120,7 +120,7 @@ class _Loops:
     @staticmethod
     def of(view: View) -> _Loops | str:
         """The loops, or why it is none."""
-        pair = view.product()
+        pair = view.product
         if pair is None or len(view.parallel) not in (3, 4):
             return "it is no convolution over two axes, or three"
         x, w = (view.reads[i] for i in pair)

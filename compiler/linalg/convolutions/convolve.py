@@ -130,7 +130,7 @@ class _Rewrite:
         Not beside one with a pool, which is done chunk by chunk.
         """
         end = reader_of(first.followers.last.results[0])
-        if end is not None and View(end).reduced and View(end).product() is None:
+        if end is not None and View(end).reduced and View(end).product is None:
             return False
         return first.followers.last.is_before_in_block(self.followers.last) and all(
             isinstance(value.owner, ConstantOp) and len(shape_of(value)) == 1

@@ -23,7 +23,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import lanes_in
-from ncc.compiler.linalg.insert import again, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
@@ -78,7 +78,7 @@ def _computed(b: Builder, op: GenericOp) -> Tensor | None:
     if view.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
         return None
     if _is_convolution(view):
-        pair = view.product()
+        pair = view.product
         data = [] if pair is None else [view.reads[pair[0]]]
     elif _is_at_each_point(view):
         data = [access for access in view.reads if access.index == view.write.index]
@@ -103,7 +103,7 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
         _image(b, access.value).value if access in data else access.value for access in view.reads
     ]
     outs = _start(b, op.outputs[0])
-    return again(b, op, operands, outs, maps, [*op.iterator_types, PARALLEL])
+    return recomputed(b, op, operands, outs, maps, [*op.iterator_types, PARALLEL])
 
 
 def _start(b: Builder, value: SSAValue) -> Tensor:
@@ -128,7 +128,7 @@ def _is_convolution(view: View) -> bool:
     """Whether it sums over a window of a sequence, or the channels of few points by constants, or
     writes a phase of a transposed one.
     """
-    pair = view.product()
+    pair = view.product
     if pair is None or len(view.live) != 2 or len(view.write.index) < 2:
         return False
     data, weights = (view.reads[position] for position in pair)

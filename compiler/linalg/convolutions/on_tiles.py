@@ -19,7 +19,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.tiling import Chunk
-from ncc.compiler.linalg.insert import again, tensor_of
+from ncc.compiler.linalg.insert import recomputed, tensor_of
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -146,7 +146,7 @@ class Followers:
             else:
                 operands.append(access.value)
             maps.append(identity if whole else _moved_by_channel(index, out.rank))
-        return again(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
+        return recomputed(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
 
     def _part(
         self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, chunk: Chunk

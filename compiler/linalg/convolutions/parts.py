@@ -9,7 +9,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.insert import again, tensor_of
+from ncc.compiler.linalg.insert import recomputed, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, filled_with
 from ncc.dialects.comprehension import Builder, Tensor
@@ -28,7 +28,7 @@ def part(
     """The computation with a result of that shape, on what `operand` says instead of each read."""
     view = View(op)
     inputs = [operand(access, view) for access in view.reads]
-    return again(b, op, inputs, start(b, op, shape, operand))
+    return recomputed(b, op, inputs, start(b, op, shape, operand))
 
 
 def start(

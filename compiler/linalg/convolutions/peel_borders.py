@@ -136,7 +136,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     copied: the most bytes of an input that are copied rather.
     """
     view = View(op)
-    product = view.product()
+    product = view.product
     if product is None or not view.reduced or not is_image(view, stands_or_moves):
         return None
     data = view.reads[product[0]]
@@ -152,7 +152,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
         return None
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
     channels = view.write.index[0].bare
-    if channels is None or view.roles()[channels] is not Role.OUT or view.extents[channels] < BLOCK:
+    if channels is None or view.roles[channels] is not Role.OUT or view.extents[channels] < BLOCK:
         return None
     if not moves_with_image(data, view):
         return None

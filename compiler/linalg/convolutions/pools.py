@@ -41,7 +41,7 @@ def pool_of(image: SSAValue, covered: int, chunks: int) -> Pool | None:
     if chunks < 2 or op is None or not _goes_by_rows(op, image):
         return None
     view = View(op)
-    if not view.reduced or view.product() is not None:
+    if not view.reduced or view.product is not None:
         return None
     (mine,) = (access for access in view.reads if access.value is image)
     step, reach = span(mine, view, ROWS, 1, 2)[0], span(mine, view, ROWS, 0, 1)[1]

@@ -24,8 +24,14 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import (
+    computation_of,
+    doc_of,
+    erase_dead,
+    put_for,
+    recomputed_without,
+    tensor_of,
+)
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
@@ -77,7 +83,7 @@ class _Separating:
     @staticmethod
     def of(op: GenericOp) -> _Separating | None:
         view = View(op)
-        folded = view.combiner() if view.reduced and not op.attributes else None
+        folded = view.combiner if view.reduced and not op.attributes else None
         bare = len(view.live) == 1 and len(view.body.ops) == 2
         if folded is None or type(folded[0]) not in _FOLDED or not bare:
             return None
@@ -132,11 +138,9 @@ class _Separating:
             value = access.value if len(kept) == len(index) else b.empty(extents).value
             reads.append((value, kept))
         outs = tensor_of(op.outputs[0])
-        made = again_without(b, op, self.taps, reads, view.write.index, outs).value
-        put_for(op, block, made)
-        if not isinstance(made.owner, GenericOp):
-            raise CompilerBug("a computation that is an argument")
-        return made.owner
+        made = recomputed_without(b, op, self.taps, reads, view.write.index, outs)
+        put_for(op, block, made.value)
+        return computation_of(made)
 
     @property
     def _column(self) -> int:

@@ -183,7 +183,7 @@ class TransposedConvolution:
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
     view = View(op)
-    pair = view.product()
+    pair = view.product
     if pair is None or op.attributes:
         return None
     data, weights = (view.reads[k] for k in pair)

@@ -220,7 +220,7 @@ class _Trimming:
     @staticmethod
     def of(op: GenericOp) -> _Trimming | None:
         view = View(op)
-        pair = view.product()
+        pair = view.product
         if pair is None or not view.reduced or not is_space(view, stands_or_moves):
             return None
         data, weights = (view.reads[k] for k in pair)

@@ -39,12 +39,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, f32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, f32
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.forms import Plane
-from ncc.compiler.linalg.view import Matrix
+from ncc.compiler.linalg.insert import computation_of
+from ncc.compiler.linalg.view import TAILS, Matrix, tails_attribute
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.derived import Transformed
 from ncc.dialects.weights.sources import Weights
@@ -182,8 +181,8 @@ def tiled(
     spans = plane.spans
     if keep != (spans[0] * rows, spans[1] * columns):
         tails = (("t", "r", keep[0], plane.dilations[0]), ("u", "s", keep[1], plane.dilations[1]))
-        _attributes(y)["tails"] = _integers(
-            [[names.index(outer), names.index(inner), n // d] for outer, inner, n, d in tails]
+        computation_of(y).attributes[TAILS] = tails_attribute(
+            [names.index(outer), names.index(inner), n // d] for outer, inner, n, d in tails
         )
     return y
 
@@ -230,21 +229,12 @@ def _summed(b: Builder, v: Tensor, constants: Constants, depth: Depth | None) ->
 
 def _mark(result: Tensor, matrices: Sequence[Matrix]) -> None:
     """Say that it is a transform by these matrices, of rows and of columns."""
-    _attributes(result)["separable"] = ArrayAttr([_rows(matrix) for matrix in matrices])
+    computation_of(result).attributes["separable"] = ArrayAttr(
+        [_rows(matrix) for matrix in matrices]
+    )
 
 
 @cache
 def _rows(matrix: Matrix) -> ArrayAttr[ArrayAttr[FloatAttr]]:
     """A matrix of a form as an attribute. There are few, and every convolution has two."""
     return ArrayAttr([ArrayAttr([FloatAttr(number, f32) for number in row]) for row in matrix])
-
-
-def _attributes(result: Tensor) -> dict[str, Attribute]:
-    owner = result.value.owner
-    if not isinstance(owner, Operation):
-        raise CompilerBug("a computation that is an argument")
-    return owner.attributes
-
-
-def _integers(rows: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])

@@ -21,13 +21,13 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import computation_of, doc_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import TAILS, View, shape_of
 from ncc.dialects.comprehension import Builder
 
 MOST_BLOCKS = 8
@@ -52,10 +52,10 @@ class ReadInPlace(ModulePass):
 def _is_read_in_place(op: GenericOp) -> bool:
     """Whether op is a selection of which a sum alone reads one lane at a step."""
     view, user = View(op), op.results[0].get_user_of_unique_use()
-    if view.lanes is None or not isinstance(user, GenericOp) or user.attributes.keys() - {"tails"}:
+    if view.lanes is None or not isinstance(user, GenericOp) or user.attributes.keys() - {TAILS}:
         return False
     reader = View(user)
-    pair = reader.product() if reader.reduced else None
+    pair = reader.product if reader.reduced else None
     if pair is None or reader.reads[pair[0]].value is not op.results[0]:
         return False
     if reader.reads[pair[0]].index[-1].bare not in reader.reduced:
@@ -96,6 +96,5 @@ def _flatten(op: GenericOp) -> None:
     j, y, x, n = b.loops_of(shape_of(op.results[0]))
     at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
     made = b.map((j, y, x, n), flat.at(at))
-    if isinstance(made.value.owner, Operation):
-        made.value.owner.attributes["lanes"] = op.attributes["lanes"]
+    computation_of(made).attributes["lanes"] = op.attributes["lanes"]
     put_for(op, scratch, made.value)

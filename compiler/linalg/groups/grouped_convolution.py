@@ -83,6 +83,11 @@ def _of_groups(constant: SSAValue, first: int, end: int) -> Weights:
     return kept if whole else Taken(kept, tuple(range(first, end))).weights
 
 
+def ungrouped(b: Builder, x: Tensor) -> Tensor:
+    """(groups, channels of one, ..) as (channels of all, ..)."""
+    return b.collapse(x, [[0, 1], *([axis] for axis in range(2, x.rank))])
+
+
 def grouped_convolutions(block: Block) -> list[GroupedConvolution]:
     """Those of a network."""
     joints = [op for op in block.ops if isinstance(op, tensor.CollapseShapeOp)]
@@ -114,4 +119,4 @@ def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:
         return None
     view = View(op)
     whole = joint.src.has_one_use() and len(view.reads) == 2
-    return view if whole and view.product() is not None else None
+    return view if whole and view.product is not None else None

@@ -28,8 +28,9 @@ from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
     rewrite_each,
+    ungrouped,
 )
-from ncc.compiler.linalg.insert import again, again_without, doc_of, put_for
+from ncc.compiler.linalg.insert import doc_of, put_for, recomputed, recomputed_without
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
@@ -87,7 +88,7 @@ class _Joining:
         alone = w.shape[0] == 1
         if alone:
             lead, shape = Linear.of({sums.channel: 1}), shape[1:]
-            w = b.collapse(w, [[0, 1], *([axis] for axis in range(2, w.rank))])
+            w = ungrouped(b, w)
 
         def read(access: Access) -> tuple[SSAValue, list[Linear]]:
             if access is sums.data:
@@ -97,11 +98,11 @@ class _Joining:
         reads = [read(access) for access in view.reads]
         outs = self.convolution.start_of_groups(b, first, end, shape)
         if alone:
-            return again_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
+            return recomputed_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
         maps = [_map(index, len(view.extents)) for _, index in reads]
         last = view.op.indexing_maps.data[-1]
-        y = again(b, view.op, [value for value, _ in reads], outs, [*maps, last])
-        return b.collapse(y, [[0, 1], *([axis] for axis in range(2, y.rank))])
+        y = recomputed(b, view.op, [value for value, _ in reads], outs, [*maps, last])
+        return ungrouped(b, y)
 
 
 def _can_join(convolution: GroupedConvolution) -> bool:

@@ -21,8 +21,8 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.groups.grouped_convolution import sums_in_groups
-from ncc.compiler.linalg.insert import again_without, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.groups.grouped_convolution import sums_in_groups, ungrouped
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed_without, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -65,7 +65,7 @@ class _Repeating:
     @staticmethod
     def of(joint: tensor.CollapseShapeOp) -> _Repeating | None:
         view = sums_in_groups(joint)
-        pair = None if view is None else view.product()
+        pair = None if view is None else view.product
         if view is None or pair is None:
             return None
         data, weights = (view.reads[k] for k in pair)
@@ -91,16 +91,16 @@ class _Repeating:
         start = (
             b.full(shape, self.start)
             if isinstance(self.start, float)
-            else b.spread(tensor_of(_joined(b, self.start)), shape, axis=0)
+            else b.spread(ungrouped(b, tensor_of(self.start)), shape, axis=0)
         )
         group, _, *image = view.write.index
         reads = [
             (self._repeated(b), [group, *access.index[1:]])
             if access is self.data
-            else (_joined(b, access.value), [group, *access.index[2:]])
+            else (ungrouped(b, tensor_of(access.value)).value, [group, *access.index[2:]])
             for access in view.reads
         ]
-        made = again_without(b, view.op, self.output, reads, [group, *image], start)
+        made = recomputed_without(b, view.op, self.output, reads, [group, *image], start)
         put_for(self.joint, scratch, made.value)
 
     def _repeated(self, b: Builder) -> SSAValue:
@@ -118,12 +118,6 @@ def _reads_one_channel(view: View, data: Access, group: int) -> bool:
     others = channel.loops() - {group}
     alone = all(view.extents[d] == 1 and d in view.reduced for d in others)
     return alone and channel.coefficient(group) == 1 and not channel.constant
-
-
-def _joined(b: Builder, weights: SSAValue) -> SSAValue:
-    """Weights of groups of outputs, as those of as many groups."""
-    axes = range(2, len(shape_of(weights)))
-    return b.collapse(tensor_of(weights), [[0, 1], *([axis] for axis in axes)]).value
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -30,8 +30,9 @@ from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
     rewrite_each,
+    ungrouped,
 )
-from ncc.compiler.linalg.insert import again_without, doc_of, put_for, tensor_of
+from ncc.compiler.linalg.insert import doc_of, put_for, recomputed_without, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
@@ -94,8 +95,8 @@ class _Separating:
         shape = shape_of(view.op.results[0])[1:]
         start = self.convolution.start_of_groups(b, group, group + 1, shape)
         x = sums.channels_of(b, group, group + 1)
-        w = b.weight(WeightAttr(self.convolution.weights_of_groups(group, group + 1)))
-        w = b.collapse(w, [[0, 1], *([axis] for axis in range(2, w.rank))])
+        weights = self.convolution.weights_of_groups(group, group + 1)
+        w = ungrouped(b, b.weight(WeightAttr(weights)))
         channel = Linear.of({sums.channel: 1})
         reads = [
             (x.value, [channel, *access.index[1:]])
@@ -103,7 +104,7 @@ class _Separating:
             else (w.value, access.index[1:])
             for access in view.reads
         ]
-        return again_without(b, view.op, sums.group, reads, view.write.index[1:], start)
+        return recomputed_without(b, view.op, sums.group, reads, view.write.index[1:], start)
 
 
 def _pays(convolution: GroupedConvolution, target: Target) -> bool:

@@ -29,7 +29,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.linalg.network import callee_of
 from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import TAILS, shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weights.weight import ConstantOp
@@ -68,7 +68,7 @@ def clipping(module: ModuleOp) -> set[str]:
         for function in module.body.block.ops
         if isinstance(function, func.FuncOp)
         for op in function.body.block.ops
-        if isinstance(op, GenericOp) and "separable" in op.attributes and "tails" in op.attributes
+        if isinstance(op, GenericOp) and "separable" in op.attributes and TAILS in op.attributes
     }
 
 

@@ -27,7 +27,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -172,7 +172,7 @@ def _before_move(b: Builder, view: View, position: int, source: GenericOp) -> Te
     axes = list(range(len(shape_of(x))))
     made = _pointwise(b, view, [tensor_of(x)], [axes, axes], shape_of(x))
     inputs = [made.value if value is x else value for value in source.inputs]
-    return again(b, source, inputs, b.empty(shape_of(source.results[0]), element))
+    return recomputed(b, source, inputs, b.empty(shape_of(source.results[0]), element))
 
 
 def _is_move(view: View) -> bool:

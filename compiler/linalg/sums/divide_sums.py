@@ -63,8 +63,8 @@ class _Dividing:
         if found is None or not isinstance(user, GenericOp):
             return None
         view, shares = View(user), op.results[0]
-        pair = view.product()
-        if pair is None or not view.reduced or not _is_zero(user.outputs[0]):
+        pair = view.product
+        if pair is None or not view.reduced or filled_with(user.outputs[0]) != 0.0:
             return None
         if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
             return None
@@ -90,8 +90,3 @@ class _Dividing:
         inside = set(scratch.ops)
         total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
         move_behind(scratch, self.contraction)
-
-
-def _is_zero(start: SSAValue) -> bool:
-    """Whether a sum starts from nothing."""
-    return filled_with(start) == 0.0

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import computation_of, move_before, move_behind, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -101,8 +101,8 @@ def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
-    if inside is None and isinstance(of.value.owner, GenericOp):
-        of.value.owner.attributes["halves"] = UnitAttr()
+    if inside is None:
+        computation_of(of).attributes["halves"] = UnitAttr()
     groups = [[k] for k in range(points + 2)]
     return b.collapse(of, [*groups, [points + 2, points + 3]])
 

@@ -95,7 +95,7 @@ class Halved:
 def match(op: GenericOp) -> Halved | str:
     """How the contraction that op is reads its operands, or why it stays as it is."""
     view = View(op)
-    pair = view.product()
+    pair = view.product
     if pair is None or not view.reduced or sorted(pair) != view.live:
         return "it is no contraction"
     if view.computes_coordinates:

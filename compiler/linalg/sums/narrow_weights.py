@@ -95,7 +95,7 @@ def _streams(op: Operation, position: int) -> bool:
     view = View(op)
     if view.separable is not None:
         return len(view.reads) == 4 and position == 2
-    if position not in (view.product() or ()) or not view.reduced:
+    if position not in (view.product or ()) or not view.reduced:
         return False
     access = view.reads[position]
     points = prod(view.extents[d] for d in range(len(view.extents)) if not access.uses(d))

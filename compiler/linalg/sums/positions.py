@@ -18,7 +18,7 @@ def positions_with(weights: SSAValue) -> int:
     products = 0
     for use in weights.uses:
         view = View(use.operation) if isinstance(use.operation, GenericOp) else None
-        pair = view.product() if view is not None else None
+        pair = view.product if view is not None else None
         if view is not None and pair is not None and use.index == pair[1]:
             products += prod(view.extents)
     return products // prod(shape_of(weights))

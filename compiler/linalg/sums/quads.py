@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import View
+from ncc.compiler.linalg.view import TAILS, View, tails_attribute
 from ncc.dialects.comprehension import REDUCTION
 from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -61,7 +61,7 @@ class Split:
 
 def find(view: View) -> Split | None:
     """The reduced loop whose neighbours lie side by side in the data, if there is one."""
-    pair = view.product()
+    pair = view.product
     if pair is None or not view.reduced:
         return None
     data, weights = view.reads[pair[0]], view.reads[pair[1]]
@@ -117,10 +117,7 @@ def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValu
     op.operands[found.weights] = made[weights, found.axis]
     op.properties["indexing_maps"] = ArrayAttr(changed)
     op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
-    held = op.attributes.get("tails")
-    if isinstance(held, ArrayAttr):
-        rows = zip(held.data, View(op).tails, strict=True)
-        kept = [row for row, tail in rows if found.loop not in tail[:2]]
-        del op.attributes["tails"]
-        if kept:
-            op.attributes["tails"] = ArrayAttr(kept)
+    kept = [tail for tail in View(op).tails if found.loop not in tail[:2]]
+    op.attributes.pop(TAILS, None)
+    if kept:
+        op.attributes[TAILS] = tails_attribute(kept)

@@ -68,7 +68,7 @@ class _Scaled:
     def of(op: GenericOp) -> _Scaled | None:
         """The contraction with data that are products, if its weights can be."""
         view = View(op)
-        pair = view.product()
+        pair = view.product
         if pair is None or not is_constant(view.reads[pair[1]].value):
             return None
         data, weights = (view.reads[position] for position in pair)

@@ -85,7 +85,7 @@ def _folds(op: Operation | Block, by: type[Operation], values: SSAValue) -> bool
     if not isinstance(op, GenericOp) or list(op.inputs) != [values]:
         return False
     view = View(op)
-    folded = view.combiner()
+    folded = view.combiner
     if folded is None or not isinstance(folded[0], by):
         return False
     return folded[1] is view.body.args[0]

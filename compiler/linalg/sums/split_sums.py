@@ -25,7 +25,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import again, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
@@ -69,7 +69,7 @@ class _Split:
     def of(op: GenericOp) -> _Split | None:
         """The contraction, if it is one that is worth splitting."""
         view = View(op)
-        if view.product() != (0, 1) or len(view.reads) != 2 or op.attributes:
+        if view.product != (0, 1) or len(view.reads) != 2 or op.attributes:
             return None
         data, weights = view.reads
         channels = data.index[0].bare
@@ -105,7 +105,7 @@ class _Split:
         outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
         halved = [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
         kinds = [*self.op.iterator_types, PARALLEL]
-        return again(b, self.op, [x.value for x in operands], outs, halved, kinds)
+        return recomputed(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
 
 def _is_worth_it(view: View, weights: SSAValue) -> bool:
@@ -150,6 +150,4 @@ def _made_by_channels(value: SSAValue) -> bool:
 def _sums_by_channels(view: View) -> bool:
     """Whether products are summed for each channel apart."""
     channel = view.write.index[0].bare
-    return (
-        channel is not None and view.product() is not None and view.roles()[channel] is Role.BATCH
-    )
+    return channel is not None and view.product is not None and view.roles[channel] is Role.BATCH

@@ -91,7 +91,7 @@ class _Sum:
     def of(op: GenericOp, core: Core) -> _Sum | None:
         """The contraction, if it is worth cutting."""
         view = View(op)
-        if view.product() is None or len(view.reads) != 2 or not view.reduced or op.attributes:
+        if view.product is None or len(view.reads) != 2 or not view.reduced or op.attributes:
             return None
         axes_of = {d: [_axis(access, d) for access in view.reads] for d in view.reduced}
         cut = [d for d, axes in axes_of.items() if None not in axes]

@@ -70,7 +70,7 @@ class _ImageSum:
     def of(op: GenericOp) -> _ImageSum | None:
         """The sum, if it is one over a large image."""
         view = View(op)
-        folded = view.combiner() if len(view.reduced) > 1 and len(view.reads) == 1 else None
+        folded = view.combiner if len(view.reduced) > 1 and len(view.reads) == 1 else None
         if folded is None or op.attributes or not isinstance(folded[0], arith.AddfOp):
             return None
         [image] = view.reads

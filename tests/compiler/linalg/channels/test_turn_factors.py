@@ -127,5 +127,5 @@ def test_results_lie_along_what_is_read(
     module = make_network(shapes, write)
     TurnFactors().apply(Context(), module)
     [view] = [view for view in generics(module) if view.reduced]
-    factors = [view.reads[position] for position in view.product() or ()]
+    factors = [view.reads[position] for position in view.product or ()]
     assert view.write.index[-1] in [factor.index[-1] for factor in factors]

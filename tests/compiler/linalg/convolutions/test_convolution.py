@@ -135,7 +135,7 @@ def stepping(b: Builder, x: Tensor) -> Tensor:
 def found(module: ModuleOp) -> Convolution | str:
     """What the one contraction of a network is."""
     views = [View(op) for op in generics_of(network_of(module).body.block)]
-    (op,) = (view.op for view in views if view.product() is not None and view.reduced)
+    (op,) = (view.op for view in views if view.product is not None and view.reduced)
     return match(op, AVX512)
 
 

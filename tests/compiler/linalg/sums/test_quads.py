@@ -57,7 +57,7 @@ def product(b: Builder, x: Tensor) -> Tensor:
 
 def contractions(module: ModuleOp) -> list[View]:
     views = [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
-    sums = [view for view in views if view.product() is not None and view.reduced]
+    sums = [view for view in views if view.product is not None and view.reduced]
     return [view for view in sums if view.yielded.type == i32]
 
 
@@ -79,7 +79,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
     SplitQuads().apply(Context(), module)
     module.verify()
     [view] = contractions(module)
-    data, weights = (view.reads[k] for k in view.product() or ())
+    data, weights = (view.reads[k] for k in view.product or ())
     [four] = [d for d in view.reduced if weights.index[-1].bare == d]
     assert view.extents[four] == shape_of(weights.value)[-1] == QUAD
     assert data.index[-1].coefficient(four) == 1 and not view.tails

@@ -16,18 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels import layout
+from ncc.compiler.linalg.channels.blocks import pack, unpack, view_of_blocks
+from ncc.compiler.linalg.channels.lane_split import LaneSplit
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.channels.packing import (
     BLOCK,
@@ -38,15 +38,13 @@ from ncc.compiler.linalg.channels.packing import (
 )
 from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
-from ncc.compiler.linalg.linear import expression
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, View, fill_number, shape_of
+from ncc.compiler.linalg.tensors import groups_of, is_constant, weights_of
+from ncc.compiler.linalg.view import TAILS, Access, View, fill_number, shape_of, tails_attribute
 from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
-from ncc.dialects.scalar import select
-from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
@@ -95,11 +93,12 @@ class _Packer:
                     inner.operands[position] = self._as_plain(operand, op)
 
     def _rewrite(self, op: Operation, packing: Packing | None) -> None:
+        """An operation whose result is packed."""
         channels = View(op).channels if isinstance(op, GenericOp) else None
         if isinstance(op, GenericOp) and channels is not None:
             new = self._selection(op, channels)
         elif isinstance(op, GenericOp) and packing is not None:
-            new = self._generic(op, packing).results[0]
+            new = self._computation(op, packing)
         else:
             new = self._view(op)
         result = op.results[0]
@@ -109,22 +108,20 @@ class _Packer:
     # --- values in the other layout ---------------------------------------------------------
 
     def _as_plain(self, value: SSAValue, before: Operation) -> SSAValue:
+        """A value as it was, unpacked once for all that read it so."""
         if value not in self.packed:
             return value
         if value not in self.plain:
-            axis = self.axes.of(value)
-            if axis is None:
-                raise CompilerBug("a packed value without an axis")
+            axis, shape = self.axes.of_packed(value), shape_of(value)
             self.plain[value] = self._insert(
-                before, lambda b: unpack(b, tensor_of(self.packed[value]), axis, shape_of(value))
+                before, lambda b: unpack(b, tensor_of(self.packed[value]), axis, shape)
             )
         return self.plain[value]
 
     def _as_packed(self, value: SSAValue, before: Operation) -> SSAValue:
+        """A value in blocks, packed once."""
         if value not in self.packed:
-            axis = self.axes.of(value)
-            if axis is None:
-                raise CompilerBug("a value that cannot be packed")
+            axis = self.axes.of_packed(value)
             self.packed[value] = self._insert(before, lambda b: pack(b, tensor_of(value), axis))
             self.plain[value] = value
         return self.packed[value]
@@ -141,21 +138,21 @@ class _Packer:
     # --- views ------------------------------------------------------------------------------
 
     def _view(self, op: Operation) -> SSAValue:
+        """A view of values in blocks."""
         operands = [tensor_of(self._as_packed(value, op)) for value in op.operands]
-        axis = self.axes.of(op.results[0])
-        return self._insert(op, lambda b: _packed_view(b, op, operands, axis))
+        return self._insert(op, lambda b: view_of_blocks(b, op, operands, self.axes))
 
     # --- computations -----------------------------------------------------------------------
 
     def _selection(self, op: GenericOp, channels: Sequence[int]) -> SSAValue:
-        """A selection of channels, which are lanes of the blocks of the same joint."""
+        """A selection of channels as one of lanes of the joint's blocks."""
         (joint,) = View(op).captured
         blocks = tensor_of(self._as_packed(joint, op))
         lanes = lanes_of(self._parts(joint), channels)
         return self._insert(op, lambda b: select_lanes(b, blocks, lanes), doc_of(op))
 
     def _parts(self, value: SSAValue) -> list[int]:
-        """The channels of a value in runs that begin with a block of their own."""
+        """How many channels each part of a value has: every part begins with a block of its own."""
         source = value.owner
         if not isinstance(source, Operation) or source not in self.packings:
             return [shape_of(value)[0]]
@@ -167,34 +164,40 @@ class _Packer:
                 return [channels] * prod(groups)
         return [shape_of(value)[0]]
 
-    def _generic(self, op: GenericOp, packing: Packing) -> GenericOp:
+    def _computation(self, op: GenericOp, packing: Packing) -> SSAValue:
+        """A computation on split loops, of operands in the layouts that it reads."""
         view = View(op)
-        split = {packing.lane: len(view.extents)}
-        operands: list[SSAValue] = []
-        modes: list[bool] = []
-        for position, access in enumerate(view.reads):
-            value, mode = self._operand(op, packing, access, position in view.live)
-            operands.append(value)
-            modes.append(mode)
-            if mode and not is_constant(access.value) and not access.uses(packing.lane):
-                for loop in sorted(access.index[0].loops() & packing.sums if access.index else ()):
-                    split.setdefault(loop, len(view.extents) + len(split))
-        weights = [
-            self._weight(op, access, split) if is_constant(access.value) else None
-            for access in view.reads
+        read = [
+            self._operand(op, packing, access, position in view.live)
+            for position, access in enumerate(view.reads)
         ]
-        operands = [w or value for w, value in zip(weights, operands, strict=True)]
+        split = LaneSplit.of(view, packing, [in_blocks for _, in_blocks in read])
+        operands: list[SSAValue] = []
+        maps: list[AffineMapAttr] = []
+        for access, (value, in_blocks) in zip(view.reads, read, strict=True):
+            if is_constant(access.value):
+                operands.append(self._weights(op, access, split))
+                maps.append(split.map_of_weights(access))
+            else:
+                operands.append(value)
+                maps.append(split.map_of(access, self.axes.of_packed(access.value) if in_blocks else None))
         shape = list(shape_of(op.results[0]))
         shape[packing.axis] = blocks_of(shape[packing.axis])
         outs = self._outs(op, [*shape, BLOCK])
-        maps = [
-            self._weight_map(access, split)
-            if is_constant(access.value)
-            else self._map(access, split, self.axes.of(access.value) if mode else None)
-            for access, mode in zip(view.reads, modes, strict=True)
-        ]
-        maps.append(self._map(view.write, split, packing.axis))
-        return self._make(op, view, split, operands, outs, maps, packing)
+        maps.append(split.map_of(view.write, packing.axis))
+        kinds = ArrayAttr(split.kinds)
+        new = generic(operands, outs, ArrayAttr(maps), kinds, copied(op.body), op.doc)
+        new.attributes.update(op.attributes)
+        tails = [*split.tails(packing.sums), *view.tails]
+        if tails:
+            new.attributes[TAILS] = tails_attribute(tails)
+        self.block.insert_op_before(new, op)
+        inside = list(new.body.block.ops)
+        for inner in inside:
+            if isinstance(inner, ExtractOp):
+                self._extract(new, inner, split, packing)
+        split.rewrite_loop_numbers(inside)
+        return new.results[0]
 
     def _operand(
         self, op: GenericOp, packing: Packing, access: Access, live: bool
@@ -210,52 +213,23 @@ class _Packer:
             return self.packed[value], True
         return self._as_plain(value, op), False
 
-    def _weight(self, op: GenericOp, access: Access, split: dict[int, int]) -> SSAValue | None:
-        """A constant in blocks along the axes that the split loops index."""
-        axes = {
-            form.bare: axis
-            for axis, form in enumerate(access.index)
-            if form.bare is not None and form.bare in split
-        }
+    def _weights(self, op: GenericOp, access: Access, split: LaneSplit) -> SSAValue:
+        """A constant in blocks along the axes that split loops walk, the lane's innermost: it is
+        what one vector holds.
+        """
+        axes = split.axes_of(access)
         if not axes:
-            return None
-        # The block of the lane is innermost: it is what one vector holds.
-        order = sorted(axes, key=lambda loop: split[loop], reverse=True)
-        key = (access.value, tuple(axes[loop] for loop in order))
+            return access.value
+        key = (access.value, axes)
         if key not in self.weights:
-            blocks = Blocked(weights_of(access.value), key[1], BLOCK).weights
+            blocks = Blocked(weights_of(access.value), axes, BLOCK).weights
             constant = ConstantOp.of(WeightAttr(blocks))
             self.block.insert_op_before(constant, op)
             self.weights[key] = constant.result
         return self.weights[key]
 
-    def _map(self, access: Access, split: dict[int, int], axis: int | None) -> AffineMapAttr:
-        """The access on the split loops: d, .., d' on the packed axis, else d * 16 + d'."""
-        results: list[AffineExpr] = []
-        inner: list[int] = []
-        for k, form in enumerate(access.index):
-            loops = form.loops() & set(split)
-            terms = dict(form.terms)
-            if k == axis and loops and form.bare is None:
-                # g * I + i in blocks of i: g steps over I / 16 of them.
-                terms = {d: c if d in loops else c // BLOCK for d, c in terms.items()}
-            if k == axis:
-                inner += loops
-            else:
-                for loop in loops:
-                    terms[split[loop]], terms[loop] = terms[loop], terms[loop] * BLOCK
-            results.append(expression(terms, form.constant))
-        results += [AffineDimExpr(split[loop]) for loop in inner]
-        return _map_of(split, results)
-
-    def _weight_map(self, access: Access, split: dict[int, int]) -> AffineMapAttr:
-        """The same for a constant, which is in blocks wherever a split loop stands alone."""
-        results = [expression(dict(form.terms), form.constant) for form in access.index]
-        alone = [form.bare for form in access.index if form.bare in split]
-        inner = sorted((split[d] for d in alone if d is not None), reverse=True)
-        return _map_of(split, [*results, *(AffineDimExpr(d) for d in inner)])
-
     def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
+        """What the computation starts from, in blocks."""
         value = op.outputs[0]
         if value in self.packed:
             return self.packed[value]
@@ -267,141 +241,16 @@ class _Packer:
             return self._insert(op, lambda b: b.empty(shape, element))
         raise CompilerBug(f"a packed computation that goes on from {source}")
 
-    def _make(
-        self,
-        op: GenericOp,
-        view: View,
-        split: dict[int, int],
-        operands: Sequence[SSAValue],
-        outs: SSAValue,
-        maps: Sequence[AffineMapAttr],
-        packing: Packing,
-    ) -> GenericOp:
-        kinds = list(op.iterator_types.data)
-        for loop in sorted(split, key=lambda d: split[d]):
-            kinds.append(kinds[loop])
-        new = generic(operands, outs, ArrayAttr(maps), ArrayAttr(kinds), copied(op.body), op.doc)
-        tails = [
-            [loop, split[loop], view.extents[loop]]
-            for loop in sorted(packing.sums)
-            if loop in split and view.extents[loop] % BLOCK
-        ]
-        tails += [list(tail) for tail in view.tails]
-        new.attributes.update(op.attributes)
-        if tails:
-            new.attributes["tails"] = ArrayAttr(
-                [ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in tails]
-            )
-        self.block.insert_op_before(new, op)
-        self._body(new, split, packing)
-        return new
-
-    def _body(self, op: GenericOp, split: dict[int, int], packing: Packing) -> None:
-        """Loop values and computed coordinates in terms of the split loops."""
-        block = op.body.block
-        before = list(block.ops)
-        for inner in before:
-            if isinstance(inner, ExtractOp):
-                self._extract(op, inner, split, packing)
-        for inner in before:
-            if isinstance(inner, IndexOp) and inner.dim.value.data in split and inner.result.uses:
-                loop = inner.dim.value.data
-                rest = IndexOp(split[loop])
-                size = arith.ConstantOp(IntegerAttr.from_index_int_value(BLOCK))
-                product = arith.MuliOp(inner.result, size.result)
-                whole = arith.AddiOp(product.result, rest.result)
-                block.insert_ops_after([rest, size, product, whole], inner)
-                for use in [u for u in inner.result.uses if u.operation is not product]:
-                    use.operation.operands[use.index] = whole.result
-
-    def _extract(
-        self, op: GenericOp, read: ExtractOp, split: dict[int, int], packing: Packing
-    ) -> None:
+    def _extract(self, op: GenericOp, read: ExtractOp, split: LaneSplit, packing: Packing) -> None:
+        """Let a body read a captured tensor in the layout that it has here."""
         block = op.body.block
         if packing.reads.get(read.tensor) is not Read.PACKED:
             read.operands[0] = self._as_plain(read.tensor, op)
             return
         source = self._as_packed(read.tensor, op)
-        outer, inner = IndexOp(packing.lane), IndexOp(split[packing.lane])
+        outer, inner = IndexOp(packing.lane), IndexOp(split.inner[packing.lane])
         block.insert_ops_before([outer, inner], read)
         new = ExtractOp(source, [outer.result, *read.indices[1:], inner.result], read.result.type)
         block.insert_op_before(new, read)
         read.result.replace_all_uses_with(new.result)
         block.erase_op(read)
-
-
-def _map_of(split: dict[int, int], results: Sequence[AffineExpr]) -> AffineMapAttr:
-    return AffineMapAttr(AffineMap(max(split.values()) + 1, 0, tuple(results)))
-
-
-def _packed_view(b: Builder, op: Operation, operands: Sequence[Tensor], axis: int | None) -> Tensor:
-    """A view of plain values as the same of packed ones; its result is packed along an axis."""
-    x = operands[0]
-    match op:
-        case tensor.PadOp():
-            low, high = pad_sides(op)
-            value, channels = pad_value(op), shape_of(op.source)[0]
-            if high[0]:
-                x = _filled_up(b, x, channels, value)
-                high[0] = blocks_of(channels + high[0]) - x.shape[0]
-            return b.pad(x, [*low, 0], [*high, 0], value)
-        case tensor.ConcatOp():
-            return b.concat(operands, op.dim.value.data)
-        case tensor.ExtractSliceOp():
-            begin = [int(n) for n in op.static_offsets.get_values()]
-            size = list(shape_of(op.result))
-            begin[0], size[0] = begin[0] // BLOCK, blocks_of(size[0])
-            return b.slice(x, [*begin, 0], [*size, BLOCK])
-        case tensor.CollapseShapeOp():
-            return b.collapse(x, [*groups_of(op), [len(shape_of(op.src))]])
-        case tensor.ExpandShapeOp():
-            shape = list(shape_of(op.result))
-            if axis is None:
-                raise CompilerBug("a packed value without an axis")
-            shape[axis] = blocks_of(shape[axis])
-            return b.expand(x, [*groups_of(op), [len(shape)]], [*shape, BLOCK])
-    raise CompilerBug(f"{op.name} is no view")
-
-
-def _filled_up(b: Builder, x: Tensor, channels: int, value: float) -> Tensor:
-    """Blocks along the first axis with a value in the lanes of the last one past the channels."""
-    if channels % BLOCK == 0:
-        return x
-    lanes = np.arange(x.shape[0] * BLOCK).reshape(-1, BLOCK)
-    is_channel = b.table((lanes < channels).astype(np.float32))
-    at = b.loops_of(x.shape)
-    return b.map(at, select(is_channel[at[0], at[-1]] > 0.0, x[tuple(at)], value))
-
-
-def pack(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """A plain value in blocks along one axis, rounded up with zeros."""
-    blocks = blocks_of(x.shape[axis])
-    high = [blocks * BLOCK - n if k == axis else 0 for k, n in enumerate(x.shape)]
-    x = b.pad(x, [0] * x.rank, high)
-    groups = [[k + (k > axis)] if k != axis else [k, k + 1] for k in range(x.rank)]
-    x = b.expand(x, groups, [*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :]])
-    if axis == x.rank - 2:
-        return x
-    shape = [*x.shape[: axis + 1], *x.shape[axis + 2 :], BLOCK]
-    *outer, lane = b.loops_of(shape)
-    return b.map([*outer, lane], x[(*outer[: axis + 1], lane, *outer[axis + 1 :])])
-
-
-def unpack(b: Builder, x: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
-    """Blocks along `axis` as a plain value of `shape`: whole ones, then the rest of the last."""
-    whole, rest = divmod(shape[axis], BLOCK)
-    if x.rank == 2 or axis == x.rank - 2:
-        flat = b.collapse(x, [*([k] for k in range(axis)), [axis, axis + 1]])
-        return b.slice(flat, [0] * len(shape), shape)
-    parts: list[Tensor] = []
-    for begin, blocks, lanes in ((0, whole, BLOCK), (whole, 1, rest)):
-        if blocks and lanes:
-            first, size = [0] * x.rank, list(x.shape)
-            first[axis], size[axis], size[-1] = begin, blocks, lanes
-            part = b.slice(x, first, size)
-            *outer, lane = b.loops_of(size)
-            at = [*outer[: axis + 1], lane, *outer[axis + 1 :]]
-            part = b.map(at, part[(*outer, lane)])
-            groups = [[k + (k > axis)] if k != axis else [k, k + 1] for k in range(len(shape))]
-            parts.append(b.collapse(part, groups))
-    return b.concat(parts, axis)

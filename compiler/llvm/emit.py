@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.object_code import TRIPLE
+from ncc.compiler.llvm.spelling import SPELLINGS
 from ncc.compiler.llvm.text import PASS, Emitter
 from ncc.compiler.target import Target
 
@@ -16,7 +17,7 @@ def emit_llvm(module: ModuleOp, target: Target, more: str = "") -> str:
 
     Raises CompilerBug for an operation or a type that has no spelling.
     """
-    out = Emitter()
+    out = Emitter(SPELLINGS)
     for op in module.ops:
         if not isinstance(op, llvm.FuncOp):
             raise CompilerBug(f"LLVM text for {op.name}", pass_name=PASS)

@@ -1,14 +1,14 @@
-"""How LLVM spells the operations of the llvm dialect.
+"""The LLVM text of a module: types, names, functions and their blocks.
 
-One pass over the operations, strings only: a table says how each instruction is written. Constants
-are spelled where they are used, and blocks with arguments become phis.
+One pass over the operations, strings only. Constants are spelled where they are used, and blocks
+with arguments become phis. How each instruction is written, `spelling` says.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -28,43 +28,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import suffix
-from ncc.compiler.llvm.instructions import (
-    ExtractElementOp,
-    FCmpOp,
-    FPToSIOp,
-    FPToUIOp,
-    SelectOp,
-    UIToFPOp,
-    lanes,
-)
-from ncc.dialects.operation import only_result, operands_of
+from ncc.compiler.llvm.instructions import lanes
+from ncc.dialects.operation import only_result
 
 PASS = "emit-llvm"
 
 _SCALARS = {"f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "index": "i64"}
 
-_BINARY: dict[type[Operation], str] = {
-    llvm.AddOp: "add", llvm.SubOp: "sub", llvm.MulOp: "mul", llvm.SDivOp: "sdiv",
-    llvm.UDivOp: "udiv", llvm.SRemOp: "srem", llvm.URemOp: "urem", llvm.AndOp: "and",
-    llvm.OrOp: "or", llvm.XOrOp: "xor", llvm.ShlOp: "shl", llvm.LShrOp: "lshr",
-    llvm.AShrOp: "ashr", llvm.FAddOp: "fadd", llvm.FSubOp: "fsub", llvm.FMulOp: "fmul",
-    llvm.FDivOp: "fdiv", llvm.FRemOp: "frem",
-}  # fmt: skip
-
-_CASTS: dict[type[Operation], str] = {
-    llvm.TruncOp: "trunc", llvm.ZExtOp: "zext", llvm.SExtOp: "sext", llvm.BitcastOp: "bitcast",
-    llvm.SIToFPOp: "sitofp", UIToFPOp: "uitofp", FPToSIOp: "fptosi", FPToUIOp: "fptoui",
-    llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc", llvm.PtrToIntOp: "ptrtoint",
-    llvm.IntToPtrOp: "inttoptr",
-}  # fmt: skip
-
-# Intrinsics whose operands and result have one type: @llvm.<name>.<type>.
-_INTRINSICS: dict[type[Operation], str] = {
-    llvm.FMAOp: "fma", llvm.FAbsOp: "fabs", llvm.FSqrtOp: "sqrt", llvm.FFloorOp: "floor",
-    llvm.FCeilOp: "ceil", llvm.FCopySignOp: "copysign", llvm.VectorFMaxOp: "maxnum",
-    llvm.VectorFMinOp: "minnum",
-}  # fmt: skip
+Spelling: TypeAlias = "Callable[[Emitter, Any], None]"
+"""Writes one instruction."""
 
 
 def float_text(value: float, type: Attribute) -> str:
@@ -84,9 +56,10 @@ def float_text(value: float, type: Attribute) -> str:
 
 
 class Emitter:
-    """Text of one module."""
+    """Text of one module. spellings: of its instructions, each writes its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, spellings: Mapping[type[Operation], Spelling]) -> None:
+        self.spellings = spellings
         self.lines: list[str] = []
         # By identity: hashing an attribute visits all of it, that of a value is a call, and those
         # of a module stay alive.
@@ -207,10 +180,10 @@ class Emitter:
                 phis.append((len(self.lines), block))
                 self.lines.append("")
             for op in block.ops:
-                instruction = _INSTRUCTIONS.get(type(op))
-                if instruction is None:
+                spell = self.spellings.get(type(op))
+                if spell is None:
                     raise CompilerBug(f"LLVM text for {op.name}", pass_name=PASS, dump=f"{op}\n")
-                instruction(self, op)
+                spell(self, op)
         # A phi names values of blocks that are written after it.
         for line, block in phis:
             self.lines[line] = self._phis(block, incoming[block])
@@ -224,6 +197,8 @@ class Emitter:
             )
             lines.append(f"  {self._names[id(argument)]} = phi {self.type(argument.type)} {values}")
         return "\n".join(lines)
+
+    # Values without an instruction
 
     def constant(self, op: llvm.ConstantOp) -> None:
         """A constant has no instruction: its name is its text."""
@@ -271,155 +246,3 @@ def _incoming(blocks: Sequence[Block]) -> dict[Block, list[tuple[Block, Sequence
             edges[last.then_block].append((block, last.then_arguments))
             edges[last.else_block].append((block, last.else_arguments))
     return edges
-
-
-def _flags(op: Operation) -> str:
-    overflow = op.properties.get("overflowFlags")
-    if overflow is not None and isinstance(overflow, IntegerAttr):
-        bits = overflow.value.data
-        return (" nsw" if bits & 1 else "") + (" nuw" if bits & 2 else "")
-    return _fast_math(op)
-
-
-def _fast_math(op: Operation) -> str:
-    fast = op.properties.get("fastmathFlags")
-    if fast is not None and isinstance(fast, llvm.FastMathAttr):
-        return "".join(f" {flag}" for flag in sorted(fast.data))
-    return ""
-
-
-def _emit_binary(out: Emitter, op: Operation) -> None:
-    lhs, rhs = operands_of(op)
-    name = _BINARY[type(op)]
-    out.write(op, f"{name}{_flags(op)} {out.type(lhs.type)} {out.names((lhs, rhs))}")
-
-
-def _emit_cast(out: Emitter, op: Operation) -> None:
-    (value,) = operands_of(op)
-    out.write(op, f"{_CASTS[type(op)]} {out.typed(value)} to {out.type(only_result(op).type)}")
-
-
-def _emit_intrinsic(out: Emitter, op: Operation) -> None:
-    operands, kind = operands_of(op), only_result(op).type
-    name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(kind)}"
-    result = out.declare(name, kind, operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
-
-
-def _emit_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
-    name = op.intrin.data
-    operands, kind = operands_of(op), only_result(op).type if op.results else None
-    result = out.declare(name, kind, operands)
-    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
-
-
-def _emit_call(out: Emitter, op: llvm.CallOp) -> None:
-    arguments = list(operands_of(op))
-    if op.callee is None:
-        callee = out.names([arguments.pop(0)])
-    else:
-        callee = f"@{op.callee.string_value()}"
-    result = out.type(only_result(op).type) if op.results else "void"
-    out.write(op, f"call {result} {callee}({out.typed_list(arguments)})")
-
-
-def _emit_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
-    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    lhs, rhs = operands_of(op)
-    out.write(op, f"icmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
-
-
-def _emit_float_compare(out: Emitter, op: FCmpOp) -> None:
-    lhs, rhs = operands_of(op)
-    predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)).removeprefix("_")
-    out.write(op, f"fcmp{_fast_math(op)} {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
-
-
-def _emit_operands(name: str) -> Callable[[Emitter, Operation], None]:
-    """Instructions that are spelled as their name and their typed operands."""
-    return lambda out, op: out.write(op, f"{name} {out.typed_list(operands_of(op))}")
-
-
-def _emit_negate(out: Emitter, op: llvm.FNegOp) -> None:
-    out.write(op, f"fneg{_fast_math(op)} {out.typed(op.arg)}")
-
-
-def _emit_shuffle(out: Emitter, op: llvm.ShuffleVectorOp) -> None:
-    mask = op.mask.get_values()
-    if any(mask):
-        numbers = ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in mask)
-        text = f"<{len(mask)} x i32> <{numbers}>"
-    else:
-        text = f"<{len(mask)} x i32> zeroinitializer"
-    out.write(op, f"shufflevector {out.typed(op.v1)}, {out.typed(op.v2)}, {text}")
-
-
-def _emit_address(out: Emitter, op: llvm.GEPOp) -> None:
-    pointer, *dynamic = operands_of(op)
-    rest = iter(dynamic)
-    indices = [
-        out.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in out.constants(op.properties["rawConstantIndices"])
-    ]
-    bounds = " inbounds" if "inbounds" in op.properties else ""
-    where = ", ".join([out.type(op.properties["elem_type"]), out.typed(pointer), *indices])
-    out.write(op, f"getelementptr{bounds} {where}")
-
-
-def _alignment(op: llvm.LoadOp | llvm.StoreOp | llvm.AllocaOp) -> str:
-    alignment = op.properties.get("alignment")
-    return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
-
-
-def _emit_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
-    out.write(op, f"alloca {out.type(op.elem_type)}, {out.typed(op.size)}{_alignment(op)}")
-
-
-def _emit_load(out: Emitter, op: llvm.LoadOp) -> None:
-    (pointer,), (result,) = operands_of(op), op.results
-    out.write(op, f"load {out.type(result.type)}, {out.typed(pointer)}{_alignment(op)}")
-
-
-def _emit_store(out: Emitter, op: llvm.StoreOp) -> None:
-    out.write(op, f"store {out.typed_list(operands_of(op))}{_alignment(op)}")
-
-
-def _emit_branch(out: Emitter, op: llvm.BrOp) -> None:
-    out.write(op, f"br {out.label(op.successor)}")
-
-
-def _emit_conditional(out: Emitter, op: llvm.CondBrOp) -> None:
-    then, otherwise = out.label(op.then_block), out.label(op.else_block)
-    out.write(op, f"br {out.typed(op.cond)}, {then}, {otherwise}")
-
-
-def _emit_return(out: Emitter, op: llvm.ReturnOp) -> None:
-    out.write(op, f"ret {out.typed(op.arg)}" if op.arg is not None else "ret void")
-
-
-_INSTRUCTIONS: dict[type[Operation], Callable[[Emitter, Any], None]] = {
-    **dict.fromkeys(_BINARY, _emit_binary),
-    **dict.fromkeys(_CASTS, _emit_cast),
-    **dict.fromkeys(_INTRINSICS, _emit_intrinsic),
-    llvm.ConstantOp: Emitter.constant,
-    llvm.AddressOfOp: Emitter.address,
-    llvm.UndefOp: Emitter.undefined,
-    llvm.ZeroOp: Emitter.zero,
-    llvm.CallIntrinsicOp: _emit_named_intrinsic,
-    llvm.CallOp: _emit_call,
-    llvm.ICmpOp: _emit_integer_compare,
-    FCmpOp: _emit_float_compare,
-    SelectOp: _emit_operands("select"),
-    llvm.InsertElementOp: _emit_operands("insertelement"),
-    ExtractElementOp: _emit_operands("extractelement"),
-    llvm.FNegOp: _emit_negate,
-    llvm.ShuffleVectorOp: _emit_shuffle,
-    llvm.GEPOp: _emit_address,
-    llvm.AllocaOp: _emit_alloca,
-    llvm.LoadOp: _emit_load,
-    llvm.StoreOp: _emit_store,
-    llvm.BrOp: _emit_branch,
-    llvm.CondBrOp: _emit_conditional,
-    llvm.ReturnOp: _emit_return,
-    llvm.UnreachableOp: _emit_operands("unreachable"),
-}

@@ -1,0 +1,194 @@
+"""How LLVM spells each operation of the llvm dialect."""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
+
+from ncc.compiler.llvm.build import suffix
+from ncc.compiler.llvm.instructions import (
+    ExtractElementOp,
+    FCmpOp,
+    FPToSIOp,
+    FPToUIOp,
+    SelectOp,
+    UIToFPOp,
+)
+from ncc.compiler.llvm.text import Emitter, Spelling
+from ncc.dialects.operation import only_result, operands_of
+
+_BINARY: dict[type[Operation], str] = {
+    llvm.AddOp: "add", llvm.SubOp: "sub", llvm.MulOp: "mul", llvm.SDivOp: "sdiv",
+    llvm.UDivOp: "udiv", llvm.SRemOp: "srem", llvm.URemOp: "urem", llvm.AndOp: "and",
+    llvm.OrOp: "or", llvm.XOrOp: "xor", llvm.ShlOp: "shl", llvm.LShrOp: "lshr",
+    llvm.AShrOp: "ashr", llvm.FAddOp: "fadd", llvm.FSubOp: "fsub", llvm.FMulOp: "fmul",
+    llvm.FDivOp: "fdiv", llvm.FRemOp: "frem",
+}  # fmt: skip
+
+_CASTS: dict[type[Operation], str] = {
+    llvm.TruncOp: "trunc", llvm.ZExtOp: "zext", llvm.SExtOp: "sext", llvm.BitcastOp: "bitcast",
+    llvm.SIToFPOp: "sitofp", UIToFPOp: "uitofp", FPToSIOp: "fptosi", FPToUIOp: "fptoui",
+    llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc", llvm.PtrToIntOp: "ptrtoint",
+    llvm.IntToPtrOp: "inttoptr",
+}  # fmt: skip
+
+# Intrinsics whose operands and result have one type: @llvm.<name>.<type>.
+_INTRINSICS: dict[type[Operation], str] = {
+    llvm.FMAOp: "fma", llvm.FAbsOp: "fabs", llvm.FSqrtOp: "sqrt", llvm.FFloorOp: "floor",
+    llvm.FCeilOp: "ceil", llvm.FCopySignOp: "copysign", llvm.VectorFMaxOp: "maxnum",
+    llvm.VectorFMinOp: "minnum",
+}  # fmt: skip
+
+
+def _flags(op: Operation) -> str:
+    overflow = op.properties.get("overflowFlags")
+    if overflow is not None and isinstance(overflow, IntegerAttr):
+        bits = overflow.value.data
+        return (" nsw" if bits & 1 else "") + (" nuw" if bits & 2 else "")
+    return _fast_math(op)
+
+
+def _fast_math(op: Operation) -> str:
+    fast = op.properties.get("fastmathFlags")
+    if fast is not None and isinstance(fast, llvm.FastMathAttr):
+        return "".join(f" {flag}" for flag in sorted(fast.data))
+    return ""
+
+
+def _spell_binary(out: Emitter, op: Operation) -> None:
+    lhs, rhs = operands_of(op)
+    name = _BINARY[type(op)]
+    out.write(op, f"{name}{_flags(op)} {out.type(lhs.type)} {out.names((lhs, rhs))}")
+
+
+def _spell_cast(out: Emitter, op: Operation) -> None:
+    (value,) = operands_of(op)
+    out.write(op, f"{_CASTS[type(op)]} {out.typed(value)} to {out.type(only_result(op).type)}")
+
+
+def _spell_intrinsic(out: Emitter, op: Operation) -> None:
+    operands, kind = operands_of(op), only_result(op).type
+    name = f"llvm.{_INTRINSICS[type(op)]}.{suffix(kind)}"
+    result = out.declare(name, kind, operands)
+    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
+
+
+def _spell_named_intrinsic(out: Emitter, op: llvm.CallIntrinsicOp) -> None:
+    name = op.intrin.data
+    operands, kind = operands_of(op), only_result(op).type if op.results else None
+    result = out.declare(name, kind, operands)
+    out.write(op, f"call{_fast_math(op)} {result} @{name}({out.typed_list(operands)})")
+
+
+def _spell_call(out: Emitter, op: llvm.CallOp) -> None:
+    arguments = list(operands_of(op))
+    if op.callee is None:
+        callee = out.names([arguments.pop(0)])
+    else:
+        callee = f"@{op.callee.string_value()}"
+    result = out.type(only_result(op).type) if op.results else "void"
+    out.write(op, f"call {result} {callee}({out.typed_list(arguments)})")
+
+
+def _spell_integer_compare(out: Emitter, op: llvm.ICmpOp) -> None:
+    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
+    lhs, rhs = operands_of(op)
+    out.write(op, f"icmp {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
+
+
+def _spell_float_compare(out: Emitter, op: FCmpOp) -> None:
+    lhs, rhs = operands_of(op)
+    predicate = str(llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)).removeprefix("_")
+    out.write(op, f"fcmp{_fast_math(op)} {predicate} {out.typed(lhs)}, {out.names((rhs,))}")
+
+
+def _spell_operands(name: str) -> Spelling:
+    """Instructions that are spelled as their name and their typed operands."""
+    return lambda out, op: out.write(op, f"{name} {out.typed_list(operands_of(op))}")
+
+
+def _spell_negate(out: Emitter, op: llvm.FNegOp) -> None:
+    out.write(op, f"fneg{_fast_math(op)} {out.typed(op.arg)}")
+
+
+def _spell_shuffle(out: Emitter, op: llvm.ShuffleVectorOp) -> None:
+    mask = op.mask.get_values()
+    if any(mask):
+        numbers = ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in mask)
+        text = f"<{len(mask)} x i32> <{numbers}>"
+    else:
+        text = f"<{len(mask)} x i32> zeroinitializer"
+    out.write(op, f"shufflevector {out.typed(op.v1)}, {out.typed(op.v2)}, {text}")
+
+
+def _spell_address(out: Emitter, op: llvm.GEPOp) -> None:
+    pointer, *dynamic = operands_of(op)
+    rest = iter(dynamic)
+    indices = [
+        out.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
+        for index in out.constants(op.properties["rawConstantIndices"])
+    ]
+    bounds = " inbounds" if "inbounds" in op.properties else ""
+    where = ", ".join([out.type(op.properties["elem_type"]), out.typed(pointer), *indices])
+    out.write(op, f"getelementptr{bounds} {where}")
+
+
+def _alignment(op: llvm.LoadOp | llvm.StoreOp | llvm.AllocaOp) -> str:
+    alignment = op.properties.get("alignment")
+    return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
+
+
+def _spell_alloca(out: Emitter, op: llvm.AllocaOp) -> None:
+    out.write(op, f"alloca {out.type(op.elem_type)}, {out.typed(op.size)}{_alignment(op)}")
+
+
+def _spell_load(out: Emitter, op: llvm.LoadOp) -> None:
+    (pointer,), (result,) = operands_of(op), op.results
+    out.write(op, f"load {out.type(result.type)}, {out.typed(pointer)}{_alignment(op)}")
+
+
+def _spell_store(out: Emitter, op: llvm.StoreOp) -> None:
+    out.write(op, f"store {out.typed_list(operands_of(op))}{_alignment(op)}")
+
+
+def _spell_branch(out: Emitter, op: llvm.BrOp) -> None:
+    out.write(op, f"br {out.label(op.successor)}")
+
+
+def _spell_conditional(out: Emitter, op: llvm.CondBrOp) -> None:
+    then, otherwise = out.label(op.then_block), out.label(op.else_block)
+    out.write(op, f"br {out.typed(op.cond)}, {then}, {otherwise}")
+
+
+def _spell_return(out: Emitter, op: llvm.ReturnOp) -> None:
+    out.write(op, f"ret {out.typed(op.arg)}" if op.arg is not None else "ret void")
+
+
+SPELLINGS: dict[type[Operation], Spelling] = {
+    **dict.fromkeys(_BINARY, _spell_binary),
+    **dict.fromkeys(_CASTS, _spell_cast),
+    **dict.fromkeys(_INTRINSICS, _spell_intrinsic),
+    llvm.ConstantOp: Emitter.constant,
+    llvm.AddressOfOp: Emitter.address,
+    llvm.UndefOp: Emitter.undefined,
+    llvm.ZeroOp: Emitter.zero,
+    llvm.CallIntrinsicOp: _spell_named_intrinsic,
+    llvm.CallOp: _spell_call,
+    llvm.ICmpOp: _spell_integer_compare,
+    FCmpOp: _spell_float_compare,
+    SelectOp: _spell_operands("select"),
+    llvm.InsertElementOp: _spell_operands("insertelement"),
+    ExtractElementOp: _spell_operands("extractelement"),
+    llvm.FNegOp: _spell_negate,
+    llvm.ShuffleVectorOp: _spell_shuffle,
+    llvm.GEPOp: _spell_address,
+    llvm.AllocaOp: _spell_alloca,
+    llvm.LoadOp: _spell_load,
+    llvm.StoreOp: _spell_store,
+    llvm.BrOp: _spell_branch,
+    llvm.CondBrOp: _spell_conditional,
+    llvm.ReturnOp: _spell_return,
+    llvm.UnreachableOp: _spell_operands("unreachable"),
+}
+"""What is spelled, and by what."""

@@ -1,24 +1,14 @@
-"""Appends operations of the llvm dialect to one function.
-
-No LLVM pass that simplifies runs later, so this is the place where constants are shared and where
-what does not change in a loop is put in front of it: every loop or branch is a Scope, and an
-operation can be placed in any scope around the current one.
-"""
+"""Instructions of the llvm dialect, appended to one function."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -31,7 +21,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import (
     ExtractElementOp,
     FCmpOp,
@@ -39,11 +28,11 @@ from ncc.compiler.llvm.instructions import (
     element,
     lanes,
 )
+from ncc.compiler.llvm.scopes import Scope, ScopeWriter
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, memoized, segments, string, symbol
-from ncc.dialects.operation import append, make, only_result
+from ncc.dialects.operation import make, only_result
 
-FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 POINTER = llvm.LLVMPointerType()
 
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
@@ -60,25 +49,6 @@ _EXTREMA = {
 _FCMP = {str(flag): flag.to_int() for flag in llvm.FCmpPredicateFlag}
 _ICMP = {str(flag): flag.to_int() for flag in llvm.ICmpPredicateFlag}
 
-OpT = TypeVar("OpT", bound=Operation)
-
-
-class Scope:
-    """The body of a loop or of a branch (the outermost: of the function) while it is written."""
-
-    def __init__(self, block: Block, parent: Scope | None) -> None:
-        self.block = block
-        """Where the next operation goes; changes as loops inside end."""
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.known: dict[Hashable, SSAValue] = {}
-        """Values computed in this scope, by what they are."""
-        self.pointers: dict[tuple[int, int], tuple[SSAValue, object, object]] = {}
-        """Addresses asked for in this scope, by the identities of what they were asked for by.
-
-        Most differ by a constant, and share all else. What has the identities is kept with them.
-        """
-
 
 @cache
 def with_lanes(type: Attribute, count: int) -> Attribute:
@@ -93,22 +63,6 @@ def suffix(type: Attribute) -> str:
         return "p0"
     name = str(element(type))
     return f"v{lanes(type)}{name}" if lanes(type) else name
-
-
-@cache
-def _constant_attribute(type: Attribute, text: str) -> Attribute:
-    scalar = element(type)
-    if isinstance(scalar, IntegerType):
-        number: int | float = int(text)
-    else:
-        number = float(text)
-    if isinstance(type, VectorType):
-        return DenseIntOrFPElementsAttr.from_list(type, [number])
-    if isinstance(scalar, IntegerType):
-        return IntegerAttr(int(number), scalar)
-    if isinstance(scalar, FLOATS):
-        return FloatAttr(float(number), scalar)
-    raise CompilerBug(f"a constant of type {type}", pass_name="lower-to-llvm")
 
 
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
@@ -137,96 +91,14 @@ def element_pointers(base: SSAValue, places: SSAValue, element: Attribute) -> ll
     )
 
 
-class Builder:
-    """Writes one function. The methods named after instructions append to the current scope."""
+class Builder(ScopeWriter):
+    """The methods named after instructions append to the current scope."""
 
     def __init__(self, entry: Block, target: Target) -> None:
-        self.entry = entry
+        super().__init__(entry)
         self.target = target
-        self.scope = Scope(entry, None)
-        self._root = self.scope
-        # By the identities of their types, which they keep alive.
-        self._constants: dict[tuple[int, str], SSAValue] = {}
-        self._scopes: dict[SSAValue, Scope] = {}
         self._numbers: set[SSAValue] = set()
         """Extrema that cannot be NaN."""
-
-    # Where things are
-
-    def emit(self, op: OpT) -> OpT:
-        """Append to the current scope."""
-        append(self.scope.block, op)
-        return op
-
-    def result(self, op: Operation) -> SSAValue:
-        """Append to the current scope, and give what the operation computes."""
-        append(self.scope.block, op)
-        return only_result(op)
-
-    def emit_in(self, scope: Scope, op: Operation) -> SSAValue:
-        """Append to a scope around the current one, in front of the loop or branch it is in, into
-        which it only jumps once that is written.
-        """
-        append(scope.block, op)
-        return self.note_in(scope, only_result(op))
-
-    def emit_first(self, ops: Sequence[Operation]) -> None:
-        """Put at the very start of the function."""
-        for op in reversed(ops):
-            if self.entry.first_op is None:
-                self.entry.add_op(op)
-            else:
-                self.entry.insert_op_before(op, self.entry.first_op)
-
-    def note(self, value: SSAValue) -> SSAValue:
-        """Remember that the value is computed in the current scope."""
-        return self.note_in(self.scope, value)
-
-    def note_in(self, scope: Scope, value: SSAValue) -> SSAValue:
-        """Remember that the value is computed in a scope."""
-        self._scopes[value] = scope
-        return value
-
-    def scope_of(self, value: SSAValue) -> Scope:
-        """Where it is computed; unknown values (arguments, constants) are there from the start."""
-        return self._scopes.get(value, self._root)
-
-    def root(self) -> Scope:
-        """The scope of the function itself."""
-        return self._root
-
-    # Constants
-
-    def constant(self, value: float | int, type: Attribute) -> SSAValue:
-        """A constant, or a vector of equal constants."""
-        key = (id(type), repr(value))
-        found = self._constants.get(key)
-        if found is None:
-            found = self.literal(_constant_attribute(type, repr(value)), type)
-            self._constants[key] = found
-        return found
-
-    def literal(self, attribute: Attribute, type: Attribute) -> SSAValue:
-        """A constant given as an attribute."""
-        op = make(llvm.ConstantOp, result_types=[type], properties={"value": attribute})
-        self.emit_first([op])
-        return only_result(op)
-
-    def undefined(self, type: Attribute) -> SSAValue:
-        """A value that does not matter."""
-        key = (id(type), "undefined")
-        found = self._constants.get(key)
-        if found is None:
-            op = make(llvm.UndefOp, result_types=[type])
-            self.emit_first([op])
-            found = self._constants[key] = only_result(op)
-        return found
-
-    def vector_of(self, numbers: Iterable[float], type: Attribute) -> SSAValue:
-        """A constant vector of different numbers."""
-        if not isinstance(type, VectorType):
-            raise CompilerBug(f"a constant vector of type {type}", pass_name="lower-to-llvm")
-        return self.literal(DenseIntOrFPElementsAttr.from_list(type, list(numbers)), type)
 
     # Instructions
 
@@ -267,29 +139,35 @@ class Builder:
         op = make(SelectOp, operands=[condition, lhs, rhs], result_types=[lhs.type])
         return self.result(op)
 
-    def intrinsic(
-        self, name: str, arguments: Sequence[SSAValue], result: Attribute | None
-    ) -> SSAValue | None:
-        """Call an LLVM intrinsic by its full name."""
-        op = make(
-            llvm.CallIntrinsicOp,
-            operands=arguments,
-            result_types=[] if result is None else [result],
-            properties={
-                "intrin": string(name),
-                "op_bundle_sizes": _NO_BUNDLES,
-                "operandSegmentSizes": segments(len(arguments), 0),
-            },
+    def intrinsic(self, name: str, arguments: Sequence[SSAValue], type: Attribute) -> SSAValue:
+        """What an LLVM intrinsic, called by its full name, computes."""
+        return only_result(self._call_intrinsic(name, arguments, [type]))
+
+    def run_intrinsic(self, name: str, arguments: Sequence[SSAValue]) -> None:
+        """Call an LLVM intrinsic that has no result, by its full name."""
+        self._call_intrinsic(name, arguments, [])
+
+    def _call_intrinsic(
+        self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute]
+    ) -> Operation:
+        properties = {
+            "intrin": string(name),
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": segments(len(arguments), 0),
+        }
+        return self.emit(
+            make(
+                llvm.CallIntrinsicOp,
+                operands=arguments,
+                result_types=results,
+                properties=properties,
+            )
         )
-        self.emit(op)
-        return only_result(op) if op.results else None
 
     def lane_wise(self, name: str, *arguments: SSAValue) -> SSAValue:
         """Call the intrinsic `llvm.<name>.<type>` whose operands and result have one type."""
         type = arguments[0].type
-        result = self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
-        assert result is not None
-        return result
+        return self.intrinsic(f"llvm.{name}.{suffix(type)}", arguments, type)
 
     def extremum(self, kind: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`max` or `min`: lhs where it is the larger (smaller) one, otherwise, also if NaN, rhs.
@@ -299,14 +177,12 @@ class Builder:
         """
         type, count = lhs.type, lanes(lhs.type)
         name = _EXTREMA.get(count) if count <= self.target.lanes and element(type) == f32 else None
-        result: SSAValue | None
         if name is None:
             holds = self.compare("ogt" if kind == "max" else "olt", lhs, rhs)
             result = self.select(holds, lhs, rhs)
         else:
             arguments = [lhs, rhs, self.constant(4, i32)] if count == 16 else [lhs, rhs]
             result = self.intrinsic(name.format(kind), arguments, type)
-            assert result is not None
         if self.is_number(rhs):
             self._numbers.add(result)
         return result

@@ -22,6 +22,4 @@ def looked_up(builder: Builder, table: Sequence[int], places: SSAValue) -> SSAVa
     """Integers of a table of 8, by the low bits of integers."""
     lanes = VectorType(i32, [REGISTER])
     arguments = [builder.vector_of(table, lanes), places]
-    result = builder.intrinsic("llvm.x86.avx2.permd", arguments, lanes)
-    assert result is not None
-    return result
+    return builder.intrinsic("llvm.x86.avx2.permd", arguments, lanes)

@@ -66,6 +66,4 @@ def _all(builder: Builder) -> SSAValue:
 
 
 def _made(builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
-    result = builder.intrinsic(f"llvm.x86.avx512.{name}", arguments, LANES)
-    assert result is not None
-    return result
+    return builder.intrinsic(f"llvm.x86.avx512.{name}", arguments, LANES)

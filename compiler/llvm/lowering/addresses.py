@@ -19,8 +19,9 @@ from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder, Scope, element_pointer
+from ncc.compiler.llvm.build import Builder, element_pointer
 from ncc.compiler.llvm.lowering.streams import Motion, Streams
+from ncc.compiler.llvm.scopes import Scope
 from ncc.dialects.attributes import memoized
 from ncc.dialects.operation import make
 

@@ -10,23 +10,18 @@ computes them once for all products that share an operand.
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import VectorType, i16, i32
+from xdsl.dialects.builtin import VectorType, i16
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder
 from ncc.compiler.llvm.instructions import lanes
 from ncc.compiler.llvm.lowering.function import PASS, Function
+from ncc.compiler.llvm.lowering.integers import paired_products
 from ncc.dialects import rt
 
 _BITS = 32
 _VNNI = "llvm.x86.avx512.vpdpbusd.{bits}"
-_PAIRS = {
-    4: "llvm.x86.sse2.pmadd.wd",
-    8: "llvm.x86.avx2.pmadd.wd",
-    16: "llvm.x86.avx512.pmaddw.d.512",
-}
-"""By lanes of int32: products of 16 bits, neighbours added."""
 
 
 def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
@@ -38,13 +33,13 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
         raise CompilerBug(f"a dot product of {count} lanes", pass_name=PASS)
     if function.target.dot:
         name = _VNNI.format(bits=count * _BITS)
-        found = builder.intrinsic(name, [total, x, w], total.type)
-        assert found is not None
-        return function.bind(op.result, found)
+        return function.bind(op.result, builder.intrinsic(name, [total, x, w], total.type))
     pair = VectorType(i16, [2 * count])
     x, w = (builder.convert(llvm.BitcastOp, value, pair) for value in (x, w))
-    even = _products(builder, _shift(builder, llvm.LShrOp, _low(builder, x)), _even(builder, w))
-    odd = _products(builder, _shift(builder, llvm.LShrOp, x), _shift(builder, llvm.AShrOp, w))
+    even_x = _shift(builder, llvm.LShrOp, _low(builder, x))
+    even = paired_products(builder, even_x, _shift(builder, llvm.AShrOp, _low(builder, w)))
+    odd_x = _shift(builder, llvm.LShrOp, x)
+    odd = paired_products(builder, odd_x, _shift(builder, llvm.AShrOp, w))
     both = builder.binary(llvm.AddOp, even, odd)
     function.bind(op.result, builder.binary(llvm.AddOp, total, both))
 
@@ -54,17 +49,6 @@ def _low(builder: Builder, value: SSAValue) -> SSAValue:
     return builder.binary(llvm.ShlOp, value, builder.constant(8, value.type))
 
 
-def _even(builder: Builder, value: SSAValue) -> SSAValue:
-    return _shift(builder, llvm.AShrOp, _low(builder, value))
-
-
 def _shift(builder: Builder, operation: type[Operation], value: SSAValue) -> SSAValue:
     """The high byte of every 16 bits in the place of the low one."""
     return builder.binary(operation, value, builder.constant(8, value.type))
-
-
-def _products(builder: Builder, a: SSAValue, b: SSAValue) -> SSAValue:
-    count = lanes(a.type) // 2
-    found = builder.intrinsic(_PAIRS[count], [a, b], VectorType(i32, [count]))
-    assert found is not None
-    return found

@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, Builder, Scope, with_lanes
+from ncc.compiler.llvm.build import POINTER, Builder, with_lanes
 from ncc.compiler.llvm.formulas.math import Library
 from ncc.compiler.llvm.lowering.addresses import Addresses, Linear, Memory
+from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
 

@@ -12,9 +12,11 @@ from xdsl.dialects.builtin import (
     IndexType,
     VectorType,
     i16,
+    i32,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.llvm.build import Builder
 from ncc.compiler.llvm.instructions import lanes
 from ncc.compiler.llvm.lowering.addresses import Linear
 from ncc.compiler.llvm.lowering.arithmetic import Combine, binary, combined
@@ -27,6 +29,7 @@ _PAIRS_OF_PRODUCTS = {
     8: "llvm.x86.avx2.pmadd.wd",
     16: "llvm.x86.avx512.pmaddw.d.512",
 }
+"""Instructions that multiply int16 and add neighbouring products, by their lanes of int32."""
 
 
 def chosen_by(predicate: str) -> Combine:
@@ -124,16 +127,20 @@ def lower_dot(function: Function, op: DotOp) -> None:
     type, count = a.type, lanes(a.type)
     if count in _PAIRS_OF_PRODUCTS:
         halves = VectorType(i16, [2 * count])
-        factors = [builder.convert(llvm.BitcastOp, value, halves) for value in (a, b)]
-        result = builder.intrinsic(_PAIRS_OF_PRODUCTS[count], factors, type)
-        assert result is not None
-        return function.bind(op.result, result)
+        factors = (builder.convert(llvm.BitcastOp, value, halves) for value in (a, b))
+        return function.bind(op.result, paired_products(builder, *factors))
     by = builder.constant(16, type)
     products = []
     for place in (lambda value: builder.binary(llvm.ShlOp, value, by), lambda value: value):
         x, y = (builder.binary(llvm.AShrOp, place(value), by) for value in (a, b))
         products.append(builder.binary(llvm.MulOp, x, y))
     function.bind(op.result, builder.binary(llvm.AddOp, *products))
+
+
+def paired_products(builder: Builder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """a[2 k] * b[2 k] + a[2 k + 1] * b[2 k + 1] of int16, as int32, for a whole vector register."""
+    count = lanes(a.type) // 2
+    return builder.intrinsic(_PAIRS_OF_PRODUCTS[count], [a, b], VectorType(i32, [count]))
 
 
 def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:

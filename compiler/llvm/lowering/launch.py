@@ -36,7 +36,7 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         name += ".stamped"
         buffer, place = op.stamp.get_values()
         table = memory.buffer_pointer(function, buffers, buffer)
-        passed.append(function.addresses.step(table, place, i64, builder.root()))
+        passed.append(function.addresses.step(table, place, i64, builder.root))
     if op.callee is not None:
         memrefs = [value for value in arguments if isinstance(value.type, MemRefType)]
         told = arguments[len(memrefs) :]
@@ -76,9 +76,7 @@ def _loop(
         kernel, *arguments = others
         builder.call_pointer(kernel, [*arguments, first, last])
     if stamp is not None:
-        ticks = builder.intrinsic("llvm.readcyclecounter", [], i64)
-        assert ticks is not None
-        memory.store(builder, ticks, stamp)
+        memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), stamp)
     size = builder.binary(llvm.SubOp, last, first)
     builder.branch(taking, [builder.binary(llvm.AddOp, taking.args[0], size)])
 

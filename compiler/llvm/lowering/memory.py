@@ -109,7 +109,7 @@ def lower_prefetch(function: Function, op: rt.PrefetchOp) -> None:
     pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
     level = 2 if op.l1 is None else 3
     hints = [builder.constant(number, i32) for number in (0, level, 1)]  # read, level, data
-    builder.intrinsic("llvm.prefetch.p0", [pointer, *hints], None)
+    builder.run_intrinsic("llvm.prefetch.p0", [pointer, *hints])
 
 
 def lower_gather(function: Function, op: rt.GatherOp) -> None:
@@ -121,9 +121,8 @@ def lower_gather(function: Function, op: rt.GatherOp) -> None:
     mask = builder.constant(1, VectorType(i1, [lanes(type)]))
     size = builder.constant(alignment(type), i32)
     name = f"llvm.masked.gather.{suffix(type)}.v{lanes(type)}p0"
-    found = builder.intrinsic(name, [pointers, size, mask, builder.undefined(type)], type)
-    assert found is not None
-    function.bind(op.result, found)
+    arguments = [pointers, size, mask, builder.undefined(type)]
+    function.bind(op.result, builder.intrinsic(name, arguments, type))
 
 
 def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
@@ -199,7 +198,7 @@ def lower_cast(function: Function, op: memref.CastOp) -> None:
 def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValue:
     """buffers[index], loaded once, at the start of the function."""
     builder = function.builder
-    root = builder.root()
+    root = builder.root
     array = function.value(buffers)
     found = root.known.get(("buffer", array, index))
     if found is None:
@@ -219,7 +218,7 @@ def lower_buffer(function: Function, op: rt.BufferOp) -> None:
     pointer = buffer_pointer(function, op.buffers, op.index.value.data)
     offset = op.offset.value.data
     if offset:
-        pointer = function.addresses.step(pointer, offset, i8, function.builder.root())
+        pointer = function.addresses.step(pointer, offset, i8, function.builder.root)
     function.bind_memory(op.memref, memory_at(pointer, op.memref.type))
 
 

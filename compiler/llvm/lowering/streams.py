@@ -14,7 +14,8 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import FixedBitwidthType, i64
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
-from ncc.compiler.llvm.build import POINTER, Builder, Scope, element_pointer
+from ncc.compiler.llvm.build import POINTER, Builder, element_pointer
+from ncc.compiler.llvm.scopes import Scope
 
 SCALES = (1, 2, 4, 8)
 """Bytes a count that instructions can multiply by themselves."""

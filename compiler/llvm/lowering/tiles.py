@@ -45,29 +45,32 @@ def lower_configure(function: Function, op: tile.ConfigureOp) -> None:
     held = configuration(op.rows.value.data)
     words = [int.from_bytes(held[at : at + 8], "little") for at in range(0, len(held), 8)]
     store(builder, builder.vector_of(words, shapes), taken.results[0])
-    builder.intrinsic("llvm.x86.ldtilecfg", [taken.results[0]], None)
+    builder.run_intrinsic("llvm.x86.ldtilecfg", [taken.results[0]])
 
 
 def lower_release(function: Function, op: tile.ReleaseOp) -> None:
-    function.builder.intrinsic("llvm.x86.tilerelease", [], None)
+    """No tile holds anything any more."""
+    function.builder.run_intrinsic("llvm.x86.tilerelease", [])
 
 
 def lower_zero(function: Function, op: tile.ZeroOp) -> None:
-    function.builder.intrinsic("llvm.x86.tilezero", [_tile(function, op.tile)], None)
+    """A tile of zeros."""
+    function.builder.run_intrinsic("llvm.x86.tilezero", [_tile(function, op.tile)])
 
 
 def _moved(name: str) -> Handler:
     def handle(function: Function, op: tile.LoadOp | tile.StoreOp) -> None:
         pointer = function.addresses.pointer(function.memory(op.memref), [function.index(op.index)])
         distance = function.builder.constant(op.distance.value.data, i64)
-        function.builder.intrinsic(name, [_tile(function, op.tile), pointer, distance], None)
+        function.builder.run_intrinsic(name, [_tile(function, op.tile), pointer, distance])
 
     return handle
 
 
 def lower_multiply(function: Function, op: tile.MultiplyOp) -> None:
+    """Products of pairs of bfloat16, added to a tile of float32."""
     tiles = [_tile(function, number) for number in (op.sums, op.left, op.right)]
-    function.builder.intrinsic("llvm.x86.tdpbf16ps", tiles, None)
+    function.builder.run_intrinsic("llvm.x86.tdpbf16ps", tiles)
 
 
 def _tile(function: Function, number: IntegerAttr) -> SSAValue:

@@ -56,13 +56,9 @@ def lower_masked_load(function: Function, op: vector.MaskedLoadOp) -> None:
     pointer = _address(function, op.base, op.indices)
     type = machine_type(op.result.type)
     mask, other = function.value(op.mask), function.value(op.pass_thru)
-    result = builder.intrinsic(
-        f"llvm.masked.load.{suffix(type)}.p0",
-        [pointer, builder.constant(alignment(type), i32), mask, other],
-        type,
-    )
-    assert result is not None
-    function.bind(op.result, result)
+    name = f"llvm.masked.load.{suffix(type)}.p0"
+    arguments = [pointer, builder.constant(alignment(type), i32), mask, other]
+    function.bind(op.result, builder.intrinsic(name, arguments, type))
 
 
 def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
@@ -70,10 +66,9 @@ def lower_masked_store(function: Function, op: vector.MaskedStoreOp) -> None:
     builder = function.builder
     value, mask = function.value(op.value_to_store), function.value(op.mask)
     pointer = _address(function, op.base, op.indices)
-    builder.intrinsic(
+    builder.run_intrinsic(
         f"llvm.masked.store.{suffix(value.type)}.p0",
         [value, pointer, builder.constant(alignment(value.type), i32), mask],
-        None,
     )
 
 

@@ -65,40 +65,19 @@ def signature_text(call: Call) -> str:
 def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     """The region of the call's `rt.code` as a kernel; the region is cloned."""
     op = _code(call)
-    outer: list[SSAValue] = list(call.function.body.block.args)
-    positions = [outer.index(value) for value in op.inputs]
-    taken = {position: i for i, position in enumerate(positions)}
-    if len(taken) != len(outer):
-        raise CompilerBug("an operand that the code does not read")
-    region = op.body.clone()
-    body = region.block
+    body = op.body.clone().block
     widen(body, target)
     arguments = list(body.args)
     turn = None if op.turns is None else arguments.pop()
     step = None if op.steps is None else arguments.pop()
-    results = range(len(positions), len(positions) + len(op.results))
-    given = [arguments[taken[position]].type for position in range(len(outer))]
-    given += [arguments[k].type for k in results]
-    scratch = arguments[len(positions) + len(op.results) :]
-    kept = call.scratch or (None,) * len(scratch)
-    given += [held.type for held, place in zip(scratch, kept, strict=True) if place is not None]
-    places = call.places
-    types = [_placed(kind, p.strides) for kind, p in zip(given, places, strict=True)]
-    numbers = [IndexType()] * (2 if step is None else 3)
-    entry = Block(arg_types=[*types, *numbers])
-    values: list[SSAValue] = [entry.args[position] for position in positions]
-    inside = iter(entry.args[len(outer) : len(places)])
-    values += islice(inside, len(op.results))
-    builder = LoopBuilder(entry)
-    for held, place in zip(scratch, kept, strict=True):
-        values.append(builder.scratch(held.type) if place is None else next(inside))
+    builder, values = _entry(call, arguments)
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
+    (entry,) = builder.blocks
     if step is not None:
         step.replace_all_uses_with(entry.args[-3])
-    first, last = entry.args[-2:]
 
-    def whole(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+    def one_turn(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
         if turn is not None:
             turn.replace_all_uses_with(number)
         for inner in list(body.ops):
@@ -107,13 +86,43 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
                 builder.blocks[-1].add_op(inner)
         return []
 
-    builder.loop(first, last, 1, [], whole)
+    first, last = entry.args[-2:]
+    builder.loop(first, last, 1, [], one_turn)
     entry.add_op(func.ReturnOp())
     inputs = [argument.type for argument in entry.args]
     return func.FuncOp(name, (inputs, []), Region(entry), visibility="private")
 
 
+def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list[SSAValue]]:
+    """A function with a memref for each place of a call, and which of its values stand for the
+    arguments of the code: inputs, results, scratch memory.
+    """
+    op = _code(call)
+    outer: list[SSAValue] = list(call.function.body.block.args)
+    positions = [outer.index(value) for value in op.inputs]
+    taken = {position: i for i, position in enumerate(positions)}
+    if len(taken) != len(outer):
+        raise CompilerBug("an operand that the code does not read")
+    inside = len(positions) + len(op.results)
+    results, scratch = arguments[len(positions) : inside], arguments[inside:]
+    kept = call.scratch or (None,) * len(scratch)
+    given = [arguments[taken[position]].type for position in range(len(outer))]
+    given += [result.type for result in results]
+    given += [held.type for held, place in zip(scratch, kept, strict=True) if place is not None]
+    types = [_placed(kind, p.strides) for kind, p in zip(given, call.places, strict=True)]
+    numbers = [IndexType()] * (2 if op.steps is None else 3)
+    entry = Block(arg_types=[*types, *numbers])
+    builder = LoopBuilder(entry)
+    values: list[SSAValue] = [entry.args[position] for position in positions]
+    behind = iter(entry.args[len(outer) : len(types)])
+    values += islice(behind, len(results))
+    for held, place in zip(scratch, kept, strict=True):
+        values.append(builder.scratch(held.type) if place is None else next(behind))
+    return builder, values
+
+
 def _code(call: Call) -> CodeOp:
+    """The `rt.code` of an outlined function."""
     return next(op for op in call.function.body.block.ops if isinstance(op, CodeOp))
 
 

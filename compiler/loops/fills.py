@@ -25,8 +25,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ncc.compiler.loops.build import LoopBuilder, index, memory_type
 from ncc.compiler.loops.frames import Box
 from ncc.compiler.loops.kernel import Access, Kernel
-from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.read_kernel import constant_kernel
+from ncc.compiler.loops.reads import kernel_types
 from ncc.compiler.loops.stable_text import stable_text
 from ncc.compiler.plan import Place
 

@@ -22,7 +22,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Halving
-from ncc.compiler.loops.point import Point, PointWriter
+from ncc.compiler.loops.point import PointWriter
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.transpose import interleaved
 
 IN_LINE = 16

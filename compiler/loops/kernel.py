@@ -30,9 +30,9 @@ MOST_INTERLEAVED = 8
 
 @dataclass(frozen=True)
 class Access:
-    """`argument[offset + sum(coefficients[d] * loop d) + a number]`, counted in elements.
+    """`argument[offset + sum(coefficients[d] * loop d) + n]`, counted in elements.
 
-    The number is what a table holds, if there is one.
+    n is a number of a table, if there is one, else 0.
     """
 
     argument: int
@@ -46,13 +46,13 @@ class Access:
         return tuple((loop, by) for loop, by in enumerate(self.coefficients) if by)
 
     @property
-    def told(self) -> int:
-        """How far its table moves it at most."""
+    def table_reach(self) -> int:
+        """How many elements further than its loops the numbers of its table lead, at most."""
         return 0 if self.table is None else self.table.most
 
     @property
-    def told_by(self) -> list[int]:
-        """The loops that its table moves with."""
+    def table_loops(self) -> list[int]:
+        """The loops that choose the number of its table."""
         return [] if self.table is None else [loop for loop, _ in self.table.at.moves]
 
     def with_loops(self, change: Callable[[Sequence[int]], Sequence[int]]) -> Access:
@@ -65,7 +65,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers from 0 to `most`; the one that counts stands where `at` says."""
+    """Numbers from 0 to `most`, of which an access adds the one at `at` to its address."""
 
     at: Access
     most: int
@@ -289,8 +289,8 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
     read or stored; all else lies side by side along the first. None where there are none such.
     """
     accesses = kernel.accesses()
-    told = any(access.table is not None for access in accesses)
-    if told or kernel.halving is not None or any(map(extracts, kernel.stages)):
+    by_tables = any(access.table is not None for access in accesses)
+    if by_tables or kernel.halving is not None or any(map(extracts, kernel.stages)):
         return None
     fixed = {d for d in kernel.index_of.values() if d is not None}
     fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}

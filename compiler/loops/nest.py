@@ -18,7 +18,7 @@ from xdsl.dialects import func
 from xdsl.ir import Attribute, Region, SSAValue
 
 from ncc.compiler.loops.kernel import Kernel, Stage
-from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.rows import RowWriter
 from ncc.compiler.loops.schedule import Schedule
 

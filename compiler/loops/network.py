@@ -37,8 +37,8 @@ from ncc.compiler.loops.fills import Fills
 from ncc.compiler.loops.frames import boxes
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import free_outermost
-from ncc.compiler.loops.point import kernel_types
 from ncc.compiler.loops.read_kernel import kernel_of
+from ncc.compiler.loops.reads import kernel_types
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.sharing import Sharing, handed_out_along
 from ncc.compiler.loops.stable_text import digest, stable_text
@@ -206,6 +206,8 @@ class _Due:
 
 
 class _NetworkWriter:
+    """Goes through the steps of a plan, and notes what is launched and where threads wait."""
+
     def __init__(
         self,
         plan: Plan,

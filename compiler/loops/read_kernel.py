@@ -60,28 +60,14 @@ class _Reader:
         self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
 
     def read(self) -> Kernel:
+        """The group as a kernel; its loops are those of the anchor."""
         if not self.views:
             return self._fill()
         view = self.anchor
         axes = [form.bare for form in view.write.index]
         identity = {d: d for d in range(len(view.extents))}
-        epilogue: list[Stage] = []
         halves = next((view for view in self.views[1:] if view.halves), None)
-        captured: dict[SSAValue, Captured] = self._captured(view)
-        value: SSAValue = view.op.results[0]
-        for after in self.views[self.views.index(view) + 1 :]:
-            if after is halves:
-                continue
-            epilogue.append(self._stage(after, self._renamed(after, axes), value))
-            value = after.op.results[0]
-        store_argument = len(self.function.body.block.args)
-        if view.op.outputs[0] in self.argument_of:
-            store_argument = self.argument_of[view.op.outputs[0]]
         halving = None if halves is None else self._halving(halves, axes)
-        if halving is not None and halving.alone:
-            store = halving.store
-        else:
-            store = self._access(store_argument, view.write.index, identity)
         index_of: dict[int, int | None] = {d: d for d in view.indexed}
         return Kernel(
             extents=view.extents,
@@ -90,15 +76,34 @@ class _Reader:
             anchor=self._stage(view, identity, None),
             accumulates=view.reads_outs,
             initial=self._initial(view, axes) if view.reads_outs else 0.0,
-            epilogue=tuple(epilogue),
-            store=store,
+            epilogue=tuple(self._epilogue(axes)),
+            store=self._store(halving),
             element_types=self.element_types,
-            captured=captured,
+            captured=self._captured(view),
             index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
             matrices=view.separable,
             lanes=view.lanes,
             halving=halving,
         )
+
+    def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
+        """What follows the anchor at each point, but for the halving of the value."""
+        value: SSAValue = self.anchor.op.results[0]
+        for after in self.views[self.views.index(self.anchor) + 1 :]:
+            if not after.halves:
+                yield self._stage(after, self._renamed(after, axes), value)
+                value = after.op.results[0]
+
+    def _store(self, halving: Halving | None) -> Access:
+        """Where the value is stored: in the memory that the anchor goes on with, if there is one,
+        else in the first result.
+        """
+        if halving is not None and halving.alone:
+            return halving.store
+        first_result = len(self.function.body.block.args)
+        argument = self.argument_of.get(self.anchor.op.outputs[0], first_result)
+        identity = {d: d for d in range(self.rank)}
+        return self._access(argument, self.anchor.write.index, identity)
 
     def unread(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
         """What a short vector leaves out of the last block of a sum of float32."""
@@ -139,8 +144,8 @@ class _Reader:
         return next((view for view in self.views if view.reads_outs), self.views[0])
 
     def _halving(self, view: View, axes: Sequence[int | None]) -> Halving:
-        """The last stage: its loops are a pair, those of the image, the half, and the block of the
-        pair; then the lane. Step k of the value's loop over blocks is half a pair times k away.
+        """The stage that makes halves of the value: (pair of blocks, image .., half, block of the
+        pair, lane) in memory, so that a block of the value is half as far as a pair from the last.
         """
         position = len(self.function.body.block.args) + len(self.results) - 1
         pair, *image, half, side, lane = self.places[position].strides
@@ -158,6 +163,7 @@ class _Reader:
         )
 
     def _initial(self, view: View, axes: Sequence[int | None]) -> float | Stage | None:
+        """What an accumulation starts from; None for what is in its memory."""
         source = view.op.outputs[0]
         if source in self.argument_of:
             return None
@@ -177,6 +183,7 @@ class _Reader:
         }
 
     def _stage(self, view: View, loops: Mapping[int, int], flight: SSAValue | None) -> Stage:
+        """A computation with its reads; `flight` is the value that it goes on from."""
         inputs: list[Access | None] = []
         for position, access in enumerate(view.reads):
             if access.value is flight or position not in view.live:
@@ -191,7 +198,9 @@ class _Reader:
     def _selected(
         self, selection: View, index: Sequence[Linear], loops: Mapping[int, int]
     ) -> Access:
-        """A read of elements in a row that a selection takes: loops say where, and a table."""
+        """A read through a selection of elements in a row: the table that it reads, and loops, say
+        where.
+        """
         (source,), (table,) = selection.captured, selection.reads
         axis_of = {_known(form.bare): axis for axis, form in enumerate(selection.write.index)}
         steps = [0] * len(index)
@@ -206,6 +215,7 @@ class _Reader:
         return replace(still, table=Table(told, shape_of(source)[0] - 1 - beside))
 
     def _access(self, argument: int, index: Sequence[Linear], loops: Mapping[int, int]) -> Access:
+        """Coordinates of an argument as an address, by the strides of its place."""
         return self._strided(argument, index, self.places[argument].strides, loops)
 
     def _strided(
@@ -226,6 +236,7 @@ class _Reader:
 
     @cached_property
     def rank(self) -> int:
+        """How many loops there are."""
         return len(self.anchor.extents)
 
     def _captured(self, view: View) -> dict[SSAValue, Captured]:

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.finish import FinishWriter
-from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.reads import Point
 
 _NEUTRAL: dict[type[Operation], float] = {
     arith.AddfOp: 0.0,
@@ -53,6 +53,7 @@ class RowWriter(FinishWriter):
     def _rows(
         self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
     ) -> list[SSAValue]:
+        """Loops around the folding of one row."""
         if outer:
             loop, inner = outer[0], outer[1:]
 
@@ -68,6 +69,7 @@ class RowWriter(FinishWriter):
         return self._one_row(lane, points, values)
 
     def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """A row folded into the values of points: by vectors, then the lanes of these."""
         lanes, extent = self.schedule.vector, self.kernel.extents[lane]
         whole = extent // lanes * lanes
         if not whole:

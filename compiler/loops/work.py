@@ -143,5 +143,5 @@ def _cells(kernel: Kernel, argument: int) -> int | None:
 def _reach(kernel: Kernel, access: Access) -> int:
     """How many cells an access touches: no more than it has points, or than lie in between."""
     walked = [(e, abs(c)) for e, c in zip(kernel.extents, access.coefficients, strict=True) if c]
-    cells = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.told_by)
-    return min(cells, 1 + sum((e - 1) * c for e, c in walked) + access.told)
+    cells = prod(e for e, _ in walked) * prod(kernel.extents[d] for d in access.table_loops)
+    return min(cells, 1 + sum((e - 1) * c for e, c in walked) + access.table_reach)

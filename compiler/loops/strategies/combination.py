@@ -83,6 +83,8 @@ def together(matrix: Matrix, rows: Sequence[int], most: int) -> list[list[int]]:
 
 
 class _Combination(Generic[Value]):
+    """Products of rows of one matrix with one vector: sums and differences are made once."""
+
     def __init__(
         self, matrix: Matrix, inputs: Callable[[int], Value], arithmetic: Arithmetic[Value]
     ) -> None:
@@ -93,6 +95,7 @@ class _Combination(Generic[Value]):
         self.values: dict[Key, Value] = {}
 
     def of(self, rows: Sequence[int]) -> list[Value]:
+        """The products of some rows; pairs of them that share work are made together."""
         terms = {row: _terms(self.matrix[row], self.pairs) for row in rows}
         done: dict[int, Value] = {}
         for r, t in combinations(rows, 2):

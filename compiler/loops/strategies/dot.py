@@ -20,7 +20,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, tiled
 from ncc.compiler.loops.strategies.operands import product_of

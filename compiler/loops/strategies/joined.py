@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.operands import product_of
 

@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
 from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.point import Point
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.strategies.combination import combine, together
 from ncc.compiler.target import Target

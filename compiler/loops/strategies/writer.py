@@ -1,6 +1,7 @@
 """The loops of a kernel by its schedule: each way of writing has a class of its own.
 
-    PointWriter      loops/point.py    one point: its reads, its bodies, the addresses of both
+    ReadWriter       loops/reads.py    what one point reads, and the addresses of that
+    PointWriter      loops/point.py    what one point computes
     FinishWriter     loops/finish.py   what follows a sum: the epilogue of each point, its store
     RowWriter        loops/rows.py     sums of which the lane is reduced
     Nest             loops/nest.py     chunks, tiles, and the reduced loops inside of them

@@ -20,7 +20,7 @@ from ncc.compiler.linalg.channels.hoist_selections import HoistSelections
 from ncc.compiler.linalg.channels.join_selections import JoinSelections
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels
-from ncc.compiler.linalg.channels.turn_factors import TurnFactors
+from ncc.compiler.linalg.channels.transpose_factors import TransposeFactors
 from ncc.compiler.linalg.convolutions.compute_read_cells import ComputeReadCells
 from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
 from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
@@ -86,7 +86,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
         PeelBorders(target),  # what is left reads the network's input where the caller has it
         # Channels, then blocks of them.
-        TurnFactors(),  # neighbours in the result are neighbours in what it reads
+        TransposeFactors(),  # neighbours in the result are neighbours in what it reads
         PartGroups(),  # groups that make one channel each are blocks of groups
         SelectChannels(),  # shuffles are selections
         JoinSelections(),  # joints hold what was made, and who reads them selects

@@ -43,7 +43,7 @@ PASSES = {
     "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),
     "compute-in-strips": ("ncc.compiler.linalg.convolutions.strips", "ComputeInStrips"),
     "peel-borders": ("ncc.compiler.linalg.convolutions.peel_borders", "PeelBorders"),
-    "turn-factors": ("ncc.compiler.linalg.channels.turn_factors", "TurnFactors"),
+    "transpose-factors": ("ncc.compiler.linalg.channels.transpose_factors", "TransposeFactors"),
     "part-groups": ("ncc.compiler.linalg.groups.part_groups", "PartGroups"),
     "select-channels": ("ncc.compiler.linalg.channels.select_channels", "SelectChannels"),
     "join-selections": ("ncc.compiler.linalg.channels.join_selections", "JoinSelections"),

@@ -39,7 +39,7 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
         "STEPS_APART": (1, 500),
         "STEPS_OF_LANES": (0, 500),
     },
-    "channels.turn_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
+    "channels.transpose_factors": {"FEWEST_USES": (0, 4), "MOVES_PER_MULTIPLY_ADD": (0.0, 1.0)},
     "convolutions.convolution": {"FEWEST_CHANNELS": (1, 8)},
     "groups.join_groups": {"FULL_ALONG_ROWS": (0.01, 9.0)},
     "convolutions.join_phases": {"WORTH": (0.0, 9.0)},

@@ -1,4 +1,4 @@
-// passes: turn-factors
+// passes: transpose-factors
 // Fires: the keys of each head lie with the features side by side, scores along the keys.
 builtin.module {
   func.func @network(%0: tensor<24x3x4xf32>, %1: tensor<20x3x4xf32>) -> tensor<3x24x20xf32> attributes {inputs = ["input0", "input1"], outputs = ["output0"]} {

@@ -1,13 +1,13 @@
-"""Factors that a run makes, transposed so that neighbours in the result are neighbours in them.
+"""Factors of products that a run makes, transposed so that they lie along the result.
 
     y[m, n] += x[m, k] * w[n, k]     ->     t[k, n] = w[n, k],  y[m, n] += x[m, k] * t[k, n]
 
-Vectors of results take in whole vectors of t; along k each result would be a sum of its own over
-the lanes of one. Turning is worth it where each element meets many others. Constants are turned by
-`pack`, at no cost.
+A vector of results then adds products with whole vectors of t. With w as it lies, vectors run along
+k, and each result is the sum of the lanes of one. To transpose pays where each element is used many
+times. Constants are transposed by `pack`, at no cost.
 
-Where x and y are fewer than w, these are turned instead, as the values and the results of an
-attention whose probabilities are w:
+Where x and y have fewer elements than w, these are transposed instead, as the values and results of
+an attention whose probabilities are w:
 
     t[k, m] = x[m, k],  z[n, m] += w[n, k] * t[k, m],  y[m, n] = z[n, m]
 
@@ -52,10 +52,10 @@ MOVES_PER_MULTIPLY_ADD = 0.075
 
 
 @dataclass(frozen=True)
-class TurnFactors(ModulePass):
-    """Turn the factor of every product that lies across its result; see the head of this file."""
+class TransposeFactors(ModulePass):
+    """Transpose every factor that lies across its product; see the head of this file."""
 
-    name = "turn-factors"
+    name = "transpose-factors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made: dict[tuple[SSAValue, int], SSAValue] = {}
@@ -67,14 +67,14 @@ class TurnFactors(ModulePass):
                 continue
             row = _shorter(view, *found)
             if row is not None:
-                generic = _turn_result(view, row)
+                generic = _transpose_result(view, row)
                 found = across(View(generic), row)
             if found is not None:
-                _turn(generic, *found, made)
+                _transpose(generic, *found, made)
 
 
 def across(view: View, loop: int) -> tuple[int, int] | None:
-    """The operand that is worth turning where results lie along a loop, and its axis of that."""
+    """The operand to transpose where results lie along a loop, if that pays, and its axis of it."""
     pair = view.product
     if pair is None or not view.reduced or view.extents[loop] < BLOCK // 2:
         return None
@@ -95,8 +95,8 @@ def across(view: View, loop: int) -> tuple[int, int] | None:
 
 
 def _shorter(view: View, position: int, axis: int) -> int | None:
-    """The loop of the other factor that results lie along if it and they are turned, not this one;
-    None where that would take longer: more elements are moved, or lanes would hold no result.
+    """The loop of the other factor that results lie along if that and they are transposed, and not
+    this one; None where that would take longer: more elements are moved, or lanes hold no result.
     """
     factor = view.reads[position]
     [other] = [k for k in view.product or () if k != position]
@@ -104,8 +104,8 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     if len(rows) != 1 or filled_with(view.op.outputs[0]) is None or view.op.attributes:
         return None
     [row] = rows
-    turned = across(view, row)
-    if turned is None or turned[0] != other or all(form.bare != row for form in view.write.index):
+    found = across(view, row)
+    if found is None or found[0] != other or all(form.bare != row for form in view.write.index):
         return None
     extent, lanes = view.extents[row], lanes_in(view.extents[row])
     wasted = prod(view.extents) * (lanes / extent - 1) * MOVES_PER_MULTIPLY_ADD
@@ -113,8 +113,8 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     return row if moved + wasted < prod(shape_of(factor.value)) else None
 
 
-def _turn_result(view: View, row: int) -> GenericOp:
-    """The same sums with their results along a loop, which a move behind them turns back."""
+def _transpose_result(view: View, row: int) -> GenericOp:
+    """The same sums with their results along a loop, which a move behind them transposes back."""
     op, shape = view.op, shape_of(view.op.results[0])
     scratch = Block()
     b = Builder(scratch, "layout")
@@ -130,7 +130,7 @@ def _turn_result(view: View, row: int) -> GenericOp:
     return computation_of(sums)
 
 
-def _turn(
+def _transpose(
     op: GenericOp, position: int, axis: int, made: dict[tuple[SSAValue, int], SSAValue]
 ) -> None:
     """Let op read the operand with that axis as its last one."""
@@ -139,9 +139,9 @@ def _turn(
         scratch, shape = Block(), list(shape_of(value))
         b = Builder(scratch, "layout")
         *outer, last = at = b.loops_of([*shape[:axis], *shape[axis + 1 :], shape[axis]])
-        turned = b.map(at, tensor_of(value)[[*outer[:axis], last, *outer[axis:]]])
+        transposed = b.map(at, tensor_of(value)[[*outer[:axis], last, *outer[axis:]]])
         move_before(scratch, op)
-        made[value, axis] = turned.value
+        made[value, axis] = transposed.value
     index = list(op.indexing_maps.data[position].data.results)
     index.append(index.pop(axis))
     reread(op, position, made[value, axis], index)

@@ -11,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.channels.turn_factors import FEWEST_USES, TurnFactors
+from ncc.compiler.linalg.channels.transpose_factors import FEWEST_USES, TransposeFactors
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
@@ -33,7 +33,7 @@ def turned(make_network: MakeNetwork) -> Turned:
     def count(write: Any, shapes: list[tuple[int, ...]]) -> int:
         module = make_network(shapes, write)
         computed = len(generics(module))
-        return len(after(module, TurnFactors())) - computed
+        return len(after(module, TransposeFactors())) - computed
 
     return count
 
@@ -125,7 +125,7 @@ def test_results_lie_along_what_is_read(
 ) -> None:
     """The last axis of a factor is that of the result."""
     module = make_network(shapes, write)
-    TurnFactors().apply(Context(), module)
+    TransposeFactors().apply(Context(), module)
     [view] = [view for view in generics(module) if view.reduced]
     factors = [view.reads[position] for position in view.product or ()]
     assert view.write.index[-1] in [factor.index[-1] for factor in factors]

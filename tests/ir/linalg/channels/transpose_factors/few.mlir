@@ -1,4 +1,4 @@
-// passes: turn-factors
+// passes: transpose-factors
 // Not: each key meets 23 queries only.
 builtin.module {
   func.func @network(%0: tensor<23x3x4xf32>, %1: tensor<20x3x4xf32>) -> tensor<3x23x20xf32> attributes {inputs = ["input0", "input1"], outputs = ["output0"]} {

@@ -1,4 +1,4 @@
-// passes: turn-factors
+// passes: transpose-factors
 // Not: weights are turned where they are packed.
 builtin.module {
   func.func @network(%0: tensor<24x4xf32>) -> tensor<24x16xf32> attributes {inputs = ["input0"], outputs = ["output0"]} {

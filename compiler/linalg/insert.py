@@ -36,6 +36,16 @@ def move_behind(scratch: Block, after: Operation) -> None:
         parent.insert_ops_after(ops, after)
 
 
+def move_behind_value(scratch: Block, value: SSAValue) -> None:
+    """Put the operations of a block behind what makes a value; for an argument, in front of all."""
+    if isinstance(value.owner, Operation):
+        move_behind(scratch, value.owner)
+    elif value.owner.first_op is not None:
+        move_before(scratch, value.owner.first_op)
+    else:
+        raise CompilerBug("an empty block makes no values")
+
+
 def put_for(op: Operation, scratch: Block, made: SSAValue) -> None:
     """Put the operations of a block in front of op, and what they make in place of its result."""
     move_before(scratch, op)

@@ -1,11 +1,11 @@
-"""Selections in front of what would begin amid a block of channels.
+"""Groups and parts of joints aligned to blocks of channels, by selections in front of them.
 
     y[g, o] += x[g * 40 + i] * w[g, o, i]     ->      y[g, o] += s[g * 48 + i] * w[g, o, i]
     concat(a, b) of 24 and 216 channels       ->      all channels of that, as a selection
 
-s takes the 40 channels of each group and 8 times the last of them, which nobody reads: every group
-begins with a block. A joint that only selections read, be it one of groups, may have gaps behind
-its parts, as `select_channels` says.
+s takes the 40 channels of each group and, to fill its blocks, 8 times the last of them, which
+nobody reads: so every group begins with a block. A joint that only selections read, of groups or of
+parts, may have gaps behind them, as `select_channels` says.
 
 Needs: the structured level before layouts are chosen.  Breaks: nothing; results are equal bit by
 bit.

@@ -1,10 +1,10 @@
-"""Selections of channels in front of what works channel by channel, as far as another one.
+"""Selections of channels hoisted through what works channel by channel, into what it reads.
 
     s = x[t],  d[c, p, q] += s[c, p + k, q + l] * w[c, k, l],  y = d[u]
         ->  s = x[t[u]],  y[c, p, q] += s[c, p + k, q + l] * w[u][c, k, l]
 
-What a selection takes of constants are other numbers in the blob, so that it costs nothing behind
-the outputs of a convolution.
+There they become part of another selection, or of constants: other numbers in the blob, so that
+behind the outputs of a convolution they cost nothing.
 
 Needs: `select_channels` and `align_channels`, before layouts are chosen.  Breaks: nothing; results
 are equal bit by bit.
@@ -103,7 +103,7 @@ def _is_channel(index: Sequence[Linear], loop: int) -> bool:
 
 
 def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
-    """Channels of a value of which they can be taken for nothing."""
+    """Some channels of a value, at no cost: `is_free` holds."""
     shape = (len(channels), *shape_of(value)[1:])
     if is_constant(value):
         return b.weight(WeightAttr(Taken(weights_of(value), tuple(channels)).weights))

@@ -1,9 +1,9 @@
-"""Joints of selections as joints of what these take, of which selections take it at once.
+"""Joints of selections: what is selected from is joined instead, and one selection reads both.
 
     s = x[t];  z = concat(s, b);  y = z[u]      ->      z' = concat(x, b);  y = z'[u']
 
-What passes a unit of shuffled channels is not moved from unit to unit then: each part of it stays
-where it was made until somebody computes with it, in the order in which it is taken.
+Where a network splits and shuffles channels in every unit, those that a unit only hands on are then
+not copied from one to the next: each part stays where it was made until somebody computes with it.
 
 Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
 """
@@ -39,7 +39,7 @@ from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
 
 MOST_PARTS = 16
-"""Parts of a joint: what selections that are stored put together is of many of them."""
+"""The most parts of a joint: a selection that is stored puts its blocks together of all of them."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,9 @@ def _sort_parts(block: Block) -> None:
 
 
 def _reads(joint: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
-    """The selections of a joint, and of joints that it is part of: where a channel is for them."""
+    """The selections of a joint, and of joints that it is part of, each with the number that the
+    channel `first` of this one has there.
+    """
     for reader in _selections(joint):
         yield reader, first
     for use in joint.uses:

@@ -1,7 +1,7 @@
 """Which values are packed: what either layout costs, for a minimum cut to choose.
 
 Each operation has a cost in bytes moved for either label, and a value that is read in the other
-layout costs writing and reading it once more. Their sum is the least that there is.
+layout costs writing and reading it once more. The labels with the least sum of all these are taken.
 """
 
 from __future__ import annotations

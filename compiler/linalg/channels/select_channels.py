@@ -138,7 +138,9 @@ def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
 
 
 def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
-    """The same of what is padded, if that is so on other axes; it is padded afterwards."""
+    """The same; of a value that is padded along other axes only, what is inside is selected, and
+    padded afterwards.
+    """
     owner = value.owner
     if isinstance(owner, tensor.PadOp):
         low, high = pad_sides(owner)

@@ -1,11 +1,11 @@
-"""Convolutions of the cells that are read, where a slice takes all that is.
+"""Convolutions compute only the cells that a slice behind them keeps.
 
     %p = pad %x by 6 and 6                         %p = pad %x by 6 and 0
     %y = relu(conv(%p))                   ->       %y = relu(conv(%p))
     %z = %y without its last 6 cells
 
-A causal convolution is written so: padded on both sides, and cropped. What follows a convolution
-point by point, and alone reads it, is sliced with it; so are pads, and what pads are made of.
+Frameworks write causal convolutions like this: padded on both sides, then cropped. Pointwise
+computations between a convolution and the slice are sliced with it; so are pads, and what they pad.
 
 Needs: the structured level, sequences not yet images.  Breaks: the order of floating-point sums
 where fewer cells get other tiles.
@@ -62,7 +62,9 @@ def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
 
 @dataclass(frozen=True)
 class _Sliced:
-    """A computation, and the slice that alone reads it: these cells behind its channels."""
+    """A computation, and the slice that alone reads it. cells: what that keeps along each axis
+    behind the channels.
+    """
 
     op: GenericOp
     slice: tensor.ExtractSliceOp

@@ -45,7 +45,7 @@ class Convolution:
         return alike and self.tiling.groups == 1
 
     def beside(self) -> list[GenericOp]:
-        """What else computes with its image, in the same border, in no order."""
+        """The other computations that read its image, in the same border, in any order."""
         pad, images = self.x.owner, [self.x]
         if isinstance(pad, tensor.PadOp):
             pads = [use.operation for use in pad.source.uses]

@@ -55,12 +55,13 @@ from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 WORTH = 0.75
-"""The most of the cycles of all phases as they are, where these have windows of one cell: what is
-made beside one another is moved apart. Wider ones as they are read their weights here and there.
+"""Joined phases take at most this part of the cycles of single ones where windows are one cell,
+since results are moved apart behind them. Wider windows of single phases read weights in strides,
+which is as slow.
 """
 
 WORTH_MORE = 0.9
-"""The most of the cycles of one convolution that several take: each reads the image."""
+"""Several convolutions take at most this part of the cycles of one: each reads the image."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
     y[o, q] += x[i, q * 2 + m] * w[o, i, m]    ->    y[o, r, q] += x[i, r, q * 2 + m] * w[o, i, m]
 
-What is known of images, blocks of channels first of all, is so of sequences, whose vectors would
-run along the sequence, whatever its stride and its length. Who else reads a sequence reads a view
-of the image.
+So all that is done to images is done to sequences, blocks of channels first of all. Otherwise
+vectors would run along the sequence, whatever its stride and its length. Other readers of a
+sequence read a view of the image.
 
 Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
 """

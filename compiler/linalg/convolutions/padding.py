@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from xdsl.dialects import tensor
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import move_before, move_behind_value, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder
@@ -28,11 +27,7 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
     b = Builder(scratch)
     if not isinstance(pad, tensor.PadOp):
         result = b.pad(tensor_of(value), [0] * len(shape), more)
-        after = value.owner
-        if isinstance(after, Block):
-            move_before(scratch, _first(after))
-        else:
-            move_behind(scratch, after)
+        move_behind_value(scratch, value)
         return result.value
     low, high = pad_sides(pad)
     high = [n + k for n, k in zip(high, more, strict=True)]
@@ -45,10 +40,3 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
     pad.detach()
     pad.erase()
     return result.value
-
-
-def _first(block: Block) -> Operation:
-    op = block.first_op
-    if op is None:
-        raise CompilerBug("an empty block has no values to pad")
-    return op

@@ -1,4 +1,4 @@
-"""Convolutions of a network's input without a padded copy of it: all but the border reads it there.
+"""Convolutions of a network's input in place: only the cells at its border read padded copies.
 
     %p = pad %x                    %i = relu(conv(%x))                       the inside
     %c = conv(%p)          ->      %l = relu(conv(pad (first columns of %x)))

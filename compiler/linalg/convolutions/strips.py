@@ -47,13 +47,13 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 
 LARGE = 0.75
-"""The share of a second-level cache that a value takes which does not stay there by itself."""
+"""A value that takes at least this share of a second-level cache does not stay there by itself."""
 
 STRIP = 0.75
-"""The share of it that is for what one strip hands on at most, for each thread."""
+"""The most of that cache that what one strip hands on may take, for each thread."""
 
 BETTER = 2 / 3
-"""The part of that which strips keep to if they need not be too many for it."""
+"""The part of that which strips keep to, as long as they need not be too many."""
 
 MOST_STRIPS = 28
 """Strips of a chain: each is compiled and launched by itself, if by shared kernels. Threads wait

@@ -211,8 +211,8 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
 
 
 def _are_all(phases: Sequence[tuple[Walk, ...]]) -> bool:
-    """Whether they walk every row in one of some ways, and every column, in any two of these once:
-    so axes can be told apart.
+    """Whether there is exactly one phase for each pair of a walk along rows and one along columns,
+    so that the axes can be treated one by one.
     """
     ways = [{walk.place: walk for walk in walks}.values() for walks in zip(*phases, strict=True)]
     if any(len({walk.stride for walk in walks}) > 1 for walks in ways):

@@ -1,4 +1,4 @@
-"""Convolutions in groups, of which a collapse makes one axis of channels.
+"""Grouped convolutions: each group sums over channels of its own, a collapse joins what they make.
 
 y[g, o] += x[g * size + i] * w[g, o, i]
 z = collapse(y)

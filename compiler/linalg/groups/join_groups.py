@@ -1,14 +1,14 @@
-"""Groups of fewer channels than a block has, several as one.
+"""Small groups of channels merged: as many as fill a block become one.
 
     y[g, o] += x[g * 8 + i] * w[g, o, i]      ->      y[h, o] += x[h * 16 + i] * v[h, o, i]
     z = collapse(y)                                   z = collapse(y)
 
-v multiplies channels of other groups by zero. So blocks have no lanes that nobody reads, and tiles
-can compute them; where the image is plain instead, rows that are no whole vectors cost as much.
-What is left of the groups is a convolution of its own, joined behind the others.
+v has zeros where a channel meets those of other groups. So no lanes of blocks are wasted, and tiles
+can compute the sums; in a plain image, rows that are no whole vectors cost as much as the zeros do.
+Groups that are left over are a convolution of their own, joined behind the others.
 
 Needs: the structured level before views are sunk.
-Breaks: what is not finite is so in all channels of a block.
+Breaks: an infinity or NaN in one channel spreads to all groups of its block.
 """
 
 from __future__ import annotations

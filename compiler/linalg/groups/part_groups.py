@@ -1,9 +1,9 @@
-"""Groups of few channels that make one channel each, turned so that groups are neighbours.
+"""Groups of few channels that make one channel each, transposed so that groups are neighbours.
 
     y[g] += x[g * 2 + i] * w[g, i]       ->      t[g, i] = x[g * 2 + i],  y[g] += t[g, i] * w[g, i]
 
-Then they are blocks, as the channels of a depthwise convolution are: a vector of results takes in
-whole vectors of t. Without that it would run along a row, whatever its stride.
+Then groups are in blocks, as the channels of a depthwise convolution are: a vector of results adds
+products with whole vectors of t. Otherwise vectors would run along a row, whatever its stride.
 
 Needs: the structured level, before `pack`.  Breaks: nothing; sums keep their order.
 """

@@ -1,9 +1,9 @@
-"""Groups of one channel that make several, as groups of one that make one.
+"""Depthwise convolutions with a channel multiplier, as ones without: channels are repeated.
 
     y[g, o] += x[g] * w[g, o]        ->        t[c] = x[c / 2],  y[c] += t[c] * w[c]
 
-Such channels are in blocks, as those of other depthwise convolutions are. To repeat a channel is
-little beside the window that is summed for each.
+Repeated channels are in blocks, as those of other depthwise convolutions are. To repeat a channel
+costs little beside the window that is summed for each.
 
 Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -121,7 +121,9 @@ def _reads_one_channel(view: View, data: Access, group: int) -> bool:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether a run makes it, who could do so in blocks: an input is summed along its rows."""
+    """Whether a run computes the value, and so can have it in blocks. An input of the network is
+    plain: windows of it are summed along its rows.
+    """
     owner = value.owner
     return (
         _is_computed(owner.source)

@@ -3,9 +3,9 @@
     y[g, o] += x[g * I + i] * w[g, o, i]      ->      y_g[o] += x_g[i] * w_g[o, i]
     z = relu(collapse(y))                             z = concat(relu(y_0), relu(y_1))
 
-All of an image is computed with the weights of one group, which stay in L2 where those of all do
-not, and in the memory that tiles of one group take. Groups that are no whole blocks of channels can
-be computed in tiles only so.
+The whole image is computed with the weights of one group before the next: these stay in L2 where
+those of all groups do not, and tiles of one group take less memory. Groups that are no whole blocks
+of channels can only be computed in tiles that way.
 
 Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
 """
@@ -43,7 +43,8 @@ from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
 MOST_GROUPS, MOST_RAGGED = 4, 16
-"""Groups of which each is worth the kernels of a convolution: so many more share those of tiles."""
+"""The most groups that are separated: of large ones each has kernels of its own, ragged ones share
+those of their tiles."""
 
 L2_SHARE = 0.5
 """The part of L2 that is left to weights beside what is computed with them."""

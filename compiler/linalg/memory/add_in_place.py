@@ -1,4 +1,4 @@
-"""Operands of a kernel whose memory its result may have, as the value that is added to a sum does.
+"""Operands of a kernel whose memory its result may take, as that of a residual added to a sum.
 
     %c = generic(%x, %w)                    sums, cell by cell
     %y = generic(%c + %r)                   %r is read at the cell that is stored, and nowhere else
@@ -19,7 +19,7 @@ from ncc.compiler.plan import Call, Kind, Place
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
-"""The part of a root that may lie beside the other one, whose memory is kept for it meanwhile."""
+"""How far the roots may be shifted against each other, as a part of one: so much more is taken."""
 
 
 def added_in_place(call: Call) -> Iterator[Place]:

@@ -1,4 +1,4 @@
-"""Values that go on in the memory of the one before them.
+"""Values that take over the memory of the one before them.
 
     y = sum + x    each cell of x is read where it is stored (`add_in_place`)
 

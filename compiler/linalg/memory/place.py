@@ -114,6 +114,7 @@ class Placement:
     # --- ownership --------------------------------------------------------------------------
 
     def _claim_operands(self, op: Operation) -> None:
+        """Let op own the values that shall live inside its result; copy what it cannot have."""
         for position, operand in enumerate(op.operands):
             base = self._base(operand, any_reshape=isinstance(op, func.ReturnOp))
             if base is None or base in self.owner:
@@ -147,6 +148,7 @@ class Placement:
         return self._is_clipped(op.source)
 
     def _is_clipped(self, value: SSAValue) -> bool:
+        """Whether kernels that clip made all of a value, for one reader."""
         if not value.has_one_use():
             return False
         match value.owner:
@@ -207,6 +209,7 @@ class Placement:
         return self.places[value]
 
     def _find(self, value: SSAValue) -> Place:
+        """The place of a value, where that of its owner is known."""
         if isinstance(value, BlockArgument):
             return self._root(value, Kind.INPUT)
         op = value.owner
@@ -260,6 +263,7 @@ class Placement:
         return place
 
     def _inside(self, op: Operation, position: int, value: SSAValue) -> Place:
+        """Where an owner wants the operand at that position, which `value` is."""
         if isinstance(op, func.ReturnOp):
             return self._root(value, Kind.OUTPUT, position)
         whole = self._place(op.results[0])
@@ -308,6 +312,7 @@ class Placement:
         return Place(source.root, source.offset, tuple(strides))
 
     def _root(self, value: SSAValue, kind: Kind, number: int = 0) -> Place:
+        """Memory of its own for a value."""
         shape = shape_of(value)
         if kind is not Kind.OUTPUT:
             number = self.count[kind]

@@ -1,10 +1,10 @@
-"""Sums of quotients, divided when they are sums.
+"""Sums of quotients with one divisor: the sum is divided in place of its terms.
 
     p[s, t] = e[s, t] / d[s]                          r[s, f] = sum over t of e[s, t] * v[t, f]
     r[s, f] = sum over t of p[s, t] * v[t, f]   ->    r[s, f] = r[s, f] / d[s]
 
-So softmax leaves attention without a pass over all scores. It is done for what softmax divides:
-powers by their sum, of which the largest is 1. Of others, products may be beyond all numbers.
+So the division of softmax needs no pass over all scores of an attention. It is done only for what
+softmax divides: exponentials, the largest of which is 1, by their sum. Other terms might overflow.
 
 Needs: the structured level before groups.  Breaks: nothing; quotients are rounded once, behind the
 sum, which is up to d times as large.
@@ -45,7 +45,7 @@ class DivideSums(ModulePass):
 
 @dataclass(frozen=True)
 class _Dividing:
-    """A contraction, the position where it reads shares, their powers and the sums of these.
+    """A contraction, the position where it reads quotients, and what is divided by what in them.
 
     axes: where the axes of the sums are among those of the result.
     """
@@ -58,7 +58,7 @@ class _Dividing:
 
     @staticmethod
     def of(op: GenericOp) -> _Dividing | None:
-        """The contraction that alone reads the shares which op makes, if it may be divided."""
+        """The contraction that alone reads the quotients which op makes, if it may be divided."""
         found, user = Shares.of(op), op.results[0].get_user_of_unique_use()
         if found is None or not isinstance(user, GenericOp):
             return None
@@ -79,7 +79,7 @@ class _Dividing:
         return _Dividing(user, position, found.powers, found.sums, axes)
 
     def rewrite(self) -> None:
-        """Sum powers, divide the sums."""
+        """Sum what was divided, divide the sums."""
         self.contraction.operands[self.position] = self.powers
         total = self.contraction.results[0]
         scratch = Block()

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import computation_of, move_before, move_behind, tensor_of
+from ncc.compiler.linalg.insert import computation_of, move_behind_value, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -61,12 +61,7 @@ class HalvedValues:
                 made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
             else:
                 made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
-            if isinstance(value.owner, Block):
-                first = value.owner.first_op
-                assert first is not None
-                move_before(scratch, first)
-            else:
-                move_behind(scratch, value.owner)
+            move_behind_value(scratch, value)
             self.made[key] = made
         return self.made[key]
 

@@ -1,4 +1,4 @@
-"""How often weights are used in a run: what is done to them is worth it by that."""
+"""How often weights are used in a run, which decides whether to work on them pays."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
 
 TIMES_SMALLER = 2
-"""How many times as large as the weights the image is, at the least: they come from behind the
-caches, and it does not."""
+"""How many times as large as the weights the image must be: weights come from memory, and the image
+from a cache."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class ScaleWeights(ModulePass):
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A contraction, the positions of its operands, and what made the data one.
+    """A contraction of data that another computation scales, and the positions of data and weights.
 
-    axes: where the factors' axes are among those of the weights.
+    source, factors: what is scaled, by what. axes: of the weights that the factors' axes are.
     """
 
     contraction: GenericOp
@@ -118,14 +118,14 @@ def _product(view: View) -> tuple[Access, Access] | None:
 
 
 def _is_stored_with(value: SSAValue) -> bool:
-    """Whether a pointwise computation of the value costs nothing: what makes it makes it for it."""
+    """Whether a pointwise computation on the value costs nothing, as the epilogue of its kernel."""
     return isinstance(value.owner, GenericOp) and value.has_one_use()
 
 
 def _axes(
     scaling: View, factors: Access, view: View, data: Access, weights: Access
 ) -> tuple[int, ...] | None:
-    """The axis of the weights that each axis of the factors moves with; None without."""
+    """The axis of the weights that each axis of the factors moves with; None if one has none."""
     axis_of = {form.bare: axis for axis, form in enumerate(weights.index)}
     place_of = {form.bare: place for place, form in enumerate(scaling.write.index)}
     axes: list[int] = []

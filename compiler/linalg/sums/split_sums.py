@@ -33,6 +33,7 @@ from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
 from ncc.dialects.element import element_of
 
 HALVES = 2
+"""Parts that channels are summed in."""
 
 TIMES_LARGER = 3
 """How many times the sums are what is summed, where that is worth staying in its core's cache."""
@@ -129,8 +130,8 @@ def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def _made_by_channels(value: SSAValue) -> bool:
-    """Whether each channel of a value is a window of the same channel of another one, with what
-    follows point by point; each of these is looked at once.
+    """Whether a value was made channel by channel: by sums over windows of one channel each, with
+    pointwise computations behind them. Each computation is looked at once.
     """
     left, looked_at = [value], {value}
     while left:

@@ -5,9 +5,9 @@
             y[m, n] = t[m, n] + sum over the rest ..
 
 This is cache blocking of the reduced loop. Where neither x nor w stays in L2, every few vectors of
-results read all of x again from beyond it, or every few points all of w. So they do where w is made
-by a run and too large by itself: vectors of one n are far apart for each k, and evict one another.
-A part of both stays in L2; what is read again are the sums so far, once for every part.
+results read all of x again from beyond it, or every few points read all of w. The same happens
+where a run makes w and that alone is too large: its vectors for one n lie far apart and evict each
+other. Parts of x and w stay in L2; in exchange the sums so far are read once more for every part.
 
 Long sums are cut even where all of x may be read again: the vectors of a register tile alone, which
 many points share, are more than stays in L2.
@@ -37,10 +37,10 @@ from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
 STAYS = 1 / 2
-"""The share of the cache that an operand takes at most which is there when it is read again."""
+"""The most of the cache that an operand may take and still be there when it is read again."""
 
 PART = 1 / 3
-"""The share that a part takes at most: the results pass by, and what comes of the other operand."""
+"""The most of the cache that a part takes: results pass through it, and the other operand."""
 
 POINTS, CHANNELS = 12, 2 * BLOCK
 """The results of a register tile: for so many, an element of an operand is read once."""

@@ -1,12 +1,12 @@
 """Writes what follows the accumulation of a tile: the epilogue of each point, and its store.
 
-  for point in tile:  memory = epilogue(accumulator)            unrolled
+    for point in tile:  memory = epilogue(accumulator)            unrolled
 
 Where the epilogue has a function of mathematics, and points are many, accumulators are spilled to
 the stack, so that its long code is there once, in a loop:
 
-  spilled = accumulators
-  for point in tile:  memory = epilogue(spilled[point])
+    spilled = accumulators
+    for point in tile:  memory = epilogue(spilled[point])
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class FinishWriter(PointWriter):
             self.state.bases[loop] = old_base
 
     def _points(self) -> list[Point]:
+        """The points of a tile, but for those that hold nothing that counts."""
         loops = [d for d, _ in self.schedule.tile if d not in self.kernel.reduced]
         ranges = [range(0, self.state.sizes[d] * self._step(d), self._step(d)) for d in loops]
         points = [dict(zip(loops, offsets, strict=True)) for offsets in product(*ranges)]
@@ -89,6 +90,7 @@ class FinishWriter(PointWriter):
             self._finish_in_turn(loop, points, values)
 
     def _finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
+        """The epilogue and the store of each point, unrolled."""
         for point, value in zip(points, values, strict=True):
             with self._as_long_as(point):
                 for stage in self.kernel.epilogue:

@@ -1,11 +1,11 @@
 """Writes one kernel as loops by its schedule. Decides nothing.
 
 func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
-  for chunk in [first, last):                 outermost parallel loops, delinearized
-    for parallel loops, tiles:                a remainder is one more copy with a smaller tile; one
-                                              that is transposed overlaps its neighbour instead
-      accumulators = initial values           points x vectors, in registers
-      for reduced loops: accumulators = ...   carried values, rolled
+  for chunk in [first, last):               outermost parallel loops, delinearized
+    for parallel loops, tiles:              a remainder is one more copy with a smaller tile; one
+                                            that is transposed overlaps its neighbour instead
+      accumulators = initial values         points x vectors, in registers
+      for reduced loops: accumulators = ..  carried values, rolled
       epilogue; store
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.ir import Attribute, Region, SSAValue
 
 from ncc.compiler.loops.kernel import Kernel, Stage
@@ -46,6 +46,7 @@ class Nest(RowWriter):
         return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
 
     def write(self, name: str) -> func.FuncOp:
+        """The whole function."""
         self._chunks()
         self.entry.add_op(func.ReturnOp())
         types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
@@ -100,6 +101,7 @@ class Nest(RowWriter):
             self.builder.branch(self.builder.equal(number, whole), remainder, full)
 
     def _parallel(self, loops: list[int]) -> None:
+        """Parallel loops that are no chunks, outermost first, around a tile."""
         if not loops:
             self._tile()
             return
@@ -203,6 +205,7 @@ class Nest(RowWriter):
     # --- one tile ---------------------------------------------------------------------------
 
     def _tile(self) -> None:
+        """All points of a tile: their sums or values, then what follows."""
         points = self._points()
         if not points:
             return
@@ -219,6 +222,7 @@ class Nest(RowWriter):
     # --- reductions -------------------------------------------------------------------------
 
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
+        """The sums of all points of a tile."""
         lane = self.schedule.lane
         if lane is not None and lane in self.kernel.reduced:
             initial = [self._initial(point) for point in points]
@@ -233,7 +237,14 @@ class Nest(RowWriter):
         with self._as_long_as(point):
             return self._vector(self._initial(point))
 
+    def _on_start(self, value: SSAValue, point: Point) -> SSAValue:
+        """A sum from nothing, put on top of what the result starts from."""
+        if self.kernel.initial == 0.0:
+            return value
+        return self.builder.binary(arith.AddfOp, self._vector(self._initial(point)), value)
+
     def _initial(self, point: Point) -> SSAValue:
+        """What the result starts from at a point."""
         initial = self.kernel.initial
         if isinstance(initial, Stage):
             return self._evaluate(initial, point, None)

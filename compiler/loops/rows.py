@@ -1,10 +1,10 @@
 """Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
 
-for outer reduced loops:
-  partial = neutral elements              a vector for each point
-  for vectors of the row: partial = ...
-  partial = ...                           the last vector of the row, in lanes that are left
-  value = value combined with all lanes of partial
+    for outer reduced loops:
+      partial = neutral elements              a vector for each point
+      for vectors of the row: partial = ...
+      partial = ...                           the last vector of the row, in lanes that are left
+      value = value combined with all lanes of partial
 
 The last vector of a row overlaps the one before it, and only its new lanes are taken: a row is no
 shorter than a vector.

@@ -36,7 +36,7 @@ class Sharing:
         return None
 
     def note(self, kernel: Kernel, places: list[Place], schedule: Schedule) -> None:
-        """Remember how the result of a reduction is handed out; what others write is a few rows."""
+        """Remember how the result of a reduction is handed out; other kernels write little."""
         if not kernel.accumulates:
             return
         loops = schedule.order[: schedule.chunks]

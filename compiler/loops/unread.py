@@ -2,7 +2,7 @@
 
     y[o, p, o'] += x[i, p] * w[o, i, o']      of 24 channels: o = 1, o' >= 8 has no weights
 
-Blocking says of weights how many are theirs, so that no other level need remember it.
+Weights in blocks know how many channels they have, so that nothing else has to be marked with that.
 """
 
 from __future__ import annotations

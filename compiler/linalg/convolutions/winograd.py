@@ -153,24 +153,41 @@ def tiled(
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
     (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
     """
-    plane = constants.plane
-    volume, apart = v.rank > 5, plane.dilations != (1, 1)
+    plane, volume = constants.plane, v.rank > 5
     if constants.filter is not None:
         product = _formed(b, v, constants.weights, constants.filter)
         _mark(product, [form.filter for form in plane.forms])
     else:
         product = _summed(b, v, constants, depth if volume else None)
-    slices, phases = product.shape[3:-2], list(plane.dilations) if apart else []
+    y = _transformed_back(b, product, constants, init)
+    down, across = plane.dilations
+    rows, columns = product.shape[-2] // down, product.shape[-1] // across
+    if keep != (plane.spans[0] * rows, plane.spans[1] * columns):
+        # The axes of y: outputs, slices, rows of tiles, in a tile, phases, columns in the same way.
+        row = 2 if volume else 1
+        column = row + (2 if plane.dilations == (1, 1) else 3)
+        tails = [(row, row + 1, keep[0] // down), (column, column + 1, keep[1] // across)]
+        computation_of(y).attributes[TAILS] = tails_attribute(tails)
+    return y
+
+
+def _transformed_back(
+    b: Builder, product: Tensor, constants: Constants, init: Tensor | float
+) -> Tensor:
+    """Y of M, on top of what the convolution starts from."""
+    plane = constants.plane
+    slices, apart = product.shape[3:-2], plane.dilations != (1, 1)
     rows, columns = (n // d for n, d in zip(product.shape[-2:], plane.dilations, strict=True))
     tile, wide = (form.tile for form in plane.forms)
+    down, across = ([d] if apart else [] for d in plane.dilations)
     if apart:
-        shape = (*product.shape[:-2], rows, phases[0], columns, phases[1])
+        shape = (*product.shape[:-2], rows, *down, columns, *across)
         product = b.expand(product, _phases(len(shape)), shape)
     if isinstance(init, Tensor):
-        place = (rows, tile, *phases[:1], columns, wide, *phases[1:])
+        place = (rows, tile, *down, columns, wide, *across)
         init = b.spread(init, (product.shape[0], *slices, *place), axis=0)
     e, f = ("e", "f") if apart else ("", "")
-    names = f"o {'z' if volume else ''} t r {e} u s {f} p q".split()
+    names = f"o {'z' if slices else ''} t r {e} u s {f} p q".split()
     loops = dict(zip(names, b.loops(" ".join(names)), strict=True))
     rows_of, columns_of = constants.output
     first, second = rows_of[loops["r"], loops["p"]], columns_of[loops["s"], loops["q"]]
@@ -178,12 +195,6 @@ def tiled(
     over = (loops["p"], loops["q"])
     y = b.sum([loops[name] for name in names[:-2]], over, first * (second * read), init)
     _mark(y, [form.output for form in plane.forms])
-    spans = plane.spans
-    if keep != (spans[0] * rows, spans[1] * columns):
-        tails = (("t", "r", keep[0], plane.dilations[0]), ("u", "s", keep[1], plane.dilations[1]))
-        computation_of(y).attributes[TAILS] = tails_attribute(
-            [names.index(outer), names.index(inner), n // d] for outer, inner, n, d in tails
-        )
     return y
 
 

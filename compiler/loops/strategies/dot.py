@@ -28,6 +28,8 @@ from ncc.compiler.target import Target
 from ncc.dialects import rt
 
 QUAD = 4
+"""Products that one instruction adds to a lane."""
+
 _SIGNS = -0x7F7F7F80
 """128 in each byte: x ^ 128 is x + 128 without a sign."""
 

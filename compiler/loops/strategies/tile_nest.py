@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
-from ncc.compiler.loops.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.tile_step import products_of
@@ -347,16 +347,8 @@ class TileNest(Nest):
         point = {} if vectors is None else {vectors: block}
         at = self.builder.linear([(row, VECTOR)], number * TILE)
         value = self.builder.load(self.sums, at, VECTOR)
-        value = self._started(value, point)
+        value = self._on_start(value, point)
         for stage in self.kernel.epilogue:
             value = self._evaluate(stage, point, value)
         self._store(value, point)
         self.cache = {}
-
-    def _started(self, value: SSAValue, point: dict[int, int]) -> SSAValue:
-        """The sums with what they start from."""
-        initial = self.kernel.initial
-        if not isinstance(initial, Stage) and initial == 0.0:
-            return value
-        start = self._vector(self._initial(point))
-        return self.builder.binary(arith.AddfOp, start, value)

@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from ncc.dialects.tile import MultiplyOp
 
 HIGH, LOW = 0, 1
+"""The first and the second half of a number."""
 
 Load: TypeAlias = Callable[[int, int, int], Operation]
 """Into a tile by its number: a half, of the points or vectors at a position."""
@@ -33,6 +34,7 @@ def products_of(p: int, q: int, points: Load, vectors: Load) -> Iterator[Operati
 
 
 def _tall(p: int, points: Load, vectors: Load) -> Iterator[Operation]:
+    """Any tiles of points by one of vectors, whose halves stay loaded."""
     yield vectors(6, HIGH, 0)
     yield vectors(7, LOW, 0)
     for k in range(p):
@@ -44,6 +46,7 @@ def _tall(p: int, points: Load, vectors: Load) -> Iterator[Operation]:
 
 
 def _pair(points: Load, vectors: Load) -> Iterator[Operation]:
+    """One tile of points by two of vectors."""
     yield vectors(6, HIGH, 0)
     yield points(4, LOW, 0)
     yield MultiplyOp(0, 4, 6)
@@ -59,6 +62,7 @@ def _pair(points: Load, vectors: Load) -> Iterator[Operation]:
 
 
 def _square(points: Load, vectors: Load) -> Iterator[Operation]:
+    """Two tiles of points by two of vectors."""
     yield vectors(6, HIGH, 0)
     yield points(4, LOW, 0)
     yield MultiplyOp(0, 4, 6)

@@ -27,8 +27,13 @@ FLAT = 0.9
 """The part of the products that flat tiles may take at most: storing their rows takes longer."""
 
 STEP, PAIR = 32, 2
+"""Numbers that one product of tiles sums over, in pairs."""
+
 VECTOR = 16
+"""Outputs of a tile."""
+
 HALF_BYTES = 2
+"""Bytes of a bfloat16."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
 from ncc.compiler.loops.nest import Nest
-from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.strategies.combination import combine, together
 from ncc.compiler.target import Target
@@ -135,16 +134,10 @@ class Transform(Nest):
         results = combine(self.second, columns, values.__getitem__, self)
         for column, value in zip(columns, results, strict=True):
             point = {self.loops.row: row, self.loops.column: column}
-            value = self._started(value, point)
+            value = self._on_start(value, point)
             for stage in self.kernel.epilogue:
                 value = self._evaluate(stage, point, value)
             self._store(value, point)
-
-    def _started(self, value: SSAValue, point: Point) -> SSAValue:
-        """The value on top of what the result starts from."""
-        if self.kernel.initial == 0.0:
-            return value
-        return self.add(self._vector(self._initial(point)), value)
 
     # --- arithmetic of combinations ---------------------------------------------------------
 

@@ -42,9 +42,9 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import TAILS, Access, View, fill_number, shape_of, tails_attribute
 from ncc.dialects.comprehension import Builder, Tensor, generic
-from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
+from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 
@@ -180,7 +180,9 @@ class _Packer:
                 maps.append(split.map_of_weights(access))
             else:
                 operands.append(value)
-                maps.append(split.map_of(access, self.axes.of_packed(access.value) if in_blocks else None))
+                maps.append(
+                    split.map_of(access, self.axes.of_packed(access.value) if in_blocks else None)
+                )
         shape = list(shape_of(op.results[0]))
         shape[packing.axis] = blocks_of(shape[packing.axis])
         outs = self._outs(op, [*shape, BLOCK])

@@ -59,6 +59,12 @@ def _pair(kernel: Kernel, matrix: Access) -> tuple[int, int]:
     return outer.pop(), inner.pop()
 
 
+def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
+    """The tails that end amid a tile. Tiles of one column are all whole, and may share a vector."""
+    extents = kernel.extents
+    return [tail for tail in kernel.tails if tail[2] < extents[tail[0]] * extents[tail[1]]]
+
+
 def transform(kernel: Kernel, target: Target) -> Schedule | None:
     """A few rows of results at once; the lane is a contiguous loop, or there is none.
 
@@ -93,7 +99,7 @@ class Transform(Nest):
             raise CompilerBug("a transform without matrices")
         self.first, self.second = kernel.matrices
         self.loops = Loops.of(kernel)
-        self.clips = {outer: (inner, true) for outer, inner, true in kernel.tails}
+        self.clips = {outer: (inner, true) for outer, inner, true in clips_of(kernel)}
         self.kept = {d: kernel.extents[d] for d in (self.loops.row, self.loops.column)}
 
     def _parallel(self, loops: list[int]) -> None:

@@ -51,6 +51,14 @@ def along_one_axis(b: Builder, x: Tensor) -> Tensor:
     return relu(b, add(b, y, x))
 
 
+def down_a_column(b: Builder, x: Tensor) -> Tensor:
+    """Three rows of a window, and none beside the image."""
+    channels, height, width = x.shape
+    w = b.weight(WeightAttr(Weights((channels, channels, 3), Random(3, 3, 0.1))))
+    o, p, q, i, k = b.loops(f"o:{channels} p:{height - 2} q:{width} i k")
+    return relu(b, b.sum((o, p, q), (i, k), x[i, p + k, q] * w[o, i, k]))
+
+
 def transforms(kernels: list[Kernel]) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.matrices is not None]
 
@@ -69,6 +77,23 @@ def test_along_one_axis(
     kernels = check(make_network, run_networks, shapes, target, pack=pack, write=along_one_axis)
     ones = [m for kernel in transforms(kernels) for m in kernel.matrices or () if m == ((1.0,),)]
     assert len(ones) == len(transforms(kernels)) > 0
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(("target", "layout"), crossed(FLOATS, ["blocks", "plain"]))
+def test_rows_of_a_partial_tile(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    layout: str,
+) -> None:
+    """Vectors along a row of tiles of one column, the last of which is no whole vector, where the
+    last tile has rows that nobody reads.
+    """
+    shapes = [(16, 7, 11), (16, 7, 19), (16, 9, 7)]
+    pack = layout == "blocks"
+    kernels = check(make_network, run_networks, shapes, target, pack=pack, write=down_a_column)
+    assert any(kernel.tails for kernel in transforms(kernels))
 
 
 @pytest.mark.usefixtures("always_tiled")

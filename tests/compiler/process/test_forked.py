@@ -104,6 +104,12 @@ def test_two_processes_share_their_work(meet: Callable[[], None]) -> None:
     assert children() == before
 
 
+IGNORING = """
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
 IGNORED = """
 from ncc.compiler.process.workers import Workers
 with Workers(abs, [1, 2]) as pool:
@@ -114,8 +120,7 @@ with Workers(abs, [1, 2]) as pool:
 def test_the_end_of_a_fork_is_heard_of_where_nobody_listened() -> None:
     """As in a process that who began it had told to ignore its children."""
     done = subprocess.run(
-        [sys.executable, "-c", IGNORED],
-        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        [sys.executable, "-c", IGNORING, sys.executable, "-c", IGNORED],
         capture_output=True,
         text=True,
     )

@@ -24,6 +24,9 @@ MOST_POINTS, FEW_POINTS = 7, 4
 row of the most leaves some of 16 registers for the loads of a row of a window.
 """
 
+MOST_VECTORS = 8
+"""Vectors of a register tile along the lane, which leave half of 16 registers."""
+
 
 def window(kernel: Kernel, target: Target) -> Schedule | None:
     """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
@@ -45,10 +48,14 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     cells = prod(kernel.extents[d] for d in kernel.reduced)
     unroll = frozenset(kernel.reduced) if cells <= MAX_UNROLLED else _innermost(kernel)
-    tile = _tile(kernel, others, unroll, target)
+    vector = vector_of(kernel.extents[lane], target)
+    if others:
+        tile = _tile(kernel, others, unroll, target)
+    else:
+        tile = _vectors(kernel, lane, vector) if cells > MAX_UNROLLED else ()
     return Schedule(
         lane,
-        vector_of(kernel.extents[lane], target),
+        vector,
         tile,
         (*others, lane),
         tuple(sorted(kernel.reduced)),
@@ -66,8 +73,6 @@ def _tile(
     With few registers one row of more points where only a row of the window is unrolled: sums of
     the next row wait for those of the one before.
     """
-    if not loops:
-        return ()
     inner, around = loops[-1], len(loops) > 1
     one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
     wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
@@ -75,6 +80,14 @@ def _tile(
     if unroll and around and not one_row and _overlap(kernel, loops[-2]):
         tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)
+
+
+def _vectors(kernel: Kernel, lane: int, vector: int) -> tuple[tuple[int, int], ...]:
+    """Vectors beside one another where the lane is the only parallel loop, as for sums of columns:
+    a step of the reduction reads several lines of a row, and sums do not wait for one another.
+    """
+    points = tile_of(kernel.extents[lane] // vector, MOST_VECTORS)
+    return ((lane, points),) if points > 1 else ()
 
 
 def _overlap(kernel: Kernel, rows: int) -> bool:

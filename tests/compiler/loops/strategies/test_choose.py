@@ -132,6 +132,26 @@ def test_a_long_window_keeps_the_units_busy(kernel: KernelOf, target: Target) ->
 
 
 @targets
+def test_sums_of_columns_take_several_vectors(kernel: KernelOf, target: Target) -> None:
+    """They lie side by side in each row, of which there are many; few rows are read one by one."""
+
+    def column_sums(b: Builder, x: Tensor) -> Tensor:
+        r, c = b.loops_of(x.shape)
+        return b.sum((c,), over=(r,), of=x[r, c])
+
+    def tile_of(*shape: int) -> tuple[tuple[int, int], ...]:
+        found = kernel(column_sums, shape, packed=False)
+        schedule = choose(found, target)
+        assert schedule.lane not in found.reduced and schedule.vector == target.lanes
+        assert all(loop == schedule.lane for loop, _ in schedule.tile)
+        return schedule.tile
+
+    vectors = [[n for _, n in tile_of(197, 16 * n)] for n in (48, 1)]
+    assert vectors == [[8], [] if target.lanes == 16 else [16 // target.lanes]]
+    assert tile_of(9, 768) == ()
+
+
+@targets
 def test_sums_of_rows_are_vectors(kernel: KernelOf, target: Target) -> None:
     """The lane is the row that is summed."""
     found = kernel(row_sums, (197, 768), packed=False)

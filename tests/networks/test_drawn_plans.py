@@ -57,6 +57,7 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
         "FEWER_BYTES": (0.0, 0.0, 5.0),
         "FORMING": (0.0, 20.0),
         "MANY_WEIGHTS": (0, 0, 1 << 16),
+        "ROW_WORTH": (9.0,),
         "UNEVEN": (0.5, 3.0),
     },
     "convolutions.trim_windows": {"WORTH": (0.0, 1.0), "FEWEST_POINTS": (0, 4)},
@@ -65,7 +66,7 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
     "memory.plan_memory": {"LARGEST_ON_STACK": (0, 256, 1 << 18), "TRIES": (1, 3)},
     "sums.scale_weights": {"TIMES_SMALLER": (0, 1)},
     "sums.split_sums": {"TIMES_LARGER": (0, 1), "FEWEST_BYTES": (0,), "MOST_BYTES": (1 << 30,)},
-    "sums.sum_in_parts": {"STAYS": (0.0, 2.0), "PART": (0.01, 0.1), "WORTH": (0,)},
+    "sums.sum_in_parts": {"STAYS": (0.01, 2.0), "PART": (0.01, 0.1), "WORTH": (0,)},
     "sums.sum_rows": {"FEWEST_BYTES": (0, 1 << 12)},
 }
 """Numbers of passes in compiler/linalg, and what else they may be."""

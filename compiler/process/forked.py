@@ -48,6 +48,8 @@ class Turns:
 def end_with(parent: int) -> None:
     """Have this process end, with code 1 or by a signal, when the thread that made it does."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Who began the parent may have left it blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(1)  # the system would have told it, but the parent had ended already

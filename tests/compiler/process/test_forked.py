@@ -54,10 +54,12 @@ def test_a_copy_hands_out_what_its_work_writes(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_copy_ends_with_who_was_copied() -> None:
-    """However that ends."""
+@pytest.mark.parametrize("blocked", [[], [signal.SIGTERM]], ids=["", "blocked"])
+def test_a_copy_ends_with_who_was_copied(blocked: list[int]) -> None:
+    """However that ends, and whatever signals it had been left to block."""
 
     def outer(answers: BinaryIO) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
         inner, _ = forked.forked(lambda _: time.sleep(PATIENCE), [answers])
         answers.write(f"{inner}\n".encode())
         answers.flush()

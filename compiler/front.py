@@ -65,8 +65,8 @@ def compile(
     when it is first called with arrays of some shapes, and kept for them.
 
     Raises ModelError where the files are at fault, Unsupported for what ncc cannot do (yet),
-    InputError for options out of range, NccError where a package or memory is missing. Warns
-    (ModelWarning) of what the files say in vain.
+    InputError for options out of range, NccError where a package or memory is missing, or the .bin
+    is cut off meanwhile. Warns (ModelWarning) of what the files say in vain.
     """
     options = Options.of(
         opt_level=opt_level,

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ncc.runtime.errors import NccError
+
 
 @dataclass(frozen=True, order=True)
 class Piece:
@@ -97,9 +99,19 @@ class Stored:
         return np.frombuffer(self._data(count), "<f2", count, self.offset)
 
     def _data(self, count: int) -> mmap.mmap:
-        """The file that so many values are looked at of."""
-        note(Piece(self.path, self.offset, self.encoding.bytes_of(count)))
-        return _mapped(self.path, *_identity(self.path))
+        """The file that so many values are looked at of.
+
+        Raises NccError where it does not hold them: it did when it was measured.
+        """
+        wanted = self.encoding.bytes_of(count)
+        note(Piece(self.path, self.offset, wanted))
+        changed, size = _identity(self.path)
+        if size < self.offset + wanted:
+            raise NccError(
+                f"{self.path} was cut off while it was read: it has {size} bytes, and weights up "
+                f"to byte {self.offset + wanted}"
+            )
+        return _mapped(self.path, changed, size)
 
 
 def _identity(path: str) -> tuple[int, int]:

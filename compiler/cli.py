@@ -49,8 +49,8 @@ def ncc() -> None:
     ncc show net.param                           its inputs, outputs and layers
     ncc COMMAND -h                               what a command can do
 
-    Exit codes: 0 done, 1 the model or an input is wrong, 2 the command line is wrong, 3 not
-    supported, 4 a bug of ncc, 5 verify found a difference, 130 interrupted.
+    Exit codes: 0 done, 1 the model or an input is wrong or missing, 2 the command line is wrong,
+    3 not supported, 4 a bug of ncc, 5 verify found a difference, 130 interrupted.
     """
 
 

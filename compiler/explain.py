@@ -24,14 +24,12 @@ from ncc.dialects.ncnn.plumbing import SplitOp
 from ncc.runtime.errors import InputError
 
 
-def passes() -> Iterator[str]:
+def passes() -> dict[str, str]:
     """Every pass with the first line of what it says of itself."""
     truths = (pattern for of_type in PATTERNS.values() for pattern in of_type)
     choices = (pattern for _, pattern in CHOICES)
     said = {p.name: p.__doc__ or "" for p in (*truths, *choices) if isinstance(p, LayerPattern)}
-    width = max(map(len, pattern_names()))
-    for name in pattern_names():
-        yield f"{name:<{width}}  {said.get(name, '').strip().partition(chr(10))[0]}".rstrip()
+    return {name: said.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
 
 
 def fate_of_blob(done: Optimized, blob: str) -> Iterator[str]:

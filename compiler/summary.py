@@ -123,7 +123,7 @@ class Summary:
             for blob in layer.blobs:
                 yield line(*head, blob.name, blob.extents, *counts)
                 head, counts = ("", ""), ("", "")
-        total = f"{len(self.layers)} layers"
+        total = f"{len(self.layers)} layer{'s' * (len(self.layers) != 1)}"
         yield line(total, "", "", "", _count(self.weights), _count(self.multiply_adds))
 
 

@@ -87,10 +87,10 @@ def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> 
     return str(copy)
 
 
-_PARAM_PATH = click.Path(exists=True, dir_okay=False)
-PARAM = click.argument("param", type=_PARAM_PATH)
-REREAD_PARAM = click.argument("param", type=_PARAM_PATH, callback=in_a_file)
-BIN = click.argument("bin", required=False, type=click.Path(exists=True, dir_okay=False))
+# Who reads a file tells what is wrong with it, be it that there is none.
+PARAM = click.argument("param", type=click.Path())
+REREAD_PARAM = click.argument("param", type=click.Path(), callback=in_a_file)
+BIN = click.argument("bin", required=False, type=click.Path())
 
 SHAPES = click.option(
     "--shape",
@@ -177,7 +177,12 @@ COMPILING = all_of(
         metavar="NAME=TYPE",
         help="The element type of an input, where it is another than its readers want: data=int8.",
     ),
-    click.option("--random-weights", type=int, metavar="SEED", help="Make weights up; no .bin."),
+    click.option(
+        "--random-weights",
+        type=click.IntRange(0),
+        metavar="SEED",
+        help="Make weights up; no .bin.",
+    ),
 )
 """The choices of every command that compiles."""
 

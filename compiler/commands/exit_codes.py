@@ -2,7 +2,7 @@
 
 OK = 0
 WRONG = 1
-"""The model, an input or a file is wrong."""
+"""The model, an input or a file is wrong, or missing."""
 USAGE = 2
 """The command line is wrong."""
 UNSUPPORTED = 3

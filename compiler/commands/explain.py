@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, completed, progress
-from ncc.compiler.commands.optimize import pass_names
+from ncc.compiler.commands.optimize import named_pass, pass_names
 
 
 @click.command("explain", short_help="Tell what optimize does to each layer, and why not more.")
@@ -15,6 +15,7 @@ from ncc.compiler.commands.optimize import pass_names
 @click.option(
     "--pass",
     "passes",
+    type=named_pass,
     multiple=True,
     metavar="NAME",
     shell_complete=completed(pass_names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
@@ -21,13 +22,33 @@ def pass_names() -> Iterable[str]:
     return pattern_names()
 
 
+def named_pass(name: str) -> str:
+    """fuse_binaryop_eltwise"""
+    from ncc.compiler.ncnn.optimize import require_pattern
+    from ncc.runtime.errors import InputError
+
+    try:
+        require_pattern(name)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from None
+    return name
+
+
 def list_passes(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print every pass in a line, and end."""
+    """Print every pass in a line, or as wide as a terminal is, and end."""
     if not asked or context.resilient_parsing:
         return
     from ncc.compiler.explain import passes
 
-    click.echo("\n".join(passes()))
+    told = passes()
+    if sys.stdout is not None and sys.stdout.isatty():
+        formatter = context.make_formatter()
+        formatter.write_dl(list(told.items()))
+        click.echo(formatter.getvalue(), nl=False)
+    else:
+        width = max(map(len, told))
+        for name, said in told.items():
+            click.echo(f"{name:<{width}}  {said}".rstrip())
     context.exit()
 
 
@@ -50,6 +71,7 @@ def list_passes(context: click.Context, parameter: click.Parameter, asked: bool)
 @click.option(
     "--without",
     "off",
+    type=named_pass,
     multiple=True,
     metavar="PASS",
     shell_complete=completed(pass_names),

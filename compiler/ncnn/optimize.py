@@ -75,7 +75,7 @@ def optimize_module(
     Raises `InputError` for a name that is no pattern, or no blob.
     """
     for name in off:
-        _require(name)
+        require_pattern(name)
 
     def patterns(layer: Layer) -> list[LayerPattern]:
         return [pattern for pattern in _patterns(layer) if pattern.name not in off]
@@ -95,7 +95,7 @@ def pattern_names() -> list[str]:
     return sorted({*truth_names(), *(pattern.name for _, pattern in CHOICES)})
 
 
-def _require(pattern: str) -> None:
+def require_pattern(pattern: str) -> None:
     """Raises `InputError` for a name that is no pattern; to a user patterns are passes."""
     known = pattern_names()
     if pattern not in known:
@@ -110,7 +110,7 @@ def explain(module: ModuleOp, pattern: str) -> list[tuple[str, str]]:
 
     Raises `InputError` for a name that is no pattern.
     """
-    _require(pattern)
+    require_pattern(pattern)
     return reasons(Network.of(module), _patterns, _refuse, pattern)
 
 

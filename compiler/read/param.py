@@ -137,7 +137,9 @@ class _Reader:
             first = self.scanner.word()
             if first is None:
                 if not problems:  # a problem may have swallowed a layer
-                    message = f"the file declares {count} layers but holds {len(layers)}"
+                    message = (
+                        f"the file declares {_counted(count, 'layer')} but holds {len(layers)}"
+                    )
                     problems.append(self.source.problem(message, place))
                 break
             try:
@@ -257,17 +259,25 @@ class _Reader:
         made = len({blob.text for layer in layers for blob in (*layer.inputs, *layer.outputs)})
         if made <= declared:
             return []
-        message = f"the file declares {declared} blobs, but its layers name {made}"
+        blobs = _counted(declared, "blob")
+        message = f"the file declares {blobs}, but its layers name {made}"
         return [self.source.problem(message, place)]
 
     def _warnings(self, layers: list[LayerRecord], declared: int) -> tuple[str, ...]:
         later = self.scanner.word()
         if later is None:
             return ()
-        message = f"the file declares {declared} layers; what follows the last of them is ignored"
+        message = (
+            f"the file declares {_counted(declared, 'layer')}; what follows the last of them is "
+            "ignored"
+        )
         return (self.source.warning(message, later.place),)
 
 
 def _shown(word: Name) -> str:
     text = word.text if len(word.text) <= 40 else word.text[:40] + "..."
     return repr(text)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -237,10 +237,23 @@ def test_a_wrong_input_is_the_callers_fault(ncc: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "command", ["compile", "run", "show", "verify", "bench", "tune", "explain"]
+)
+def test_a_file_that_is_not_there(ncc: Run, tmp_path: Path, command: str) -> None:
+    """Exit code 1, as for one that says something wrong, and its name on stderr."""
+    nowhere = tmp_path / "nowhere"
+    outcome = ncc(command, nowhere)
+    assert outcome.code == exit_codes.WRONG and outcome.out == "" and str(nowhere) in outcome.err
+    if command != "show":
+        outcome = ncc(command, DIGITS, nowhere)
+        assert outcome.code == exit_codes.WRONG and str(nowhere) in outcome.err
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["compile"],
-        ["compile", "/nonexistent.param"],
+        ["compile", DIGITS, "--random-weights", "-1"],
         ["compile", DIGITS, "-O9"],
         ["compile", DIGITS, "--emit=mlir"],
         ["compile", DIGITS, "--input", "data=0x3"],

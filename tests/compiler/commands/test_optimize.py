@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +135,16 @@ def test_the_passes_are_listed(ncc: Run) -> None:
     assert any(line.endswith("Dropout(x, scale = 1) = x.") for line in listed.out)
 
 
+def test_the_list_of_passes_fits_a_terminal(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a pass says stands beside its name, or below a long one."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "70")
+    listed = ncc("optimize", "--list-passes").out
+    assert max(map(len, listed)) < 70
+    assert any(line.split() == ["eliminate_reshape_before_innerproduct"] for line in listed)
+    assert any(line.endswith("Dropout(x, scale = 1) = x.") for line in listed)
+
+
 @pytest.mark.parametrize(
     "arguments, code, message",
     [
@@ -141,7 +152,7 @@ def test_the_passes_are_listed(ncc: Run) -> None:
         (("net.param", "nowhere.bin", "out.param", "out.bin", 0), exit_codes.WRONG, "nowhere.bin"),
         ((*FILES, 0, "nobody"), exit_codes.WRONG, "no layer 'nobody'"),
         ((*FILES, 0, "--keep", "nobody"), exit_codes.WRONG, "no blob 'nobody'"),
-        ((*FILES, 0, "--without", "nobody"), exit_codes.WRONG, "no pass 'nobody'"),
+        ((*FILES, 0, "--without", "nobody"), exit_codes.USAGE, "no pass 'nobody'"),
         (("net.param", "null", "out", "out", 0), exit_codes.WRONG, "two files"),
         (
             ("net.param", "null", "no/out.param", "out.bin", 0),
@@ -180,7 +191,7 @@ def test_explain(ncc: Run) -> None:
     why = ncc("explain", "net.param", "null", "--pass", "eliminate_pooling1x1")
     assert why.out == ["eliminate_pooling1x1: no layers of this network look like it"]
     wrong = ncc("explain", "net.param", "null", "--pass", "nobody")
-    assert wrong.code == exit_codes.WRONG and "nobody" in wrong.err
+    assert wrong.code == exit_codes.USAGE and "nobody" in wrong.err
 
 
 def test_verify_points_to_explain(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """What can go wrong in a compilation, sorted by whose fault it is.
 
-ModelError: the file's.  Unsupported: nobody's, yet.  CompilerBug: ours.  Each tells where it
-happened and how to go on.  ModelWarning: what a file says in vain.  CacheWarning: what is not kept.
+ModelError: the file's. Unsupported: nobody's, yet. CompilerBug: ours. Each tells where it
+happened and how to go on. ModelWarning: what a file says in vain. CacheWarning: what is not kept.
 The root NccError, and the errors of running, are in ncc.runtime.errors.
 """
 
@@ -35,7 +35,7 @@ class Problem:
     """One thing that is wrong in a model file.
 
     line and column count from 1; column is that of the first character at fault and `width` the
-    number of characters at fault.  source_line is the text of the line without its end.  how: what
+    number of characters at fault. source_line is the text of the line without its end. how: what
     the user can do to go on.
     """
 
@@ -90,7 +90,7 @@ def _quote(source: str, column: int | None, width: int) -> list[str]:
 
 
 class ModelError(NccError):
-    """The model file is at fault.  Carries all problems that were found in it, at least one."""
+    """The model file is at fault. Carries all problems that were found in it, at least one."""
 
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -113,8 +113,8 @@ class CacheWarning(RuntimeWarning):
 class Unsupported(NccError):
     """The model is well formed and asks for something that ncc does not do.
 
-    what: the thing asked for.  nearest: the nearest thing that is supported.  how: what the user
-    can do to go on.  layer and line name the layer in the file that asks for it.
+    what: the thing asked for. nearest: the nearest thing that is supported. how: what the user
+    can do to go on. layer and line name the layer in the file that asks for it.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Unsupported(NccError):
 class CompilerBug(NccError):
     """ncc broke one of its own rules.
 
-    pass_name: the pass that was at work.  dump: a path to the IR it failed on, or its text.
+    pass_name: the pass that was at work. dump: a path to the IR it failed on, or its text.
     """
 
     def __init__(

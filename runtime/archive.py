@@ -144,7 +144,7 @@ def _write_at(file: BinaryIO, place: int, data: memoryview) -> None:
 class Archive:
     """A mapped zip archive of uncompressed entries.
 
-    The mapping lives as long as any view of an entry.  Raises ArtifactError for whatever is no
+    The mapping lives as long as any view of an entry. Raises ArtifactError for whatever is no
     such archive, and OSError where there is no file that can be read.
     """
 
@@ -173,7 +173,7 @@ class Archive:
         return ArtifactError(f"{self.path} is not a compiled model, or it is broken: {why}")
 
     def entry(self, name: str, verify: bool = True) -> memoryview:
-        """The bytes of an entry, in place.  verify: compare their checksum."""
+        """The bytes of an entry, in place. verify: compare their checksum."""
         entry = self._entries.get(name)
         if entry is None:
             raise self.broken(f"{name} is missing")

@@ -1,4 +1,4 @@
-"""What a compiled model is: code, weights, a table of buffers.  Kept in a .ncc file or in memory.
+"""What a compiled model is: code, weights, a table of buffers. Kept in a .ncc file or in memory.
 
 A .ncc file is a zip archive without compression, so that any zip tool shows what is in it:
 
@@ -7,7 +7,7 @@ A .ncc file is a zip archive without compression, so that any zip tool shows wha
     weights         the packed weights, at a file offset that is a multiple of 4096
 
 Weights are mapped from the file, never read: processes that run the same model share the pages,
-and loading takes the same time for any size.  The same artifact always gives the same bytes.
+and loading takes the same time for any size. The same artifact always gives the same bytes.
 
 Loading compares checksums of whatever can lead a run astray: manifest, code, and the tables in the
 weights, integers by which code finds places. They are small, and their pages alone are read. It
@@ -177,7 +177,7 @@ class Artifact:
         )
 
     def save(self, path: PathLike) -> None:
-        """Write a .ncc file.  `path` has its old content or all of the new one.  Raises OSError."""
+        """Write a .ncc file. `path` has its old content or all of the new one. Raises OSError."""
         self.save_with(content(as_bytes(self.weights)), path)
 
     def save_with(self, weights: Content, path: PathLike, share: Share = shared) -> None:

@@ -36,7 +36,7 @@ _XGETBV = bytes.fromhex(
 _EAX, _EBX, _ECX, _EDX = range(4)
 _EXTENDED = 0x80000000
 
-# (leaf, subleaf, register) -> bit -> name.  The names are those of /proc/cpuinfo.
+# (leaf, subleaf, register) -> bit -> name. The names are those of /proc/cpuinfo.
 _BITS: Mapping[tuple[int, int, int], Mapping[int, str]] = {
     (1, 0, _EDX): {15: "cmov", 23: "mmx", 25: "sse", 26: "sse2"},
     (1, 0, _ECX): {
@@ -104,7 +104,7 @@ def is_x86_64() -> bool:
 
 
 class _Processor:
-    """cpuid and xgetbv, from a page of machine code.  x86-64 only."""
+    """cpuid and xgetbv, from a page of machine code. x86-64 only."""
 
     def __init__(self) -> None:
         self._page = Memory(len(_CPUID) + len(_XGETBV))
@@ -181,8 +181,8 @@ def widest_target() -> str | None:
 def allow_tiles() -> bool:
     """Ask Linux for the use of AMX tiles in this process; whether it agreed.
 
-    Without this permission the first tile instruction ends the process.  It holds for all threads
-    and costs each that uses tiles 8 KB.  Asking again is harmless.
+    Without this permission the first tile instruction ends the process. It holds for all threads
+    and costs each that uses tiles 8 KB. Asking again is harmless.
     """
     if "amx_tile" not in features():
         return False

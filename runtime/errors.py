@@ -1,6 +1,6 @@
 """The root of all errors of ncc, and those that can happen when a compiled model is loaded or run.
 
-Errors of the compiler itself are in ncc.compiler.diagnostics.  Every error here survives pickling,
+Errors of the compiler itself are in ncc.compiler.diagnostics. Every error here survives pickling,
 so that a worker process can hand it to its parent.
 """
 

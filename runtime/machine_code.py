@@ -2,7 +2,7 @@
 
 Reads x86-64 ELF objects (ELF specification, gABI chapter 4; x86-64 psABI, chapter 4.4), lays their
 sections out in one mapping, resolves symbols within and across them, applies relocations, and only
-then makes the code executable.  Nothing outside the objects can be linked to: code that ncc makes
+then makes the code executable. Nothing outside the objects can be linked to: code that ncc makes
 calls no library.
 """
 
@@ -185,7 +185,7 @@ class _Layout:
     slots: dict[str | tuple[int, int], int] = field(default_factory=dict)
 
     def place(self) -> None:
-        """Give every loaded section its offset.  The table of addresses comes between the two."""
+        """Give every loaded section its offset. The table of addresses comes between the two."""
         self._place(lambda section: not section.flags & _WRITE)
         self.size = _align(self.size, 8)
         for number, unit in enumerate(self.objects):

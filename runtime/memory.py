@@ -22,7 +22,7 @@ _libc.mprotect.restype = ctypes.c_int
 class Memory:
     """Zeroed private pages, readable and writable; given back when the object dies.
 
-    Whoever uses `address` keeps the object alive.  A size of 0 is one page.
+    Whoever uses `address` keeps the object alive. A size of 0 is one page.
     """
 
     def __init__(self, size: int) -> None:
@@ -40,13 +40,13 @@ class Memory:
 
     @property
     def bytes(self) -> memoryview:
-        """All pages as writable bytes.  Not to be touched after `make_executable`."""
+        """All pages as writable bytes. Not to be touched after `make_executable`."""
         return memoryview(self._pages)
 
     def make_executable(self, start: int, size: int) -> None:
         """Turn whole pages into read-only code; they were written before, and never are again.
 
-        Memory is never writable and executable at once.  start: a multiple of PAGE.
+        Memory is never writable and executable at once. start: a multiple of PAGE.
         """
         if size and _libc.mprotect(self.address + start, size, mmap.PROT_READ | mmap.PROT_EXEC):
             reason = os.strerror(ctypes.get_errno())

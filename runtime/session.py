@@ -74,11 +74,11 @@ class _Context:
 class Model:
     """A compiled model that can be called.
 
-    Arrays are in numpy order and have no batch axis.  Any strides are accepted; the caller's
-    memory is never written, and every call returns arrays that nobody else has.  Several Python
+    Arrays are in numpy order and have no batch axis. Any strides are accepted; the caller's
+    memory is never written, and every call returns arrays that nobody else has. Several Python
     threads may call one model at once: each call in flight has an arena and threads of its own,
-    which are kept for later calls, and so is memory of results that nobody has any more.  The
-    interpreter's lock is not held during a run.  A model made before a fork can be used in parent
+    which are kept for later calls, and so is memory of results that nobody has any more. The
+    interpreter's lock is not held during a run. A model made before a fork can be used in parent
     and child; pickled, it takes code and weights along.
 
     inputs, outputs: in the order of the file, each with its name, shape (numpy order) and dtype.
@@ -101,7 +101,7 @@ class Model:
         self._fed = [(binding, np.dtype(binding.dtype)) for binding in self.inputs]
         self._counters = counters(self.inputs)
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
-        # Contexts that no call is using.  pop and append of a list are atomic: no lock is needed
+        # Contexts that no call is using. pop and append of a list are atomic: no lock is needed
         # that a fork could leave locked.
         self._free: list[_Context] = []
         self._closed = False
@@ -115,12 +115,12 @@ class Model:
     def load(cls, path: PathLike, num_threads: int | None = None) -> Model:
         """The model in a .ncc file, which holds code: load only what you would run.
 
-        num_threads: as for `Model`.  Raises ArtifactError, or OSError without a file.
+        num_threads: as for `Model`. Raises ArtifactError, or OSError without a file.
         """
         return cls(Artifact.load(path), num_threads)
 
     def save(self, path: PathLike) -> None:
-        """Write the model to a .ncc file, to be opened by `ncc.load`.  Raises OSError."""
+        """Write the model to a .ncc file, to be opened by `ncc.load`. Raises OSError."""
         self.artifact.save(path)
 
     def __reduce__(self) -> tuple[Any, ...]:

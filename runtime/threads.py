@@ -1,10 +1,10 @@
 """The threads of one run: the caller's, and workers that wait inside compiled code in between.
 
 The workers are Python threads of which each makes a single call, `ncc_worker`, that returns when
-the team is dissolved.  The call does not hold the interpreter's lock, and an idle worker sleeps in
-the kernel.  The native half is in ncc.compiler.llvm.threads.
+the team is dissolved. The call does not hold the interpreter's lock, and an idle worker sleeps in
+the kernel. The native half is in ncc.compiler.llvm.threads.
 
-After a fork the child has none of the workers.  A team knows that (`lost`), and its owner makes a
+After a fork the child has none of the workers. A team knows that (`lost`), and its owner makes a
 new one; a child that is forked from within a run cannot finish that run.
 """
 
@@ -54,7 +54,7 @@ class Team:
     run(buffers): one run; `buffers` is the address of the array of buffer pointers.
     A run does not wait for workers that come late, which then look at the array and at the state
     that it names: `kept` are the objects that own both, of all runs.
-    A team of one starts no thread.  Workers end with `dissolve`, when the team is forgotten, or
+    A team of one starts no thread. Workers end with `dissolve`, when the team is forgotten, or
     when the interpreter exits, whichever comes first; code and `kept` stay until they have.
     """
 
@@ -94,13 +94,13 @@ class Team:
         return self._born != _forks or not self._finish.alive
 
     def dissolve(self) -> None:
-        """End the workers and wait for them.  The team cannot run any more."""
+        """End the workers and wait for them. The team cannot run any more."""
         if self._finish is not None:
             self._finish()
 
 
 def _work(code: MachineCode, pool: Memory, kept: object, tid: int) -> None:
-    """The life of a worker.  It holds what it uses, so nothing is unmapped under its feet."""
+    """The life of a worker. It holds what it uses, so nothing is unmapped under its feet."""
     _WORKER(code.address("ncc_worker"))(pool.address, tid)
 
 

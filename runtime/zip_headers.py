@@ -85,7 +85,7 @@ def directory(entries: Sequence[Entry], place: int) -> bytes:
 
 
 def entry_start(data: memoryview, entry: Entry) -> int:
-    """Where an entry's own bytes begin.  Raises ValueError where its header is not in front."""
+    """Where an entry's own bytes begin. Raises ValueError where its header is not in front."""
     name = entry.name.encode()
     fields = _unpacked(_HEADER, data, entry.place)
     name_size: int = fields[-2]
@@ -97,7 +97,7 @@ def entry_start(data: memoryview, entry: Entry) -> int:
 
 
 def entries_of(data: memoryview) -> list[Entry]:
-    """The entries that the directory of an archive names.  Raises ValueError if there is none."""
+    """The entries that the directory of an archive names. Raises ValueError if there is none."""
     tail = max(0, len(data) - _LONGEST_COMMENT - _END.size)
     end = tail + bytes(data[tail:]).rfind(b"PK\5\6")
     if end < tail:

@@ -42,7 +42,7 @@ that has none has nothing that they need. It may come late, in the middle of a l
 run is: its `before` is that of some run. If that one is over, all its words are passed and `done`
 is past every `until`, so that the thread walks through to the end without writing anything; else
 it takes part. It reads `before` once, before the addresses in `buffers`. If it takes a chunk, the
-run was not over then, so those addresses were those of this run.  All that a late thread looks at
+run was not over then, so those addresses were those of this run. All that a late thread looks at
 is the code, the state and the array of buffers, which live as long as the workers of their pool.
 
 Why chunks see what others stored: `done` is added to behind the stores of a chunk (release), and
@@ -53,9 +53,9 @@ comes with `buffers`, stored behind that state's `before`.
 
 Why nobody sleeps through a wake: a waiter first counts itself among the sleepers, then looks at
 the word once more, and lets the kernel compare its lower half with what it has seen. A waker first
-changes the word and then looks at the count.  All four are sequentially consistent, so at least
+changes the word and then looks at the count. All four are sequentially consistent, so at least
 one of the two sees the other. The halves cannot be equal of different words: a word on which
-somebody sleeps is less than 2^31, a run's chunks, before its goal.  Only whoever reaches the goal
+somebody sleeps is less than 2^31, a run's chunks, before its goal. Only whoever reaches the goal
 wakes: all who wait on `done` at one time wait for the same, since nobody is at the next barrier
 before it is reached.
 """
@@ -64,7 +64,7 @@ from __future__ import annotations
 
 from ncc.runtime.threads import POOL_THREADS
 
-# Time-stamp ticks to spin before sleeping: 25-50 us at the 2-4 GHz of today's processors.  Longer
+# Time-stamp ticks to spin before sleeping: 25-50 us at the 2-4 GHz of today's processors. Longer
 # than a barrier between kernels takes when all threads have a core, too short to show up as load.
 SPIN_TICKS = 100_000
 
@@ -345,7 +345,7 @@ def threads_text(declare_run: bool = True) -> str:
     """The LLVM text of barrier, taking, pool and entries, for every x86-64 target.
 
     declare_run: True for a module of its own, where `run` is an external symbol; False when the
-    text is appended to the module that defines `run`.  LLVM's assembly parser must have been
+    text is appended to the module that defines `run`. LLVM's assembly parser must have been
     initialised before machine code is made of it (the system calls are inline assembly).
     """
     run = "declare void @run(ptr, i64, i64, i64)\n" if declare_run else ""

@@ -3,7 +3,7 @@
 A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
 loops are written when they are asked for: whoever holds its machine code already need not ask.
 
-Barriers stand where `barriers` says.
+Where threads have to wait for each other, `barriers.py` says.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def build(
 class _Family:
     """Kernels that differ only in the extent of their outermost loop: one for all of them.
 
-    It is the one for the largest extent, and the others hand out fewer of its chunks, which are
-    as small as any of them wants.
+    It is made for the largest extent; where there is less to do, fewer of its chunks are handed
+    out. Its chunks are as small as any of them wants.
     """
 
     kernel: Kernel
@@ -193,16 +193,16 @@ class _Family:
 
 @dataclass(frozen=True)
 class _Due:
-    """A step whose unit is known once all steps are."""
+    """A step of the plan; which unit it launches is known when all steps have been seen."""
 
     made_by: Unit | _Family
     places: tuple[Place, ...]
     layers: tuple[str, ...]
     computations: tuple[Kernel, ...] = ()
     fills: Fills | None = None
-    """Boxes, if that is what is filled, which the kernel does not know."""
+    """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
     steps: int | None = None
-    """How often it is launched, if it is told so."""
+    """How often it is launched, one time after the other, where its code has steps."""
 
 
 class _NetworkWriter:

@@ -5,10 +5,10 @@
     d[s]    = sum over t of e[s, t]                    y[s, t] = e[s, t] * (1 / d[s])
     y[s, t] = e[s, t] / d[s]
 
-Four computations one behind the other read or write six times what the tensor has; where it is
-large, that is what they wait for. Lanes of vectors run along t where it is the last axis, else
-along the axes behind it. Rows of few cells, and few columns, stay: kernels for them take
-neighbours together.
+Four computations, one after the other, read or write the whole tensor six times; where it is
+large, they wait for memory. Lanes of vectors run along t where it is the last axis, else along the
+axes behind it. Short rows, and few columns, stay four computations: they would not fill vectors
+here, and the kernels of those take several of them together.
 
 Needs: the structured level before layouts and groups.  Breaks: nothing; sums are added in another
 order, and quotients are rounded twice.
@@ -34,18 +34,18 @@ from ncc.dialects.element import element_of
 from ncc.dialects.imperative import Code
 
 LEAST_ROW, LEAST_COLUMNS = 48, 64
-"""Cells of a row, and columns beside one another, that fill vectors well enough."""
+"""The fewest cells of a row, and the fewest columns beside one another, that fill vectors well."""
 
 CELLS, MOST_ROWS = 1024, 8
-"""Cells of the rows that one turn takes side by side, and the most rows: while the lanes of one are
-combined, the next one is read.
+"""How many cells a turn takes, in whole rows, and how many rows at most. It has several, so that
+the next one is read while the lanes of one are combined.
 """
 
 COLUMNS = 512
-"""Columns of a turn: their maxima and sums stay in a first-level cache."""
+"""The most columns of a turn: their maxima and sums stay in a first-level cache."""
 
 ALIGNED = 16
-"""Columns that a turn has a multiple of."""
+"""The columns of a turn are a multiple of these."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ class ShareAtOnce(ModulePass):
 
 
 def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:
-    """What op makes shares of, and its extents before, along and behind the axis of the sums; None
-    where somebody else reads what is computed on the way, and of what stays.
+    """The tensor that op makes shares of, and its extents before, along and behind the axes that
+    are summed. None where op makes no shares, where others read the maxima, powers or sums, too,
+    and where rows are too short or columns too few.
     """
     found = Shares.of(op)
     if found is None or element_of(found.x) != f32:
@@ -88,7 +89,7 @@ def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:
 
 
 def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
-    """Whether a fold has these axes of what it reads, in their order, and starts from a number."""
+    """Whether a value is a fold, from this start, that keeps these axes in their order."""
     fold = value.owner
     if not isinstance(fold, GenericOp):
         return False

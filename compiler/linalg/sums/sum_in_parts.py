@@ -9,8 +9,8 @@ results read all of x again from beyond it, or every few points read all of w. T
 where a run makes w and that alone is too large: its vectors for one n lie far apart and evict each
 other. Parts of x and w stay in L2; in exchange the sums so far are read once more for every part.
 
-Long sums are cut even where all of x may be read again: the vectors of a register tile alone, which
-many points share, are more than stays in L2.
+Long sums are cut for another reason, too: the vectors of w that one register tile takes, which
+every tile of points reads again, may alone be more than stays in L2.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: nothing where one loop is
 summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
@@ -43,10 +43,12 @@ PART = 1 / 3
 """The most of the cache that a part takes: results pass through it, and the other operand."""
 
 POINTS, CHANNELS = 12, 2 * BLOCK
-"""The results of a register tile: for so many, an element of an operand is read once."""
+"""The extents of a register tile: it reads an element of w once for so many points, and one of x
+once for so many channels.
+"""
 
 WORTH = 2
-"""How many times the traffic of sums in parts the traffic of whole sums is."""
+"""Sums are cut where whole ones have more than so many times the traffic that parts have."""
 
 FORESEEN = 4
 """How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
@@ -70,10 +72,12 @@ class SumInParts(ModulePass):
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
-    """In how many parts to sum, so that one of the data takes no more than the room.
+    """In how many parts to sum, so that no part of the data takes more than the room; 1 where sums
+    stay whole.
 
-    All in bytes. traffic: what is read of the data as long as the sums are whole, which is `worth`
-    times what it is in parts, or the sums stay whole.
+    All in bytes. traffic: how much of the data is read while sums are whole. In parts the data is
+    read once, and the sums so far are written and read for each part but one. That has to be
+    `worth` times less.
     """
     parts = -(-data // room)
     return parts if traffic > worth * (data + 2 * (parts - 1) * sums) else 1
@@ -148,8 +152,8 @@ def _parts(view: View, core: Core) -> int:
 def _parts_of_vectors(view: View, points: int, core: Core) -> int:
     """In how many parts to sum, so that the vectors of a register tile stay in L2.
 
-    Each tile of points reads them; from beyond L2 that takes longer than the products, if a line
-    takes longer than those of a vector.
+    Every tile of points reads them. From beyond L2, that is what the tile waits for if a cache line
+    takes longer to come than its products with the points of the tile.
     """
     if core.l3_line * core.multiply_adds <= POINTS:
         return 1
@@ -159,7 +163,7 @@ def _parts_of_vectors(view: View, points: int, core: Core) -> int:
 
 
 def _alone(view: View, access: Access, other: Access) -> int:
-    """At how many places of the result an operand differs that the other one is the same for."""
+    """The points of the loops of the result that move in one operand only: those of m for x."""
     loops = [d for d in view.parallel if access.uses(d) and not other.uses(d)]
     return prod(view.extents[d] for d in loops)
 
@@ -171,13 +175,13 @@ def _cells(view: View, access: Access) -> int:
 
 
 def _lies_apart(view: View, stream: Access) -> bool:
-    """Whether more lies between two steps of the sum than the vectors of a tile."""
+    """Whether two steps of the sum lie farther apart in memory than a register tile is wide."""
     shape = shape_of(stream.value)
     axes = [k for k, form in enumerate(stream.index) if form.loops() & set(view.reduced)]
     return prod(shape[axes[-1] + 1 :]) > CHANNELS
 
 
 def _even(extent: int, parts: int) -> int:
-    """A few more parts if they are equal: they share a kernel."""
+    """So many parts, or up to a third more where these are equal: equal parts share a kernel."""
     more = range(parts, parts * 4 // 3 + 1)
     return next((n for n in more if extent % n == 0), parts)

@@ -1,12 +1,13 @@
-"""The steps of a sequence whose cell is computed in parts, which threads share.
+"""The steps of a recurrence whose cell is computed in parts, which threads share.
 
     a step:  sums = U h,  h = cell(inputs[t], sums)      one thread after another step by step
         ->   for each part of the places of the cell, on any thread:
                  the sums of all gates at these places, then the cell there
 
-A part reads the whole hidden state and writes its own places of the next one, so that two of these
-are kept: steps read one and write the other. A thread that is in time has the same part in every
-step, whose weights are in its cache. Sums are those of `recurrent_steps`, in the same order.
+A part reads the whole hidden state and writes its own places of the next one. So there are two of
+these: each step reads one and writes the other. A thread that is not late has the same part in
+every step, and finds the weights of this part in its cache. Sums are those of `recurrent_steps`, in
+the same order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ncc.dialects.imperative import Code, Memory, Value
 from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, Operands, Rule, add_product
 
 WORTH_A_THREAD = 1 << 16
-"""Weights of a part that take a thread longer than to wait for the others."""
+"""The fewest weights of a part: fewer take a thread less time than to wait for the others."""
 
 
 def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
@@ -47,7 +48,7 @@ def expand_parted_steps(b: Builder, rule: Rule, operands: Operands, parts: int) 
 
 
 class _PartedSteps:
-    """The statements of one part, a turn of the code. Step 0 says what the first one reads."""
+    """The statements of one part, a turn of the code. Step 0 writes what the first step reads."""
 
     def __init__(self, code: Code, rule: Rule, operands: Operands, parts: int) -> None:
         self.code, self.rule = code, rule
@@ -102,7 +103,9 @@ class _PartedSteps:
 
     @property
     def _is_large(self) -> bool:
-        """Whether the weights of all parts are read to and fro."""
+        """Whether the weights of all parts are more than stays in a second-level cache: then steps
+        read them forwards and backwards in turn.
+        """
         outputs, gates = self.weight.shape
         return outputs * gates * (self.rule.hidden // self.extent) > HELD
 

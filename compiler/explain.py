@@ -3,20 +3,21 @@
     blob 'bn1' was made by layer 'bn1' (BatchNorm) on line 5
       fuse_convolution_batchnorm conv1 bn1 (lines 4, 5): layer 'conv1' stands for it
       fuse_convolution_activation conv1 relu1 (lines 4, 6): layer 'conv1' stands for it
-    its value is computed by no layer of its own any more
+    no blob has its name any more: layer 'conv1' makes 'relu1'
 
 Everything is read from the record of the rewrites and from the network before and after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from ncc.compiler.ncnn.choices.choice import CHOICES
 from ncc.compiler.ncnn.optimize import explain, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
-from ncc.compiler.optimizer import Optimized
-from ncc.compiler.write.wiring import Line, wire
+from ncc.compiler.optimizer import Optimized, Refusal
+from ncc.compiler.write.wiring import wire
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern
 from ncc.dialects.ncnn.layer import PATTERNS, Layer
 from ncc.dialects.ncnn.network import Network
@@ -32,66 +33,131 @@ def passes() -> dict[str, str]:
     return {name: said.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
 
 
-def fate_of_blob(done: Optimized, blob: str) -> Iterator[str]:
-    """The way of a blob through the rewrites, a line each.
+@dataclass(frozen=True)
+class LayerFate:
+    """What became of a layer of the file.
 
-    Raises `InputError` for a name that no blob of the file has.
+    line: 0 where the file has none. survivor: the layer that stands for it now, be it itself; None
+    where nothing does. rewrites: those that took it, or what stood for it then, in order.
     """
+
+    type: str
+    name: str
+    line: int
+    survivor: str | None
+    rewrites: tuple[Rewrite, ...]
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        head = f"{where}{self.type} {self.name}"
+        if not self.rewrites:
+            return f"{head}: as it was"
+        fate = "gone" if self.survivor is None else f"in {self.survivor}"
+        return f"{head}: {fate}, by {', '.join(rewrite.pattern for rewrite in self.rewrites)}"
+
+
+@dataclass(frozen=True)
+class BlobFate:
+    """The way of a blob through the rewrites.
+
+    maker: the layer that made it. now: the layer that makes it, or what stands for it; None where
+    nothing of it is left. outputs: the blobs that this layer makes.
+    """
+
+    blob: str
+    maker: LayerFate
+    now: str | None
+    outputs: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """The way, a line each."""
+        maker = self.maker
+        where = f" on line {maker.line}" if maker.line else ""
+        yield f"blob {self.blob!r} was made by layer {maker.name!r} ({maker.type}){where}"
+        yield from (f"  {_told(rewrite)}" for rewrite in maker.rewrites)
+        if self.now is None:
+            yield "nothing of it is left: no output needs it"
+        elif self.blob in self.outputs:
+            yield f"it is still there: layer {self.now!r} makes it"
+        else:
+            made = " and ".join(map(repr, self.outputs))
+            yield f"no blob has its name any more: layer {self.now!r} makes {made}"
+
+
+@dataclass(frozen=True)
+class Hindrance:
+    """A layer at which a pattern is found, and why it must not fire there."""
+
+    layer: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        where = f" on line {self.line}" if self.line else ""
+        return f"not at layer {self.layer!r}{where}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class PassFate:
+    """Where a pass fired, where that was found to change results, and where it must not fire."""
+
+    name: str
+    fired: tuple[Rewrite, ...]
+    refused: tuple[Refusal, ...]
+    hindered: tuple[Hindrance, ...]
+
+    def lines(self) -> Iterator[str]:
+        """A line each."""
+        yield from (f"fired: {_told(rewrite)}" for rewrite in self.fired)
+        yield from (f"changes results: {refusal}" for refusal in self.refused)
+        yield from map(str, self.hindered)
+        if not self.fired and not self.hindered:
+            yield f"{self.name}: no layers of this network look like it"
+
+
+def fate_of_blob(done: Optimized, blob: str) -> BlobFate:
+    """Raises `InputError` for a name that no blob of the file has."""
     makers = {name: op for op in Network.of(done.original).layers for name in op.blob_names}
     if blob not in makers:
         raise InputError.unknown_name("blob", blob, makers)
-    maker = makers[blob]
-    yield f"blob {blob!r} was made by {_described(maker)}"
-    way = _way(done.rewrites, maker.layer_name)
-    yield from (f"  {_told(rewrite)}" for rewrite in way)
-    survivor = way[-1].survivor if way else maker.layer_name
     lines = wire(Network.of(done.module))
+    maker = _fate(done, makers[blob], {line.name for line in lines})
     now = next((line for line in lines if blob in line.outputs), None)
     if now is not None:
-        yield f"it is still there: layer {now.name!r} makes it"
-    elif survivor and (into := _outputs_of(lines, survivor)):
-        yield f"no blob has its name any more: layer {survivor!r} makes {' and '.join(into)}"
-    else:
-        yield "nothing of it is left: no output needs it"
+        return BlobFate(blob, maker, now.name, tuple(now.outputs))
+    made = tuple(name for line in lines if line.name == maker.survivor for name in line.outputs)
+    return BlobFate(blob, maker, maker.survivor if made else None, made)
 
 
-def fates(done: Optimized) -> Iterator[str]:
-    """Every layer of the file in a line: what stands for it now, and by which rewrites.
-
-    Splits are no lines: they stand wherever a blob is read twice.
-    """
+def fates(done: Optimized) -> Iterator[LayerFate]:
+    """Every layer of the file. Splits are none: they stand wherever a blob is read twice."""
     left = {line.name for line in wire(Network.of(done.module))}
     for op in Network.of(done.original).layers:
-        if isinstance(op, SplitOp):
-            continue
-        way = _way(done.rewrites, op.layer_name)
-        where = f"line {op.line}: " if op.line else ""
-        head = f"{where}{op.type_name} {op.layer_name}"
-        if not way:
-            yield f"{head}: as it was"
-        else:
-            fate = f"in {way[-1].survivor}" if way[-1].survivor in left else "gone"
-            yield f"{head}: {fate}, by {', '.join(rewrite.pattern for rewrite in way)}"
+        if not isinstance(op, SplitOp):
+            yield _fate(done, op, left)
 
 
-def why_not(done: Optimized, pattern: str) -> Iterator[str]:
-    """Where a pass fired; where its pattern is still found, and why it must not fire there.
-
-    Raises `InputError` for a name that is no pass.
-    """
-    refused = explain(done.module, pattern)
-    fired = [rewrite for rewrite in done.rewrites if rewrite.pattern == pattern]
+def why_not(done: Optimized, pattern: str) -> PassFate:
+    """Raises `InputError` for a name that is no pass."""
     lines = {op.layer_name: op.line for op in Network.of(done.module).layers}
-    for rewrite in fired:
-        yield f"fired: {_told(rewrite)}"
-    for refusal in done.refusals:
-        if refusal.pattern == pattern:
-            yield f"changes results: {refusal}"
-    for layer, reason in refused:
-        where = f" on line {lines[layer]}" if lines.get(layer) else ""
-        yield f"not at layer {layer!r}{where}: {reason}"
-    if not fired and not refused:
-        yield f"{pattern}: no layers of this network look like it"
+    return PassFate(
+        pattern,
+        tuple(rewrite for rewrite in done.rewrites if rewrite.pattern == pattern),
+        tuple(refusal for refusal in done.refusals if refusal.pattern == pattern),
+        tuple(
+            Hindrance(layer, lines.get(layer, 0), reason)
+            for layer, reason in explain(done.module, pattern)
+        ),
+    )
+
+
+def _fate(done: Optimized, op: Layer, left: Collection[str]) -> LayerFate:
+    """What became of a layer; left: the names of those that are there now."""
+    way = _way(done.rewrites, op.layer_name)
+    survivor = way[-1].survivor if way else op.layer_name
+    return LayerFate(
+        op.type_name, op.layer_name, op.line, survivor if survivor in left else None, tuple(way)
+    )
 
 
 def _way(rewrites: Sequence[Rewrite], layer: str) -> list[Rewrite]:
@@ -110,12 +176,3 @@ def _told(rewrite: Rewrite) -> str:
         f": layer {rewrite.survivor!r} stands for it" if rewrite.survivor else ": nothing is left"
     )
     return f"{rewrite}{where}{stands}"
-
-
-def _described(op: Layer) -> str:
-    where = f" on line {op.line}" if op.line else ""
-    return f"layer {op.layer_name!r} ({op.type_name}){where}"
-
-
-def _outputs_of(lines: Sequence[Line], name: str) -> list[str]:
-    return [repr(blob) for line in lines if line.name == name for blob in line.outputs]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
-from ncc.compiler.commands.arguments import PARAM, SHAPES, Shapes, completed, progress
+from ncc.compiler.commands.arguments import (
+    JSON,
+    PARAM,
+    SHAPES,
+    Shapes,
+    completed,
+    echo_json,
+    progress,
+)
 from ncc.compiler.commands.optimize import named_pass, pass_names
 
 
@@ -22,12 +32,14 @@ from ncc.compiler.commands.optimize import named_pass, pass_names
     help="Tell where it could fire.",
 )
 @SHAPES
+@JSON
 def explain_command(
     param: str,
     bin: str | None,
     blobs: tuple[str, ...],
     passes: tuple[str, ...],
     shapes: Shapes,
+    as_json: bool,
 ) -> None:
     """Tell what `ncc optimize` does to PARAM: the fate of every layer, or of what is asked for.
 
@@ -40,9 +52,20 @@ def explain_command(
         done = optimize_network(param, bin, input_shapes=dict(shapes))
     for warning in done.warnings:
         click.echo(warning, err=True)
-    for blob in blobs:
-        click.echo("\n".join(fate_of_blob(done, blob)))
-    for name in passes:
-        click.echo("\n".join(why_not(done, name)))
-    if not blobs and not passes:
-        click.echo("\n".join(fates(done)))
+    of_blobs = [fate_of_blob(done, blob) for blob in blobs]
+    of_passes = [why_not(done, name) for name in passes]
+    of_layers = list(fates(done)) if not blobs and not passes else []
+    if as_json:
+        told = {
+            "layers": [asdict(fate) for fate in of_layers],
+            "blobs": [asdict(fate) for fate in of_blobs],
+            "passes": [asdict(fate) for fate in of_passes],
+        }
+        echo_json(told)
+        return
+    for blob_fate in of_blobs:
+        click.echo("\n".join(blob_fate.lines()))
+    for pass_fate in of_passes:
+        click.echo("\n".join(pass_fate.lines()))
+    for layer_fate in of_layers:
+        click.echo(layer_fate)

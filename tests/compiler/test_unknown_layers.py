@@ -158,7 +158,7 @@ def test_layers_that_read_nothing_or_make_nothing_stay(tmp_path: Path) -> None:
 
 def test_the_fate_of_an_unknown_layer_is_told(tmp_path: Path) -> None:
     """By its own type."""
-    told = list(fates(optimize_network(network(tmp_path))))
+    told = list(map(str, fates(optimize_network(network(tmp_path)))))
     assert "line 5: MyScale mine: as it was" in told
 
 

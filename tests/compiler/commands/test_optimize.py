@@ -194,6 +194,22 @@ def test_explain(ncc: Run) -> None:
     assert wrong.code == exit_codes.USAGE and "nobody" in wrong.err
 
 
+def test_explanations_for_programs(ncc: Run) -> None:
+    """One object: of all layers, or of what is asked for."""
+    told = json.loads("\n".join(ncc("explain", "net.param", "null", "--json").out))
+    assert not told["blobs"] and not told["passes"]
+    [relu] = [layer for layer in told["layers"] if layer["name"] == "relu"]
+    assert (relu["type"], relu["line"], relu["survivor"]) == ("ReLU", 5, "conv")
+    assert [rewrite["pattern"] for rewrite in relu["rewrites"]] == ["fuse_convolution_activation"]
+    asked = ("--blob", "drop", "--pass", "eliminate_dropout", "--pass", "fuse_binaryop_eltwise")
+    told = json.loads("\n".join(ncc("explain", "net.param", "null", "--json", *asked).out))
+    assert not told["layers"]
+    [blob] = told["blobs"]
+    assert (blob["blob"], blob["maker"]["name"], blob["now"]) == ("drop", "drop", "conv")
+    fired, none = told["passes"]
+    assert fired["fired"][0]["layers"] == ["drop"] and not none["fired"] + none["hindered"]
+
+
 def test_verify_points_to_explain(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a blob is wrong only in the network as it is used, a fusion is to blame."""
     right = Row("pool", "Pooling", "pool", (4,), 1e-7, 1e-7)

@@ -33,6 +33,7 @@ from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.fusion.hoist_sums import HoistSums
 from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 from ncc.compiler.linalg.fusion.read_in_place import ReadInPlace
+from ncc.compiler.linalg.fusion.split_moves import SplitMoves
 from ncc.compiler.linalg.groups.join_groups import JoinGroups
 from ncc.compiler.linalg.groups.part_groups import PartGroups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
@@ -101,5 +102,6 @@ def structured_passes(options: Options) -> list[ModulePass]:
         # Kernels.
         InlineOperands(),  # pointwise operands are computed where they are read
         ReadInPlace(),  # lanes that a sum alone reads are not selected
+        SplitMoves(target),  # those that would move elements one by one
         Fuse(),
     ]

@@ -60,6 +60,7 @@ PASSES = {
     "narrow-weights": ("ncc.compiler.linalg.sums.narrow_weights", "NarrowWeights"),
     "inline-operands": ("ncc.compiler.linalg.fusion.inline_operands", "InlineOperands"),
     "read-in-place": ("ncc.compiler.linalg.fusion.read_in_place", "ReadInPlace"),
+    "split-moves": ("ncc.compiler.linalg.fusion.split_moves", "SplitMoves"),
     "fuse-groups": ("ncc.compiler.linalg.fusion.fuse", "Fuse"),
 }
 """Where they are declared, passes in their order."""

@@ -256,11 +256,12 @@ class _Reader:
     def _check_blob_count(
         self, layers: list[LayerRecord], declared: int, place: Place
     ) -> list[Problem]:
-        made = len({blob.text for layer in layers for blob in (*layer.inputs, *layer.outputs)})
+        """Of blobs that layers make: what one reads that nobody makes is a problem of its own."""
+        made = len({blob.text for layer in layers for blob in layer.outputs})
         if made <= declared:
             return []
         blobs = _counted(declared, "blob")
-        message = f"the file declares {blobs}, but its layers name {made}"
+        message = f"the file declares {blobs}, but its layers make {made}"
         return [self.source.problem(message, place)]
 
     def _warnings(self, layers: list[LayerRecord], declared: int) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.param_bin import is_binary
@@ -18,6 +19,21 @@ MANIFEST = b"manifest.json"
 NUMPY = b"\x93NUMPY"
 """How a .npy file begins."""
 
+WRAPPED = {
+    b"\x1f\x8b": ("a file that gzip has compressed", "gunzip it"),
+    b"version https://git-lfs": ("what Git LFS left in place of the file", "git lfs pull"),
+    b"<!DOCTYPE": ("a web page", "download the file itself"),
+    b"<html": ("a web page", "download the file itself"),
+}
+"""How a file begins that may be ncnn's inside, what it is, and the way to that."""
+
+ENCODED = {
+    b"\xff\xfe": ("text in UTF-16", "save it as UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
+    b"\xef\xbb\xbf": ("text with a byte-order mark in front", "save it as UTF-8 without one"),
+}
+"""The same for a text that an editor has saved as ncnn does not read it."""
+
 HEAD = 100
 """Bytes by which files are told apart."""
 
@@ -28,7 +44,7 @@ _PNNX = re.compile(rb"\s*7767517\s+\d+\s+\d+\s+pnnx\.")
 def foreign(path: str, data: bytes) -> ModelError | None:
     """The error about a file of another kind; None for what may be a .param, text or binary."""
     name = os.path.basename(path)
-    found = _kind(name, data)
+    found = _kind(name, data) or _begun(ENCODED, data)
     if found is None and name.endswith(".bin") and not is_param(data):
         found = "a file of weights, by its name", "give the .param first, then its .bin"
     return _error(path, found, ".param")
@@ -74,4 +90,9 @@ def _kind(name: str, data: bytes) -> tuple[str, str] | None:
     if _PNNX.match(data):
         ncnn = name.replace(".pnnx.", ".ncnn.")
         return "a network in pnnx's own layers", f"ncnn's, {ncnn}, was written beside it"
-    return None
+    return _begun(WRAPPED, data)
+
+
+def _begun(known: Mapping[bytes, tuple[str, str]], data: bytes) -> tuple[str, str] | None:
+    """What is known of files that begin so."""
+    return next((told for begin, told in known.items() if data.startswith(begin)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 from pathlib import Path
@@ -20,6 +21,8 @@ def zipped(name: str) -> bytes:
     return file.getvalue()
 
 
+TEXT = "7767517\n1 1\nInput x 0 1 x 0=4\n"
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 61\n"
 PNNX = b"7767517\n3 2\npnnx.Input x 0 1 0 #0=(1,3,8,8)f32\n"
 
 
@@ -31,6 +34,11 @@ PNNX = b"7767517\n3 2\npnnx.Input x 0 1 0 #0=(1,3,8,8)f32\n"
         ("net.onnx", b"\x08\x07\x12\x07pytorch", "an ONNX model", "pnnx net.onnx"),
         ("net.pnnx.param", PNNX, "pnnx's own layers", "ncnn's, net.ncnn.param, was written"),
         ("net.bin", b"\0" * 8, "a file of weights", "the .param first"),
+        ("net.param", TEXT.encode("utf-16"), "text in UTF-16", "save it as UTF-8"),
+        ("net.param", TEXT.encode("utf-8-sig"), "a byte-order mark", "save it as UTF-8 without"),
+        ("net.param", gzip.compress(TEXT.encode()), "gzip", "gunzip it"),
+        ("net.param", LFS, "what Git LFS left", "git lfs pull"),
+        ("net.param", b"<!DOCTYPE html>\n<html>", "a web page", "download the file itself"),
     ],
 )
 def test_a_file_of_another_kind(
@@ -51,6 +59,9 @@ def test_a_file_of_another_kind(
         ("net.param.bin", (7767517).to_bytes(4, "little") * 9, "a .param", "then its .bin"),
         ("net.ncc", zipped("manifest.json"), "a compiled model", "ncc.load read it"),
         ("net.pnnx.bin", zipped("conv.weight"), "in pnnx's own layers", "net.ncnn.bin was"),
+        ("net.bin", gzip.compress(bytes(16)), "gzip", "gunzip it"),
+        ("net.bin", LFS, "what Git LFS left", "git lfs pull"),
+        ("net.bin", b"<html><head>", "a web page", "download the file itself"),
     ],
 )
 def test_weights_of_another_kind(

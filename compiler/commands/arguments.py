@@ -39,10 +39,19 @@ def _is_extent(text: str) -> bool:
 
 def named_type(text: str) -> tuple[str, str]:
     """data=int8"""
+    from ncc.dialects.element import BLOB_ELEMENTS  # of the IR, which may not be needed
+
     name, _, element = text.rpartition("=")
     if not name or not element:
         raise click.BadParameter(f"{text!r} is not of the form data=int8")
-    return name, element
+    return name, one_of(BLOB_ELEMENTS, element)
+
+
+def one_of(choices: Iterable[str], text: str) -> str:
+    """The text if it is one of the choices."""
+    if text not in choices:
+        raise click.BadParameter(f"{text!r} is none of {', '.join(choices)}")
+    return text
 
 
 def named_file(text: str) -> tuple[str, str]:
@@ -140,6 +149,11 @@ def _targets() -> list[str]:
     return [*TARGETS, "host"]
 
 
+def named_target(text: str) -> str:
+    """avx512"""
+    return one_of(_targets(), text)
+
+
 COMPILING = all_of(
     click.option(
         "-O",
@@ -162,6 +176,7 @@ COMPILING = all_of(
     ),
     click.option(
         "--target",
+        type=named_target,
         metavar="NAME",
         shell_complete=completed(_targets),
         default="host",

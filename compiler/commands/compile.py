@@ -16,6 +16,7 @@ from ncc.compiler.commands.arguments import (
     SHAPES,
     Shapes,
     files,
+    one_of,
     progress,
     refuse_to_replace,
     signature,
@@ -41,11 +42,7 @@ SUFFIXES = {
 
 def levels(text: str) -> tuple[str, ...]:
     """ncnn,llvm"""
-    wanted = tuple(dict.fromkeys(text.split(",")))
-    for level in wanted:
-        if level not in SUFFIXES:
-            raise click.BadParameter(f"{level!r} is none of {', '.join(SUFFIXES)}")
-    return wanted
+    return tuple(one_of(SUFFIXES, level) for level in dict.fromkeys(text.split(",")))
 
 
 def completed_levels(_context: object, _parameter: object, incomplete: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from ncc.compiler.commands.arguments import (
     BIN,
     COMPILING,
     FEEDING,
+    JSON,
     REREAD_PARAM,
     Given,
     Shapes,
+    echo_json,
     fed,
     files,
     is_compiled,
@@ -50,6 +53,7 @@ def named_result(text: str) -> tuple[str, str | None]:
     metavar="NAME[=@FILE]",
     help="A blob to compute, and the .npy file to write it to.",
 )
+@JSON
 def run_command(
     param: str,
     bin: str | None,
@@ -57,6 +61,7 @@ def run_command(
     shapes: Shapes,
     wanted: tuple[tuple[str, str | None], ...],
     seed: int,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Run PARAM, a network or a compiled .ncc file, and show what comes out.
@@ -82,11 +87,15 @@ def run_command(
                 front.compile(param, bin, input_shapes=known, outputs=names, **options)
             )
     missing = [binding for binding in model.inputs if binding.name not in feeds]
+    made_up = [binding.name for binding in missing]
     values = model.run({**random_feeds(missing, seed), **feeds}, names)
-    for name, array in values.items():
-        click.echo(summary(name, array))
-    if missing:
-        click.echo(told_of_random([binding.name for binding in missing]))
+    if as_json:
+        echo_json({"outputs": list(starmap(output_object, values.items())), "random": made_up})
+    else:
+        for name, array in values.items():
+            click.echo(summary(name, array))
+        if missing:
+            click.echo(told_of_random(made_up))
     for name, path in wanted:
         if path is not None:
             write(Path(path), npy(values[name]))
@@ -125,6 +134,17 @@ def summary(name: str, array: np.ndarray[Any, Any]) -> str:
     dots = " ..." if array.size > 4 else ""
     least, most, mean, where = array.min(), array.max(), array.mean(), array.argmax()
     return f"{head}  min {least:.5g}  mean {mean:.5g}  max {most:.5g} at {where}  [{first}{dots}]"
+
+
+def output_object(name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """What is in an array, as JSON can say it; null is what an empty one has not. max_at counts in
+    the order of memory.
+    """
+    told: dict[str, Any] = {"name": name, "type": str(array.dtype), "shape": array.shape}
+    if not array.size:
+        return told | dict.fromkeys(("min", "mean", "max", "max_at"))
+    least, most, mean = array.min().item(), array.max().item(), array.mean().item()
+    return told | {"min": least, "mean": mean, "max": most, "max_at": int(array.argmax())}
 
 
 def npy(array: np.ndarray[Any, Any]) -> bytes:

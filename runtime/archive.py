@@ -170,7 +170,10 @@ class Archive:
 
     def broken(self, why: str) -> ArtifactError:
         """The error that says what is wrong with this file."""
-        return ArtifactError(f"{self.path} is not a compiled model, or it is broken: {why}")
+        return ArtifactError(
+            f"{self.path} is not a compiled model, or it is broken: {why}; copy it, or compile it, "
+            "again"
+        )
 
     def entry(self, name: str, verify: bool = True) -> memoryview:
         """The bytes of an entry, in place. verify: compare their checksum."""

@@ -289,9 +289,9 @@ class Filtering(Windowed, Int8Layer):
         rank = len(self.AXES) + 1
         shape = planes(x, rank)
         if len(shape) != rank or shape[0] != bank.num_input:
-            raise LayerError(
-                f"input {x} has not {bank.num_input} channels and {rank - 1} axes of space"
-            )
+            channels = f"{bank.num_input} channel{'s' * (bank.num_input != 1)}"
+            axes = "1 axis" if rank == 2 else f"{rank - 1} axes"
+            raise LayerError(f"takes {channels} and {axes} of space, not {x}")
         return shape
 
     # --- filters and bias -------------------------------------------------------------------

@@ -148,7 +148,7 @@ class GroupNormOp(Layer):
 
     def infer(self, x: Shape) -> Shape:
         if x[0] != self.channels:
-            raise LayerError(f"input {x} has not {self.channels} channels", "channels")
+            raise LayerError(f"takes {self.channels} channels, not {x}", "channels")
         return x
 
     def reference(self, x: Array) -> Array:
@@ -190,7 +190,7 @@ class InstanceNormOp(Layer):
     def infer(self, x: Shape) -> Shape:
         if len(x) < 3 or (self.affine and x[0] != self.channels):
             wanted = f"{self.channels} channels" if self.affine else "channels"
-            raise LayerError(f"input {x} has not {wanted} and axes of space")
+            raise LayerError(f"takes {wanted} and axes of space, not {x}")
         return x
 
     def reference(self, x: Array) -> Array:

@@ -156,7 +156,7 @@ def test_refuses_groups_that_do_not_divide(check_layer: Check) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "message"),
-    [((1, 1, 9), "does not fit into 1x9"), ((2, 3, 3), "has not 1 channels"), ((4,), "not fit")],
+    [((1, 1, 9), "does not fit into 1x9"), ((2, 3, 3), "takes 1 channel"), ((4,), "not fit")],
 )
 def test_refuses_shapes(shape: tuple[int, ...], message: str, check_layer: Check) -> None:
     """A kernel larger than the padded input, and other channels than the filters have."""
@@ -208,7 +208,7 @@ def test_filters_of_a_transpose_have_its_inputs_first(check_layer: Check) -> Non
     [
         ({}, [(1, 3, 3)], "has 1 inputs, but takes 2 here"),
         ({"bias_term": 1}, [(1, 3, 3), (1, 1, 2, 2)], "has 2 inputs, but takes 3 here"),
-        ({}, [(2, 3, 3), (1, 1, 2, 2)], "has not 1 channels"),
+        ({}, [(2, 3, 3), (1, 1, 2, 2)], "takes 1 channel"),
         ({"bias_term": 1}, [(1, 3, 3), (2, 1, 2, 2), (3,)], "the bias .* is not of 2 channels"),
         ({"int8_scale_term": 1}, [(1, 3, 3), (2, 1, 2, 2)], "no int8 scales"),
         ({}, [(1, 3, 3), (1, 1, 4, 4)], "a kernel of 4x4 does not fit"),

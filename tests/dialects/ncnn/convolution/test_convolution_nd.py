@@ -77,5 +77,5 @@ def test_surplus_weights_are_not_read(check_layer: Check) -> None:
     weights = np.array([1, 10, 100, 1000, 7, 7, 7, 7])
     expected = np.array([[10, 21], [4300, 5400]], np.float32)
     check_layer("ConvolutionDepthWise1D", params, [ramp(2, 3)], [weights], expected=[expected])
-    with pytest.raises(LayerError, match="has not 4 channels"):
+    with pytest.raises(LayerError, match="takes 4 channels"):
         check_layer("ConvolutionDepthWise1D", params, [ramp(9, 3)], [weights])

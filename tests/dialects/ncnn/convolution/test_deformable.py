@@ -86,7 +86,7 @@ def test_a_tap_that_sees_nothing_is_nothing(check_layer: Check, place: float) ->
     [
         ({}, [(1, 3, 3), (8, 3, 2)], "the offsets"),
         ({}, [(1, 3, 3), (8, 2, 2), (8, 2, 2)], "the mask"),
-        ({}, [(2, 3, 3), (8, 2, 2)], "has not 1 channels"),
+        ({}, [(2, 3, 3), (8, 2, 2)], "takes 1 channel"),
         ({"pad_left": -233}, [(1, 3, 3), (8, 3, 3)], "no codes"),
         ({"weight_data_size": 5}, [(1, 3, 3), (8, 2, 2)], "weight_data_size is 5"),
     ],

@@ -90,7 +90,7 @@ def test_group_norm_refuses(check_layer: Check) -> None:
     """Groups that do not divide, and other channels than the params say."""
     with pytest.raises(LayerError, match="not divisible by group 4"):
         check_layer("GroupNorm", {"group": 4, "channels": 6, "affine": 0}, [noise(6, 2)])
-    with pytest.raises(LayerError, match="has not 6 channels"):
+    with pytest.raises(LayerError, match="takes 6 channels"):
         check_layer("GroupNorm", {"channels": 6, "affine": 0}, [noise(5, 2)])
 
 
@@ -101,7 +101,7 @@ def test_instance_norm_is_of_each_channel(check_layer: Check) -> None:
     expected = (x - mean) / np.sqrt(variance + 0.001) * 2
     params = {"channels": 2}
     check_layer("InstanceNorm", params, [x], [np.full(2, 2), np.zeros(2)], expected=[expected])
-    with pytest.raises(LayerError, match="has not 3 channels"):
+    with pytest.raises(LayerError, match="takes 3 channels"):
         check_layer("InstanceNorm", {"channels": 3}, [x], [np.ones(3), np.ones(3)])
 
 

@@ -53,7 +53,7 @@ WIDTH = 110
 @click.option("--peers", is_flag=True, help="Run ncnn, onnxruntime and OpenVINO beside it.")
 @click.option(
     "--onnx",
-    type=click.Path(exists=True, dir_okay=False),
+    type=click.Path(),
     help="The same network for onnxruntime and OpenVINO; implies --peers.",
 )
 @JSON
@@ -82,6 +82,8 @@ def bench_command(
     from ncc.compiler.measure.bench import bench
     from ncc.compiler.measure.peers import compare_network
 
+    if onnx is not None:
+        open(onnx, "rb").close()  # for its errors, which would come late
     feeds, known = fed(given, shapes)
     with progress(f"measuring {param}"):
         result = bench(param, bin, feeds=feeds, input_shapes=known, rounds=rounds, **options)

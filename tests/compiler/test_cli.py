@@ -266,6 +266,9 @@ def test_a_file_that_is_not_there(ncc: Run, tmp_path: Path, command: str) -> Non
     if command != "show":
         outcome = ncc(command, DIGITS, nowhere)
         assert outcome.code == exit_codes.WRONG and str(nowhere) in outcome.err
+    if command == "bench":
+        outcome = ncc(command, DIGITS, "--onnx", nowhere)
+        assert outcome.code == exit_codes.WRONG and str(nowhere) in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,16 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import Builder, suffix, with_lanes
-from ncc.compiler.llvm.formulas import exponential, rounding, trigonometric
+from ncc.compiler.llvm.formulas import (
+    error_function,
+    exponential,
+    hyperbolic,
+    logarithm,
+    logistic,
+    power,
+    rounding,
+    trigonometric,
+)
 from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.target import Target
@@ -35,21 +44,21 @@ FORMULAS: Mapping[str, Formula] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
-    "log": exponential.log,
-    "log2": exponential.log2,
-    "log10": exponential.log10,
-    "log1p": exponential.log1p,
-    "pow": exponential.pow,
-    "cbrt": exponential.cbrt,
-    "sinh": exponential.sinh,
-    "cosh": exponential.cosh,
-    "tanh": exponential.tanh,
-    "logistic": exponential.logistic,
-    "swish": exponential.swish,
-    "asinh": exponential.asinh,
-    "acosh": exponential.acosh,
-    "atanh": exponential.atanh,
-    "erf": exponential.erf,
+    "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "log1p": logarithm.log1p,
+    "pow": power.pow,
+    "cbrt": power.cbrt,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
+    "tanh": hyperbolic.tanh,
+    "logistic": logistic.logistic,
+    "swish": logistic.swish,
+    "asinh": hyperbolic.asinh,
+    "acosh": hyperbolic.acosh,
+    "atanh": hyperbolic.atanh,
+    "erf": error_function.erf,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,

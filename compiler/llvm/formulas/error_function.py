@@ -1,0 +1,83 @@
+"""erf, as a formula over float32 lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import erf as exact_erf
+
+import numpy as np
+
+from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.avx512 import TABLE
+from ncc.compiler.llvm.formulas.exponential import reduced
+from ncc.compiler.llvm.formulas.real import Lanes
+
+# Below this a polynomial in x*x, above it 1 - exp(a polynomial).
+_SPLIT = 0.9
+_WIDTH = 0.125
+_END = (TABLE - 1) * _WIDTH
+
+
+def _series(square: Array) -> Array:
+    """erf(x) / x - 1 as a function of x*x: Taylor's series, exact to float64 up to x = 1."""
+    total = np.zeros_like(square)
+    term = np.ones_like(square) * 2.0 / np.sqrt(np.pi)
+    for k in range(30):
+        total += term / (2 * k + 1)
+        term = -term * square / (k + 1)
+    return total - 1.0
+
+
+def _log_erfc(values: Array) -> Array:
+    """log(1 - erf(x)) for x > 0, from the continued fraction of erfc."""
+    fraction = np.zeros_like(values)
+    for k in range(200, 0, -1):
+        fraction = (k / 2.0) / (values + fraction)
+    result: Array = -values * values - np.log((values + fraction) * np.sqrt(np.pi))
+    return result
+
+
+@cache
+def _near() -> tuple[float, ...]:
+    """erf(x) / x - 1 as a function of x*x, x <= _SPLIT."""
+    return interpolated(_series, 0.0, _SPLIT**2, 6)
+
+
+@cache
+def _far() -> tuple[float, ...]:
+    """log(1 - erf(x)), _SPLIT <= x <= 4."""
+    return interpolated(_log_erfc, _SPLIT, 4.0, 8)
+
+
+@cache
+def _pieces() -> tuple[tuple[float, ...], ...]:
+    """erf(x) - 3x/4 in 31 pieces, and in one more as if erf were 1, as it is there to 1e-7.
+
+    What is taken away comes back in a sum that is rounded once; what remains is smaller than erf
+    near 0, and so are the errors of its coefficients.
+    """
+    exact: Callable[[Array], Array] = np.vectorize(exact_erf)
+    half = _WIDTH / 2
+
+    def piece(middle: float) -> tuple[float, ...]:
+        return interpolated(lambda r: exact(middle + r) - 0.75 * (middle + r), -half, half, 4)
+
+    first = (0.0, *interpolated(lambda r: exact(r) / r - 0.75, 1e-9, half, 3))
+    others = (piece(k * _WIDTH) for k in range(1, TABLE - 1))
+    return (first, *others, (1.0 - 0.75 * _END, -0.75, 0.0, 0.0, 0.0))
+
+
+def erf(x: Lanes) -> Lanes:
+    """In pieces, where a table of two registers holds them; otherwise x + x*P(x*x) near 0 and
+    1 - exp(Q(|x|)) elsewhere. 1 from 4 on.
+    """
+    magnitude = abs(x)
+    if x.fills_avx512:
+        limited = magnitude.at_most(_END)
+        pieces = limited.piecewise(_pieces(), _WIDTH)
+        return limited.times_plus(0.75, pieces).with_sign_of(x)
+    near = x.times_plus((x * x).polynomial(_near()), x)
+    limited = magnitude.at_most(4.0)
+    far = 1.0 - reduced(limited.polynomial(_far())).exp()
+    return magnitude.test("olt", _SPLIT).choose(near, far.with_sign_of(x))

@@ -1,0 +1,80 @@
+"""sinh, cosh, tanh and their inverses, as formulas over float32 lanes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ncc.compiler.llvm.formulas.approximation import Array, interpolated
+from ncc.compiler.llvm.formulas.exponential import LN2, exp, expm1
+from ncc.compiler.llvm.formulas.logarithm import log, log1p
+from ncc.compiler.llvm.formulas.logistic import exp_of_negated_plus_one
+from ncc.compiler.llvm.formulas.real import Lanes
+
+# tanh: below this a polynomial in x*x, above it 1 - 2 / (exp(2x) + 1).
+_TANH_SPLIT = 0.6
+
+
+@cache
+def _tanh_tail() -> tuple[float, ...]:
+    """(tanh(x)/x - 1) / x**2 as a function of x**2, |x| <= _TANH_SPLIT."""
+
+    def tail(square: Array) -> Array:
+        x = np.sqrt(square)
+        return (np.tanh(x) - x) / (square * x)
+
+    return interpolated(tail, 1e-4, _TANH_SPLIT**2, 4)
+
+
+def sinh(x: Lanes) -> Lanes:
+    """(e + e/(e+1)) / 2 with e = expm1(|x|); far out exp(|x|/2)**2 / 2, which overflows later."""
+    magnitude = abs(x)
+    e = expm1(magnitude.at_most(30.0))
+    near = (e + e / (e + 1.0)) * 0.5
+    root = exp(magnitude * 0.5)
+    return magnitude.test("olt", 20.0).choose(near, root * 0.5 * root).with_sign_of(x)
+
+
+def cosh(x: Lanes) -> Lanes:
+    """(e + 1/e) / 2 with e = exp(|x|); far out exp(|x|/2)**2 / 2, which overflows later."""
+    magnitude = abs(x)
+    e = exp(magnitude.at_most(30.0))
+    root = exp(magnitude * 0.5)
+    near = (e + 1.0 / e) * 0.5
+    return magnitude.test("olt", 20.0).choose(near, root * 0.5 * root)
+
+
+def tanh(x: Lanes) -> Lanes:
+    """x + x**3 * P(x**2) near 0; elsewhere 1 - 2 / (exp(2|x|) + 1), which is 1 from 9.02 on."""
+    magnitude = abs(x)
+    square = x * x
+    near = (square * x).times_plus(square.polynomial(_tanh_tail()), x)
+    exponent = magnitude.at_most(10.0) * 2.0
+    far = exp_of_negated_plus_one(-exponent).inverse().times_plus(-2.0, 1.0)
+    return magnitude.test("olt", _TANH_SPLIT).choose(near, far).with_sign_of(x)
+
+
+def asinh(x: Lanes) -> Lanes:
+    """log(a + sqrt(a*a + 1)) with a = |x|, written as a log1p; far out log(a) + log(2)."""
+    a = abs(x)
+    limited = a.at_most(1e9)
+    square = limited * limited
+    near = log1p(limited + square / ((square + 1.0).sqrt() + 1.0))
+    return a.test("olt", 1e9).choose(near, log(a) + LN2).with_sign_of(x)
+
+
+def acosh(x: Lanes) -> Lanes:
+    """log(x + sqrt(x*x - 1)), written as a log1p of t = x - 1; far out log(x) + log(2).
+
+    Two roots in place of that of a product, which far below 1 is positive again.
+    """
+    t = x.at_most(1e9) - 1.0
+    near = log1p(t + t.sqrt() * (t + 2.0).sqrt())
+    return x.test("ult", 1e9).choose(near, log(x) + LN2)
+
+
+def atanh(x: Lanes) -> Lanes:
+    """log1p(2a / (1 - a)) / 2 with a = |x|."""
+    a = abs(x)
+    return (log1p(a * 2.0 / (1.0 - a)) * 0.5).with_sign_of(x)

@@ -17,40 +17,39 @@ from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.operation import copied
 
 
-def move_before(scratch: Block, before: Operation) -> None:
-    """Put the operations of a block in front of another operation."""
+def builder_for(op: GenericOp) -> Builder:
+    """A builder of what takes the place of a computation, for the same layers."""
+    return Builder(Block(), doc_of(op))
+
+
+def move_before(b: Builder, before: Operation) -> None:
+    """Put what a builder wrote in front of an operation."""
     parent = before.parent_block()
-    for op in list(scratch.ops):
-        scratch.detach_op(op)
+    for op in list(b.block.ops):
+        b.block.detach_op(op)
         if parent is not None:
             parent.insert_op_before(op, before)
 
 
-def move_behind(scratch: Block, after: Operation) -> None:
-    """Put the operations of a block behind another operation."""
-    parent = after.parent_block()
-    ops = list(scratch.ops)
-    for op in ops:
-        scratch.detach_op(op)
-    if parent is not None:
-        parent.insert_ops_after(ops, after)
-
-
-def move_behind_value(scratch: Block, value: SSAValue) -> None:
-    """Put the operations of a block behind what makes a value; for an argument, in front of all."""
+def move_behind(b: Builder, value: SSAValue) -> None:
+    """Put what a builder wrote behind what makes a value; for an argument, in front of all."""
     if isinstance(value.owner, Operation):
-        move_behind(scratch, value.owner)
+        ops, parent = list(b.block.ops), value.owner.parent_block()
+        for op in ops:
+            b.block.detach_op(op)
+        if parent is not None:
+            parent.insert_ops_after(ops, value.owner)
     elif value.owner.first_op is not None:
-        move_before(scratch, value.owner.first_op)
+        move_before(b, value.owner.first_op)
     else:
         raise CompilerBug("an empty block makes no values")
 
 
-def put_for(op: Operation, scratch: Block, made: SSAValue) -> None:
-    """Put the operations of a block in front of op, and what they make in place of its result."""
-    move_before(scratch, op)
-    made.name_hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(made)
+def put_for(op: Operation, b: Builder, made: Tensor) -> None:
+    """Put what a builder wrote in front of op, and a tensor of that in place of its result."""
+    move_before(b, op)
+    made.value.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(made.value)
 
 
 def reread(op: GenericOp, position: int, value: SSAValue, index: Sequence[AffineExpr]) -> None:

@@ -100,8 +100,8 @@ def _align_joint(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> None:
     """Let the readers of a joint read a selection of all of its channels."""
     value = joint.result
     uses = [use for use in value.uses if not isinstance(use.operation, tensor.ExtractOp)]
-    scratch = Block()
-    selected = select(Builder(scratch, "layout"), value, range(shape_of(value)[0]))
-    move_behind(scratch, joint)
+    b = Builder(Block(), "layout")
+    selected = select(b, value, range(shape_of(value)[0]))
+    move_behind(b, value)
     for use in uses:
         use.operation.operands[use.index] = selected.value

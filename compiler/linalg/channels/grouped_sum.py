@@ -87,8 +87,8 @@ class GroupedSum:
         """Let the sum read what `make` makes of the data, at `lead` instead of its channels."""
         op, key = self.view.op, (self.data.value, self.size)
         if key not in made:
-            scratch = Block()
-            made[key] = make(Builder(scratch, "layout"), *key).value
-            move_before(scratch, op)
+            b = Builder(Block(), "layout")
+            made[key] = make(b, *key).value
+            move_before(b, op)
         rest = op.indexing_maps.data[self.position].data.results[1:]
         reread(op, self.position, made[key], [*lead, *rest])

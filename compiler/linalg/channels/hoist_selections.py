@@ -51,9 +51,8 @@ class HoistSelections(ModulePass):
                 continue
             (source,) = view.captured
             if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
-                scratch = Block()
-                made = _taken(Builder(scratch), source, channels)
-                put_for(one, scratch, made.value)
+                b = Builder(Block())
+                put_for(one, b, _taken(b, source, channels))
         erase_dead(block)
 
 

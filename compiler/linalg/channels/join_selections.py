@@ -26,7 +26,7 @@ from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.channels.packing import is_selected, joins_channels
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import (
-    doc_of,
+    builder_for,
     erase_dead,
     move_before,
     move_behind,
@@ -110,10 +110,10 @@ def _join(op: tensor.ConcatOp) -> None:
         values.append(made)
         places += [first + channel for channel in channels]
         first += shape_of(made)[0]
-    scratch = Block()
-    joint = Builder(scratch).concat([tensor_of(value) for value in values], 0).value
+    b = Builder(Block())
+    joint = b.concat([tensor_of(value) for value in values], 0).value
     joint.name_hint = op.result.name_hint
-    move_behind(scratch, op)
+    move_behind(b, op.result)
     for reader in _selections(op.result):
         _select_anew(reader, joint, [places[channel] for channel in _channels(reader)])
 
@@ -134,9 +134,8 @@ def _channels(op: GenericOp) -> tuple[int, ...]:
 
 def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
     """Let other channels of a value stand for what a selection takes."""
-    scratch = Block()
-    made = select(Builder(scratch, doc_of(op)), value, channels)
-    put_for(op, scratch, made.value)
+    b = builder_for(op)
+    put_for(op, b, select(b, value, channels))
 
 
 # --- the order of channels --------------------------------------------------------------------
@@ -202,7 +201,6 @@ def _sort_part(
         channels = taken.get(reader, _channels(reader))
         inside = range(first, first + count)
         taken[reader] = [first + place[c - first] if c in inside else c for c in channels]
-    scratch = Block()
-    made = select(Builder(scratch), value, order)
-    move_before(scratch, op)
-    op.operands[position] = made.value
+    b = Builder(Block())
+    op.operands[position] = select(b, value, order).value
+    move_before(b, op)

@@ -130,9 +130,9 @@ class _Packer:
         self, before: Operation, build: Callable[[Builder], Tensor], doc: str = "layout"
     ) -> SSAValue:
         """Put what a function of a builder makes in front of an operation."""
-        scratch = Block()
-        result = build(Builder(scratch, doc))
-        move_before(scratch, before)
+        b = Builder(Block(), doc)
+        result = build(b)
+        move_before(b, before)
         return result.value
 
     # --- views ------------------------------------------------------------------------------

@@ -54,9 +54,9 @@ class SelectChannels(ModulePass):
             uses = [use for use in value.uses if _result(use.operation) not in found]
             if not uses or not isinstance(value.owner, Operation):
                 continue
-            scratch = Block()
-            made = select(Builder(scratch, selection.doc), selection.source, selection.channels)
-            move_before(scratch, value.owner)
+            b = Builder(Block(), selection.doc)
+            made = select(b, selection.source, selection.channels)
+            move_before(b, value.owner)
             made.value.name_hint = value.name_hint
             for use in uses:
                 use.operation.operands[use.index] = made.value

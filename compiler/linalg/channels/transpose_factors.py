@@ -116,8 +116,7 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
 def _transpose_result(view: View, row: int) -> GenericOp:
     """The same sums with their results along a loop, which a move behind them transposes back."""
     op, shape = view.op, shape_of(view.op.results[0])
-    scratch = Block()
-    b = Builder(scratch, "layout")
+    b = Builder(Block(), "layout")
     order = sorted(range(len(shape)), key=lambda axis: view.write.index[axis].bare == row)
     *reads, write = op.indexing_maps
     results = tuple(write.data.results[axis] for axis in order)
@@ -125,7 +124,7 @@ def _transpose_result(view: View, row: int) -> GenericOp:
     start = b.full([shape[axis] for axis in order], filled_with(op.outputs[0]) or 0.0)
     sums = recomputed(b, op, op.inputs, start, maps)
     at = b.loops_of(shape)
-    put_for(op, scratch, b.map(at, sums[[at[axis] for axis in order]]).value)
+    put_for(op, b, b.map(at, sums[[at[axis] for axis in order]]))
     Rewriter.erase_op(op)
     return computation_of(sums)
 
@@ -136,11 +135,10 @@ def _transpose(
     """Let op read the operand with that axis as its last one."""
     value = op.operands[position]
     if (value, axis) not in made:
-        scratch, shape = Block(), list(shape_of(value))
-        b = Builder(scratch, "layout")
+        b, shape = Builder(Block(), "layout"), list(shape_of(value))
         *outer, last = at = b.loops_of([*shape[:axis], *shape[axis + 1 :], shape[axis]])
         transposed = b.map(at, tensor_of(value)[[*outer[:axis], last, *outer[axis:]]])
-        move_before(scratch, op)
+        move_before(b, op)
         made[value, axis] = transposed.value
     index = list(op.indexing_maps.data[position].data.results)
     index.append(index.pop(axis))

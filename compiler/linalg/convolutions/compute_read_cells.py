@@ -103,8 +103,7 @@ class _Sliced:
 
     def rewrite(self) -> list[tensor.ExtractSliceOp]:
         """Put the computation of these cells in place of the slice; the slices of operands."""
-        block = Block()
-        b = Builder(block)
+        b = Builder(Block())
 
         def operand(access: Access, view: View) -> SSAValue:
             if not _moves(access, view):
@@ -115,8 +114,8 @@ class _Sliced:
             return window_of(b, tensor_of(access.value), spans).value
 
         made = part(b, self.op, shape_of(self.slice.result), operand)
-        slices = _slices(block)
-        put_for(self.slice, block, made.value)
+        slices = _slices(b.block)
+        put_for(self.slice, b, made)
         return slices
 
 

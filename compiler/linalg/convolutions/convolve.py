@@ -33,7 +33,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
@@ -43,7 +43,7 @@ from ncc.compiler.linalg.convolutions.parts import ROWS
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
 from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
-from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
@@ -121,8 +121,7 @@ class _Rewrite:
         self.tiles = TiledImage(convolution)
         self.followers = Followers(convolution)
         self.plane = self.tiling.plane
-        self.block = Block()
-        self.builder = Builder(self.block, doc_of(convolution.op))
+        self.builder = builder_for(convolution.op)
 
     def can_join(self, first: _Rewrite) -> bool:
         """Whether it can be computed beside another one, further up: it reads vectors of constants.
@@ -147,13 +146,13 @@ class _Rewrite:
 
     def _join(self, first: _Rewrite) -> None:
         """Be written where another one is, and have all constants there."""
-        self.block, self.builder = first.block, Builder(first.block, self.builder.doc)
+        self.builder = Builder(first.builder.block, self.builder.doc)
         last = first.followers.last
         for value in self._operands():
             constant = value.owner
             if isinstance(constant, Operation) and not constant.is_before_in_block(last):
                 constant.detach()
-                self.block.add_op(constant)
+                self.builder.block.add_op(constant)
 
     def run(self, room: int, others: Sequence[_Rewrite] = ()) -> None:
         """room: bytes that the network needs anyway, elsewhere, beyond image and result.
@@ -218,9 +217,7 @@ class _Rewrite:
                 last = joint
             else:
                 result = b.expand(result, OF_GROUPS, shape_of(last.results[0]))
-        move_before(self.block, last)
-        result.value.name_hint = last.results[0].name_hint
-        last.results[0].replace_all_uses_with(result.value)
+        put_for(last, b, result)
         for op in dict.fromkeys([last, *dead, *(op.outputs[0].owner for op in dead)]):
             if isinstance(op, Operation) and not any(value.uses for value in op.results):
                 op.detach()

@@ -39,13 +39,13 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.convolutions.parts import following, part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -174,8 +174,7 @@ def _plain(layer: TransposedConvolution, target: Target) -> float:
 def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
     """Put convolutions in place of the last phase, or of what follows it at each cell."""
     last = layer.phases[-1]
-    block = Block()
-    b = Builder(block, doc_of(last))
+    b = builder_for(last)
     outputs, strides = shape_of(last.results[0])[0], way.strides
     made = [_convolution(b, layer, axes, way.cells) for axes in way.axes]
     y, joined = b.concat(made, 0), len(made) == 1
@@ -187,7 +186,7 @@ def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
     if prod(strides) > 1:
         y = _apart(b, y, strides, joined)
         y = b.slice(y, [0, *way.before], [outputs, *layer.sizes])
-    put_for(end, block, y.value)
+    put_for(end, b, y)
 
 
 def _convolution(

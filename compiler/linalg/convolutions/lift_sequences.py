@@ -49,8 +49,7 @@ class LiftSequences(ModulePass):
 
 def _lift(op: Operation) -> bool:
     """Write op anew for images, if it is one that reads a sequence of convolutions."""
-    scratch = Block()
-    b = Builder(scratch)
+    b = Builder(Block())
     made: Tensor | None = None
     match op:
         case GenericOp():
@@ -66,7 +65,7 @@ def _lift(op: Operation) -> bool:
                 made = b.collapse(_image(b, op.src), [*groups, [row], [row + 1]])
     if made is None:
         return False
-    put_for(op, scratch, _sequence(b, made).value)
+    put_for(op, b, _sequence(b, made))
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.insert import move_before, move_behind_value, tensor_of
+from ncc.compiler.linalg.insert import move_before, move_behind, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder
@@ -23,18 +23,17 @@ def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
     if not any(more):
         return value
     pad = value.owner
-    scratch = Block()
-    b = Builder(scratch)
+    b = Builder(Block())
     if not isinstance(pad, tensor.PadOp):
         result = b.pad(tensor_of(value), [0] * len(shape), more)
-        move_behind_value(scratch, value)
+        move_behind(b, value)
         return result.value
     low, high = pad_sides(pad)
     high = [n + k for n, k in zip(high, more, strict=True)]
     readers = list(value.uses)
     result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
     old = b.slice(result, [0] * len(shape), shape)
-    move_before(scratch, pad)
+    move_before(b, pad)
     for use in readers:
         use.operation.operands[use.index] = old.value
     pad.detach()

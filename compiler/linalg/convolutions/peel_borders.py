@@ -87,10 +87,8 @@ class Peeling:
         """Put the parts and their joint in place of the last operation."""
         last = self.operations[-1]
         _, height, width = shape_of(last.results[0])
-        block = Block()
-        b = Builder(block)
-        whole = self._around(b, ROWS, (0, height), (0, width))
-        put_for(last, block, whole.value)
+        b = Builder(Block())
+        put_for(last, b, self._around(b, ROWS, (0, height), (0, width)))
 
     def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
         """A box of the result, cut where the inside begins and ends along an axis and behind."""

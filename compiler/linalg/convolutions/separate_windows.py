@@ -21,12 +21,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import (
+    builder_for,
     computation_of,
-    doc_of,
     erase_dead,
     put_for,
     recomputed_without,
@@ -121,8 +121,7 @@ class _Separating:
     def rewrite(self) -> GenericOp:
         """Put both folds in place of it; the second, which may have several axes left."""
         view, op = self.view, self.view.op
-        block = Block()
-        b = Builder(block, doc_of(op))
+        b = builder_for(op)
         between = self._along_the_axis(b)
         column = Linear.of({self._column: 1})
         reads: list[tuple[SSAValue, list[Linear]]] = []
@@ -139,7 +138,7 @@ class _Separating:
             reads.append((value, kept))
         outs = tensor_of(op.outputs[0])
         made = recomputed_without(b, op, self.taps, reads, view.write.index, outs)
-        put_for(op, block, made.value)
+        put_for(op, b, made)
         return computation_of(made)
 
     @property

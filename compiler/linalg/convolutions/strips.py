@@ -236,19 +236,17 @@ class _Rewrite:
 
     chain: Chain
     rows: int
-    block: Block = field(default_factory=Block)
+    builder: Builder = field(default_factory=lambda: Builder(Block()))
     held: dict[SSAValue, _Held] = field(default_factory=dict)
 
     def run(self) -> None:
         last = self.chain.last
-        self.builder = Builder(self.block)
         height = shape_of(last.results[0])[ROWS]
         strips = [
             self._compute(last, first, min(first + self.rows, height))
             for first in range(0, height, self.rows)
         ]
-        whole = self.builder.concat(strips, axis=ROWS)
-        put_for(last, self.block, whole.value)
+        put_for(last, self.builder, self.builder.concat(strips, axis=ROWS))
         _erase(last)
 
     def _rows_of(self, value: SSAValue, first: int, last: int) -> Tensor:

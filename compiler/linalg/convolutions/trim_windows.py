@@ -246,8 +246,7 @@ class _Trimming:
 
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""
-        block = Block()
-        b = Builder(block)
+        b = Builder(Block())
         low, high = zip((0, 0), *(axis.margins() for axis in self.axes), strict=True)
         image = b.pad(tensor_of(self.pad.source), low, high)
 
@@ -261,7 +260,7 @@ class _Trimming:
             parts = [joint(*runs, run) for run in self.axes[len(runs)].runs]
             return b.concat(parts, 1 + len(runs))
 
-        put_for(self.operations[-1], block, joint().value)
+        put_for(self.operations[-1], b, joint())
 
     def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
         """A box of the last result, by the taps through which it sees the image, if it does."""

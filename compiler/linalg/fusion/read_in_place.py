@@ -21,14 +21,13 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import computation_of, doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, computation_of, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import TAILS, View, shape_of
-from ncc.dialects.comprehension import Builder
 
 MOST_BLOCKS = 8
 """Blocks of results for which every lane is read: with more of them, tables are read more often
@@ -89,12 +88,11 @@ def _flatten(op: GenericOp) -> None:
     (source,) = view.captured
     lanes = np.array(view.lanes).reshape(-1, BLOCK)
     block, rows, columns, lane = shape_of(source)
-    scratch = Block()
-    b = Builder(scratch, doc_of(op))
+    b = builder_for(op)
     flat = b.collapse(tensor_of(source), [[0, 1, 2, 3]])
     place = b.table(lanes // lane * prod((rows, columns, lane)) + lanes % lane)
     j, y, x, n = b.loops_of(shape_of(op.results[0]))
     at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
     made = b.map((j, y, x, n), flat.at(at))
     computation_of(made).attributes["lanes"] = op.attributes["lanes"]
-    put_for(op, scratch, made.value)
+    put_for(op, b, made)

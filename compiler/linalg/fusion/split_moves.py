@@ -19,16 +19,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.fusion.fuse import find_groups
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
 MOST_INTERLEAVED = 8
@@ -82,15 +80,14 @@ class _Split:
         return None
 
     def rewrite(self) -> None:
-        scratch, shape = Block(), self.move.shape
-        b = Builder(scratch, doc_of(self.op))
+        b, shape = builder_for(self.op), self.move.shape
         loops = b.loops_of([shape[axis] for axis in self.between])
         at = dict(zip(self.between, loops, strict=True))
         source = tensor_of(self.move.source)
         index = [0 if form.bare is None else at[form.bare] for form in self.move.index]
         first = b.map(loops, source[index])
         to = b.loops_of(shape)
-        put_for(self.op, scratch, b.map(to, first[[to[axis] for axis in self.between]]).value)
+        put_for(self.op, b, b.map(to, first[[to[axis] for axis in self.between]]))
 
 
 def _axes(move: Move) -> list[int] | None:

@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
@@ -30,7 +30,7 @@ from ncc.compiler.linalg.groups.grouped_convolution import (
     rewrite_each,
     ungrouped,
 )
-from ncc.compiler.linalg.insert import doc_of, put_for, recomputed, recomputed_without
+from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, recomputed_without
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
@@ -67,15 +67,13 @@ class _Joining:
 
     def rewrite(self) -> None:
         """Put the sums of joined groups, and those of what is left, in place of the joint."""
-        block = Block()
         sums = self.convolution.sums
-        b = Builder(block, doc_of(sums.view.op))
+        b = builder_for(sums.view.op)
         at_once, groups = BLOCK // sums.size, sums.groups
         whole = groups // at_once * at_once
         parts = [(0, whole, at_once), (whole, groups, groups - whole)]
         made = [self._part(b, *part) for part in parts if part[0] < part[1]]
-        joined = b.concat(made, 0) if len(made) > 1 else made[0]
-        put_for(self.convolution.joint, block, joined.value)
+        put_for(self.convolution.joint, b, b.concat(made, 0))
 
     def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
         """The channels of some groups, so many of which are one."""

@@ -15,14 +15,20 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import sums_in_groups, ungrouped
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed_without, tensor_of
+from ncc.compiler.linalg.insert import (
+    builder_for,
+    erase_dead,
+    put_for,
+    recomputed_without,
+    tensor_of,
+)
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -85,8 +91,7 @@ class _Repeating:
 
     def rewrite(self) -> None:
         """Put the convolution of repeated channels in place of the joint."""
-        view, scratch = self.view, Block()
-        b = Builder(scratch, doc_of(view.op))
+        view, b = self.view, builder_for(self.view.op)
         shape = shape_of(self.joint.result)
         start = (
             b.full(shape, self.start)
@@ -101,7 +106,7 @@ class _Repeating:
             for access in view.reads
         ]
         made = recomputed_without(b, view.op, self.output, reads, [group, *image], start)
-        put_for(self.joint, scratch, made.value)
+        put_for(self.joint, b, made)
 
     def _repeated(self, b: Builder) -> SSAValue:
         """The data, each channel as often as its group makes one."""

@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
@@ -32,7 +32,7 @@ from ncc.compiler.linalg.groups.grouped_convolution import (
     rewrite_each,
     ungrouped,
 )
-from ncc.compiler.linalg.insert import doc_of, put_for, recomputed_without, tensor_of
+from ncc.compiler.linalg.insert import builder_for, put_for, recomputed_without, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
@@ -78,8 +78,7 @@ class _Separating:
         joint = self.convolution.joint
         followers = list(_following(joint))
         last = followers[-1] if followers else joint
-        block = Block()
-        b = Builder(block, doc_of(self.convolution.view.op))
+        b = builder_for(self.convolution.view.op)
         results: list[Tensor] = []
         for group in range(self.convolution.sums.groups):
             y = self._convolution(b, group)
@@ -88,7 +87,7 @@ class _Separating:
                 y = _of_group(b, op, value, y, group)
                 value = op.results[0]
             results.append(y)
-        put_for(last, block, b.concat(results, 0).value)
+        put_for(last, b, b.concat(results, 0))
 
     def _convolution(self, b: Builder, group: int) -> Tensor:
         """The sums of one group."""

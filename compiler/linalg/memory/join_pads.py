@@ -35,12 +35,11 @@ def join_pads(block: Block) -> None:
 
 def _join(pads: Sequence[tensor.PadOp]) -> None:
     """One pad in front of the first, as wide as the widest on each side, and windows of it."""
-    first, scratch = pads[0], Block()
+    first, b = pads[0], Builder(Block())
     lows, highs = zip(*map(pad_sides, pads), strict=True)
     low, high = ([max(cells) for cells in zip(*sides, strict=True)] for sides in (lows, highs))
-    whole = Builder(scratch).pad(tensor_of(first.source), low, high, pad_value(first))
-    move_before(scratch, first)
+    whole = b.pad(tensor_of(first.source), low, high, pad_value(first))
+    move_before(b, first)
     for op, before in zip(pads, lows, strict=True):
         begin = [most - own for most, own in zip(low, before, strict=True)]
-        window = Builder(scratch).slice(whole, begin, shape_of(op.result))
-        put_for(op, scratch, window.value)
+        put_for(op, b, b.slice(whole, begin, shape_of(op.result)))

@@ -20,10 +20,10 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
@@ -42,8 +42,8 @@ class FoldMoves(ModulePass):
         for one in generics_of(block):
             move = Move.of(one)
             if move is not None and _is_moved(move.source):
-                scratch = Block()
-                put_for(one, scratch, _written(Builder(scratch, doc_of(one)), move).value)
+                b = builder_for(one)
+                put_for(one, b, _written(b, move))
         erase_dead(block)
 
 

@@ -22,12 +22,12 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
@@ -60,20 +60,19 @@ def _sunk(op: GenericOp) -> list[GenericOp]:
     for position in view.live:
         value = view.reads[position].value
         source = value.owner
-        scratch = Block()
-        builder = Builder(scratch, doc_of(op))
+        b = builder_for(op)
         made = None
         if not value.has_one_use():
             continue
         if isinstance(source, tensor.CollapseShapeOp) and _is_computed(source.src):
-            made = _before_collapse(builder, view, position, source)
+            made = _before_collapse(b, view, position, source)
         elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
-            made = _before_concat(builder, view, position, source)
+            made = _before_concat(b, view, position, source)
         elif isinstance(source, GenericOp):
-            made = _before_move(builder, view, position, source)
+            made = _before_move(b, view, position, source)
         if made is not None and isinstance(source, Operation):
-            written = [inner for inner in scratch.ops if isinstance(inner, GenericOp)]
-            put_for(op, scratch, made.value)
+            written = [inner for inner in b.block.ops if isinstance(inner, GenericOp)]
+            put_for(op, b, made)
             Rewriter.erase_op(op)
             Rewriter.erase_op(source)
             return written

@@ -18,14 +18,13 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, move_behind, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, move_behind, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.shares import Shares
 from ncc.compiler.linalg.view import View, filled_with, shape_of
-from ncc.dialects.comprehension import Builder
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,10 @@ class _Dividing:
         """Sum what was divided, divide the sums."""
         self.contraction.operands[self.position] = self.powers
         total = self.contraction.results[0]
-        scratch = Block()
-        b = Builder(scratch, doc_of(self.contraction))
+        b = builder_for(self.contraction)
         loops = b.loops_of(shape_of(total))
         sums = tensor_of(self.sums)[tuple(loops[axis] for axis in self.axes)]
         divided = b.map(loops, tensor_of(total)[tuple(loops)] / sums).value
-        inside = set(scratch.ops)
+        inside = set(b.block.ops)
         total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
-        move_behind(scratch, self.contraction)
+        move_behind(b, total)

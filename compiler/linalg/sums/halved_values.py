@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import computation_of, move_behind_value, tensor_of
+from ncc.compiler.linalg.insert import computation_of, move_behind, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -53,15 +53,14 @@ class HalvedValues:
         """The halves of a value of so many channels, (steps, points .., 2, 32)."""
         key = (value, channels, count)
         if key not in self.made:
-            scratch = Block()
-            b = Builder(scratch, "halves")
+            b = Builder(Block(), "halves")
             x = tensor_of(value)
             if channels is Channels.BLOCKS:
                 sources = self._sources(value) if count == x.shape[0] * BLOCK else None
                 made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
             else:
                 made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
-            move_behind_value(scratch, value)
+            move_behind(b, value)
             self.made[key] = made
         return self.made[key]
 

@@ -32,7 +32,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear, expression
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
@@ -169,8 +169,7 @@ class _Rewrite:
     def run(self, op: GenericOp, found: Halved) -> None:
         view = View(op)
         data, weights = view.reads[found.data], view.reads[found.weights]
-        scratch = Block()
-        b = Builder(scratch, doc_of(op))
+        b = builder_for(op)
         x = self.halves.of(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
@@ -184,7 +183,7 @@ class _Rewrite:
                 b.cut(w, found.inputs, begin, end),
                 result,
             )
-        put_for(op, scratch, result.value)
+        put_for(op, b, result)
         self.block.erase_op(op)
 
     def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int) -> int:

@@ -19,15 +19,14 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.comprehension import Builder
 
 TIMES_SMALLER = 2
 """How many times as large as the weights the image must be: weights come from memory, and the image
@@ -91,12 +90,11 @@ class _Scaled:
         weights = self.contraction.operands[self.weights]
         key = (weights, self.factors, self.axes)
         if key not in scaled:
-            scratch = Block()
-            b = Builder(scratch, doc_of(self.scaling))
+            b = builder_for(self.scaling)
             loops = b.loops_of(shape_of(weights))
             factors = tensor_of(self.factors)[tuple(loops[axis] for axis in self.axes)]
             scaled[key] = b.map(loops, tensor_of(weights)[tuple(loops)] * factors).value
-            move_before(scratch, self.contraction)
+            move_before(b, self.contraction)
         self.contraction.operands[self.data] = self.source
         self.contraction.operands[self.weights] = scaled[key]
 

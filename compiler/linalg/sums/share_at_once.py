@@ -22,14 +22,14 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.shares import Shares
 from ncc.compiler.linalg.view import View, filled_with, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.imperative import Code
 
@@ -101,13 +101,12 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
 
 
 def _rewrite(op: GenericOp, x: Tensor, folded: tuple[int, int, int]) -> None:
-    block = Block()
-    b = Builder(block, doc_of(op))
+    b = builder_for(op)
     before, extent, behind = folded
     shape = (before, extent) if behind == 1 else folded
     code = _rows(b.reshape(x, shape)) if behind == 1 else _columns(b.reshape(x, shape))
     (y,) = b.code(code.operation())
-    put_for(op, block, b.reshape(y, x.shape).value)
+    put_for(op, b, b.reshape(y, x.shape))
 
 
 def _rows(x: Tensor) -> Code:

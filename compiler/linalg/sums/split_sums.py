@@ -21,11 +21,11 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed, tensor_of
+from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
@@ -85,8 +85,7 @@ class _Split:
         return _Split(op, (0, axes[0])) if _is_worth_it(view, weights.value) else None
 
     def rewrite(self) -> None:
-        scratch = Block()
-        b = Builder(scratch, doc_of(self.op))
+        b = builder_for(self.op)
         operands = [
             _halved(b, tensor_of(value), axis)
             for value, axis in zip(self.op.inputs, self.axes, strict=True)
@@ -94,7 +93,7 @@ class _Split:
         sums = self._sums(b, operands)
         *at, half = b.loops_of([*sums.shape[1:], HALVES])
         total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(self.op.outputs[0]))
-        put_for(self.op, scratch, total.value)
+        put_for(self.op, b, total)
 
     def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
         """What the contraction sums of each half, from nothing."""

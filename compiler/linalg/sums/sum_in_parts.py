@@ -108,17 +108,16 @@ class _Sum:
 
     def rewrite(self) -> None:
         """Sum part by part, each on top of those before it."""
-        scratch = Block()
-        b = Builder(scratch)
+        b = Builder(Block())
         operands = [tensor_of(value) for value in self.op.inputs]
         extent, total = operands[0].shape[self.axes[0]], self.op.outputs[0]
         for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
             cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
             new = self.op.clone()
             new.operands = [*(x.value for x in cut), total]
-            scratch.add_op(new)
+            b.block.add_op(new)
             total = new.results[0]
-        put_for(self.op, scratch, total)
+        put_for(self.op, b, tensor_of(total))
 
 
 def _axis(access: Access, loop: int) -> int | None:

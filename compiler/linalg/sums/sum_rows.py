@@ -22,11 +22,11 @@ from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import (
-    doc_of,
+    builder_for,
     erase_dead,
     move_before,
     move_behind,
@@ -35,7 +35,7 @@ from ncc.compiler.linalg.insert import (
 )
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
 
 FEWEST_BYTES = 1 << 17
@@ -96,24 +96,22 @@ class _ImageSum:
         if isinstance(joint, tensor.ConcatOp) and joint.dim.value.data == self.rows:
             parts = joint.operands
         sums = [self._sums(part) for part in parts]
-        scratch = Block()
-        b = Builder(scratch, doc_of(self.op))
+        b = builder_for(self.op)
         rows = b.concat(sums, axis=0)
         row, *kept = b.loops_of(rows.shape)
         total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(self.op.outputs[0]))
-        put_for(self.op, scratch, total.value)
+        put_for(self.op, b, total)
 
     def _sums(self, part: SSAValue) -> Tensor:
         """Of every row of a part of the image, right behind it."""
-        scratch = Block()
-        b = Builder(scratch, doc_of(self.op))
+        b = builder_for(self.op)
         image = tensor_of(part)
         loops = b.loops_of(image.shape)
         columns = [loops[axis] for axis in self.columns]
         kept = [loop for axis, loop in enumerate(loops) if axis not in (self.rows, *self.columns)]
         sums = b.sum([loops[self.rows], *kept], columns, image[loops])
         if isinstance(part.owner, Operation):
-            move_behind(scratch, part.owner)
+            move_behind(b, part)
         else:
-            move_before(scratch, self.op)
+            move_before(b, self.op)
         return sums

@@ -1,4 +1,4 @@
-"""Modules of the ncnn dialect from their texts."""
+"""Modules of the ncnn dialect: from their texts, and the types of what is in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from ncc.dialects.ncnn.dialect import NCNN
+from ncc.dialects.ncnn.network import Network
 
 
 def parse(text: str) -> ModuleOp:
@@ -16,3 +17,8 @@ def parse(text: str) -> ModuleOp:
     for dialect in (Builtin, Func, NCNN):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
+
+
+def types(module: ModuleOp) -> list[str]:
+    """The types of a network's layers, in order."""
+    return [layer.LAYER.type for layer in Network.of(module).layers]

@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
+from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.shapes import Shape
+from ncc.dialects.weights.weight import WeightAttr
+
+
+def ones(*shape: int) -> WeightAttr:
+    return WeightAttr.of(np.ones(shape, np.float32))
+
+
+def whole_numbers(b: Builder, *shape: int) -> Tensor:
+    """Weights whose sums are exact in any order."""
+    numbers = np.random.default_rng(shape).integers(-3, 4, shape)
+    return b.weight(WeightAttr.of(numbers.astype(np.float32)))
+
+
+def work(b: Builder, x: Tensor) -> Tensor:
+    """Some computation: a kernel of its own where its result has two readers."""
+    at = b.loops_of(x.shape)
+    return b.map(at, exp(x[at]))
+
+
+def flip(b: Builder, x: Tensor) -> Tensor:
+    """What reads elsewhere than it writes: always a kernel of its own."""
+    y, z = b.loops_of(x.shape[::-1])
+    return b.map((y, z), x[z, y])
+
+
+def turned(b: Builder, x: Tensor) -> Tensor:
+    """Rows of an image as columns."""
+    c, y, z = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
+    return b.map((c, y, z), x[c, z, y])
 
 
 def relu(b: Builder, x: Tensor) -> Tensor:
@@ -17,6 +47,18 @@ def relu(b: Builder, x: Tensor) -> Tensor:
 def add(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     at = b.loops_of(x.shape)
     return b.map(at, x[at] + y[at])
+
+
+def pointwise_convolution(b: Builder, x: Tensor, outputs: int) -> Tensor:
+    w = whole_numbers(b, outputs, x.shape[0])
+    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(x.shape[0], 3, 3))
+    c, y, z, k, m = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m")
+    return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
 
 
 def every_other(b: Builder, x: Tensor) -> Tensor:

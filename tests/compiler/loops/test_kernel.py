@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import exp, maximum
+from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import work
 
 Write: TypeAlias = Callable[..., Any]
 
@@ -35,11 +36,6 @@ Kernels: TypeAlias = Callable[..., list[Kernel]]
 
 def named(doc: str, b: Builder) -> Builder:
     return Builder(b.block, doc)
-
-
-def work(b: Builder, x: Tensor) -> Tensor:
-    at = b.loops_of(x.shape)
-    return b.map(at, exp(x[at]))
 
 
 def row_sums(b: Builder, x: Tensor, init: float = 0.0) -> Tensor:

@@ -20,7 +20,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import PATTERNS
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
-from tests.ncnn_text import parse
+from tests.ncnn_text import parse, types
 
 GOLDEN = Path(__file__).parents[2] / "ir" / "ncnn" / "optimize"
 CASES = sorted(GOLDEN.glob("*.mlir"))
@@ -55,10 +55,6 @@ def golden(path: Path) -> ModuleOp:
     module = parse(path.read_text().partition("// -- becomes --")[0])
     infer_shapes(module)
     return module
-
-
-def types(module: ModuleOp) -> list[str]:
-    return [layer.LAYER.type for layer in Network.of(module).layers]
 
 
 def test_all_passes_of_ncnnoptimize_are_there() -> None:

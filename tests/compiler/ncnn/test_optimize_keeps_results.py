@@ -15,14 +15,11 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import LayerError
 from ncc.dialects.ncnn.network import Network
+from tests.ncnn_text import types
 
 PLANES = "Input x 0 1 x 0=5 1=4 2=3\n"
 ROWS = "Input x 0 1 x 0=6 1=4\n"
 VARIANCE = {"b.var": 0.5}
-
-
-def types(module: Any) -> list[str]:
-    return [layer.LAYER.type for layer in Network.of(module).layers]
 
 
 # --- 1 to 4: folds through what stands between ----------------------------------------------

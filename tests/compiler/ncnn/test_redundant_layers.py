@@ -14,11 +14,8 @@ from ncc.compiler.ncnn.optimize import explain, optimize_module
 from ncc.compiler.read.network import read
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.weights.stored import noting
+from tests.ncnn_text import types
 from tests.steps import lines_of
-
-
-def types(module: Any) -> list[str]:
-    return [layer.LAYER.type for layer in Network.of(module).layers]
 
 
 def test_a_default_that_is_written_out_says_the_same(net: Any, optimized: Any) -> None:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, Builtin, ModuleOp, StringAttr
-from xdsl.dialects.func import Func, FuncOp, ReturnOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
-from xdsl.parser import Parser
 
-from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from tests.ncnn_text import parse
 
 NAMES = st.text(st.sampled_from('a_1-.%é²"\\ '), max_size=6) | st.text(max_size=8)
-
-
-def parsed(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (Builtin, Func, NCNN):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()
 
 
 @settings(max_examples=40)
@@ -38,8 +29,8 @@ def test_blobs_of_any_name_are_printed_and_parsed(blobs: list[str]) -> None:
     function = FuncOp("network", ((), [split.results[0].type]), Region(body))
     function.attributes["outputs"] = ArrayAttr([StringAttr("out")])
     module = ModuleOp([function])
-    again = Network.of(parsed(str(module)))
+    again = Network.of(parse(str(module)))
     assert again.layers[1].blob_names == tuple(blobs)
     assert again.terminator.operands[0] is again.layers[1].results[0]
-    if all(map(str.isascii, blobs)):  # what is not, is escaped, and parsed as bytes
+    if all(map(str.isascii, blobs)):  # what is not, is escaped, and parse as bytes
         assert str(again.function.parent_op()) == str(module)

@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.align_channels import AlignChannels
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 
-def weight(b: Builder, shape: tuple[int, ...]) -> Tensor:
-    numbers = np.random.default_rng(shape).integers(-3, 4, shape)
-    return b.weight(WeightAttr.of(numbers.astype(np.float32)))
-
-
 def convolution(b: Builder, x: Tensor, outputs: int, groups: int = 1) -> Tensor:
     """A pointwise convolution, in groups that are collapsed."""
     if groups == 1:
-        w = weight(b, (outputs, x.shape[0]))
+        w = whole_numbers(b, outputs, x.shape[0])
         o, y, z, i = b.loops("o y z i")
         return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
     size = x.shape[0] // groups
-    w = weight(b, (groups, outputs // groups, size))
+    w = whole_numbers(b, groups, outputs // groups, size)
     g, o, y, z, i = b.loops(f"g o y:{x.shape[1]} z:{x.shape[2]} i")
     made = b.sum((g, o, y, z), over=(i,), of=x[g * size + i, y, z] * w[g, o, i])
     return b.collapse(made, [[0, 1], [2], [3]])
@@ -38,7 +32,7 @@ def convolution(b: Builder, x: Tensor, outputs: int, groups: int = 1) -> Tensor:
 
 def depthwise(b: Builder, x: Tensor, step: int = 1) -> Tensor:
     """A window of three columns."""
-    w = weight(b, (x.shape[0], 3))
+    w = whole_numbers(b, x.shape[0], 3)
     width = (x.shape[2] - 3) // step + 1
     c, y, z, k = b.loops(f"c y:{x.shape[1]} z:{width} k")
     return b.sum((c, y, z), over=(k,), of=x[c, y, z * step + k] * w[c, k])
@@ -47,7 +41,7 @@ def depthwise(b: Builder, x: Tensor, step: int = 1) -> Tensor:
 def wide(b: Builder, x: Tensor, groups: int) -> Tensor:
     """A 3x3 convolution in groups."""
     size = x.shape[0] // groups
-    w = weight(b, (groups, 16, size, 3, 3))
+    w = whole_numbers(b, groups, 16, size, 3, 3)
     g, o, y, z, i, k, m = b.loops(f"g o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i k m")
     read = x[g * size + i, y + k, z + m]
     return b.sum((g, o, y, z), over=(i, k, m), of=read * w[g, o, i, k, m])
@@ -86,7 +80,7 @@ def test_groups_that_overlap(make_network: MakeNetwork) -> None:
     """They are windows of channels."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        x, w = convolution(b, x, 37), weight(b, (2, 16, 20))
+        x, w = convolution(b, x, 37), whole_numbers(b, 2, 16, 20)
         g, o, y, z, i = b.loops(f"g o y:{x.shape[1]} z:{x.shape[2]} i")
         return b.sum((g, o, y, z), over=(i,), of=x[g * 17 + i, y, z] * w[g, o, i])
 

@@ -19,20 +19,15 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels, select
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import whole_numbers
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 
-def weight(b: Builder, shape: tuple[int, ...]) -> Tensor:
-    numbers = np.random.default_rng(shape).integers(-3, 4, shape)
-    return b.weight(WeightAttr.of(numbers.astype(np.float32)))
-
-
 def dense(b: Builder, x: Tensor, outputs: int) -> Tensor:
     """A pointwise convolution with a bias, and what follows it."""
-    w, bias = weight(b, (outputs, x.shape[0])), weight(b, (outputs,))
+    w, bias = whole_numbers(b, outputs, x.shape[0]), whole_numbers(b, outputs)
     init = b.spread(bias, (outputs, *x.shape[1:]), 0)
     o, y, z, i = b.loops("o y z i")
     made = b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i], init=init)
@@ -42,7 +37,7 @@ def dense(b: Builder, x: Tensor, outputs: int) -> Tensor:
 
 def depthwise(b: Builder, x: Tensor) -> Tensor:
     """A padded window of three rows."""
-    x, w = b.pad(x, [0, 1, 0], [0, 1, 0]), weight(b, (x.shape[0], 3))
+    x, w = b.pad(x, [0, 1, 0], [0, 1, 0]), whole_numbers(b, x.shape[0], 3)
     c, y, z, k = b.loops(f"c y:{x.shape[1] - 2} z k")
     return b.sum((c, y, z), over=(k,), of=x[c, y + k, z] * w[c, k])
 
@@ -100,7 +95,7 @@ def test_groups_behind_a_shuffle(make_network: MakeNetwork) -> None:
     """One selection makes both the shuffle and the groups, in front of the depthwise sum."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        w, v = weight(b, (3, 20, 16)), weight(b, (3, 32, 20))
+        w, v = whole_numbers(b, 3, 20, 16), whole_numbers(b, 3, 32, 20)
         g, o, y, z, i = b.loops(f"g o y:{x.shape[1]} z:{x.shape[2]} i")
         x = b.sum((g, o, y, z), over=(i,), of=x[g * 16 + i, y, z] * w[g, o, i])
         x = b.collapse(x, [[0, 1], [2], [3]])

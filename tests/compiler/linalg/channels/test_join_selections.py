@@ -20,32 +20,24 @@ from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 
-def dense(b: Builder, x: Tensor, outputs: int) -> Tensor:
-    """A pointwise convolution."""
-    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
-    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
-    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
-    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
-
-
 def unit(b: Builder, passed: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """Even channels of both go on as they are, the odd ones are for the next unit."""
-    joint = b.concat([passed, dense(b, x, x.shape[0])], 0).value
+    joint = b.concat([passed, pointwise_convolution(b, x, x.shape[0])], 0).value
     channels = range(2 * x.shape[0])
     return select(b, joint, channels[::2]), select(b, joint, channels[1::2])
 
 
 def units(b: Builder, x: Tensor) -> Tensor:
-    passed, x = unit(b, dense(b, x, 16), dense(b, x, 16))
+    passed, x = unit(b, pointwise_convolution(b, x, 16), pointwise_convolution(b, x, 16))
     for _ in range(2):
         passed, x = unit(b, passed, x)
-    return dense(b, b.concat([passed, x], 0), 8)
+    return pointwise_convolution(b, b.concat([passed, x], 0), 8)
 
 
 def joints(module: ModuleOp) -> list[tuple[bool, ...]]:
@@ -82,9 +74,12 @@ def test_what_somebody_else_reads(make_network: MakeNetwork, other: str) -> None
 
     def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
         passed = select(b, b.concat([x, y], 0).value, range(0, 32, 2))
-        joint = b.concat([passed, dense(b, y, 16)], 0)
+        joint = b.concat([passed, pointwise_convolution(b, y, 16)], 0)
         kept = joint if other == "joint" else passed
-        return [dense(b, kept, 8), dense(b, select(b, joint.value, range(31, -1, -1)), 8)]
+        return [
+            pointwise_convolution(b, kept, 8),
+            pointwise_convolution(b, select(b, joint.value, range(31, -1, -1)), 8),
+        ]
 
     module = make_network([(16, 3, 2), (16, 3, 2)], write)
     after(module, JoinSelections())

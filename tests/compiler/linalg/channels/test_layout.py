@@ -16,14 +16,9 @@ from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import relu
+from tests.compiler.linalg.computations import depthwise, ones, relu
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
-
-
-def ones(*shape: int) -> WeightAttr:
-    return WeightAttr.of(np.ones(shape, np.float32))
 
 
 def convolution(b: Builder, x: Tensor, outputs: int, kernel: int = 3) -> Tensor:
@@ -31,12 +26,6 @@ def convolution(b: Builder, x: Tensor, outputs: int, kernel: int = 3) -> Tensor:
     height, width = (n - kernel + 1 for n in x.shape[1:])
     o, y, z, i, k, m = b.loops(f"o y:{height} z:{width} i k m")
     return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
-
-
-def depthwise(b: Builder, x: Tensor) -> Tensor:
-    w = b.weight(ones(x.shape[0], 3, 3))
-    c, y, z, k, m = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m")
-    return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
 
 
 @pytest.fixture

@@ -6,24 +6,16 @@ import random
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import SelectChannels, lanes_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
-
-
-def convolution(b: Builder, x: Tensor, outputs: int) -> Tensor:
-    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
-    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
-    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
-    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
 
 
 def shuffled(b: Builder, x: Tensor, groups: int) -> Tensor:
@@ -43,10 +35,10 @@ def test_halves_of_a_shuffle(make_network: MakeNetwork, half: int) -> None:
     """Each is made of the joint in one go: lanes of blocks, whatever a part's channels."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        joint = b.concat([convolution(b, x, half), convolution(b, x, half)], 0)
+        joint = b.concat([pointwise_convolution(b, x, half), pointwise_convolution(b, x, half)], 0)
         z = shuffled(b, joint, 2)
         parts = [b.slice(z, (first, 0, 0), (half, *z.shape[1:])) for first in (0, half)]
-        return [convolution(b, part, 32) for part in parts]
+        return [pointwise_convolution(b, part, 32) for part in parts]
 
     assert selected(make_network([(16, 5, 7)], write)) == (2, 2)
 
@@ -55,9 +47,11 @@ def test_a_whole_shuffle_beside_its_half(make_network: MakeNetwork) -> None:
     """Both are selections of the joint."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        z = shuffled(b, b.concat([convolution(b, x, 24), convolution(b, x, 48)], 0), 3)
+        z = shuffled(
+            b, b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 48)], 0), 3
+        )
         half = b.slice(z, (36, 0, 0), (36, *z.shape[1:]))
-        return [convolution(b, z, 16), convolution(b, half, 32)]
+        return [pointwise_convolution(b, z, 16), pointwise_convolution(b, half, 32)]
 
     assert selected(make_network([(32, 4, 4)], write)) == (2, 2)
 
@@ -66,8 +60,11 @@ def test_a_joint_with_another_reader_has_no_gaps(make_network: MakeNetwork) -> N
     """It is in blocks as one value, or plain."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        joint = b.concat([convolution(b, x, 24), convolution(b, x, 24)], 0)
-        return [convolution(b, shuffled(b, joint, 2), 32), convolution(b, joint, 32)]
+        joint = b.concat([pointwise_convolution(b, x, 24), pointwise_convolution(b, x, 24)], 0)
+        return [
+            pointwise_convolution(b, shuffled(b, joint, 2), 32),
+            pointwise_convolution(b, joint, 32),
+        ]
 
     count, _ = selected(make_network([(16, 6, 6)], write))
     assert count == 1
@@ -77,7 +74,7 @@ def test_nothing_else_is_a_selection(make_network: MakeNetwork) -> None:
     """Not a shuffle of one value that no sum makes, nor one that moves rows as well."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        joint = b.concat([convolution(b, x, 16), convolution(b, x, 16)], 0)
+        joint = b.concat([pointwise_convolution(b, x, 16), pointwise_convolution(b, x, 16)], 0)
         n, g, y, z = b.loops_of((16, 2, x.shape[1], x.shape[2]))
         turned = b.map((n, g, y, z), joint[g * 16 + n, z, y])
         return [
@@ -106,7 +103,9 @@ def test_random_units(make_network: MakeNetwork, seed: int) -> None:
     draw = random.Random(seed)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
-        left, right = (convolution(b, x, draw.choice([6, 16, 18, 30, 32])) for _ in range(2))
+        left, right = (
+            pointwise_convolution(b, x, draw.choice([6, 16, 18, 30, 32])) for _ in range(2)
+        )
         for _ in range(3):
             joint = b.concat([left, right], 0)
             total = joint.shape[0]
@@ -115,7 +114,7 @@ def test_random_units(make_network: MakeNetwork, seed: int) -> None:
             at = draw.choice([total // 2, total // 3, 16 if total > 16 else 1])
             left = b.slice(z, (0, 0, 0), (at, *z.shape[1:]))
             rest = b.slice(z, (at, 0, 0), (total - at, *z.shape[1:]))
-            right = convolution(b, rest, draw.choice([6, 16, 24]))
+            right = pointwise_convolution(b, rest, draw.choice([6, 16, 24]))
         return [left, right]
 
     count, _ = selected(make_network([(16, 3, 5)], write))

@@ -30,6 +30,13 @@ def convolution(
     return b.sum((o, p, q), (i, k, m), data * w[o, i, k, m], bias)
 
 
+def pointwise(b: Builder, x: Tensor) -> Tensor:
+    """A convolution of one tap to eight channels."""
+    w = weights(b, (8, x.shape[0]))
+    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
+    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
+
+
 def volume(
     b: Builder,
     x: Tensor,

@@ -18,8 +18,13 @@ from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.computations import add, every_other, relu
-from tests.compiler.linalg.convolutions.layers import convolution, dilated, volume, weights
+from tests.compiler.linalg.computations import add, every_other, relu, turned
+from tests.compiler.linalg.convolutions.layers import (
+    convolution,
+    dilated,
+    pointwise,
+    volume,
+)
 from tests.compiler.linalg.same_numbers import marked
 from tests.structured.evaluate import evaluate
 
@@ -83,20 +88,9 @@ def test_pads_are_shrunk(make_network: MakeNetwork) -> None:
     assert not any(isinstance(op, tensor.ExtractSliceOp) for op in views)
 
 
-def pointwise(b: Builder, x: Tensor) -> Tensor:
-    w = weights(b, (8, x.shape[0]))
-    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
-    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
-
-
 def largest(b: Builder, x: Tensor) -> Tensor:
     c, p, q, k, m = b.loops(f"c p:{x.shape[1] - 2} q:{x.shape[2] - 2} k:3 m:3")
     return b.max((c, p, q), (k, m), x[c, p + k, q + m])
-
-
-def turned(b: Builder, x: Tensor) -> Tensor:
-    c, p, q = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
-    return b.map((c, p, q), x[c, q, p])
 
 
 @pytest.mark.parametrize(

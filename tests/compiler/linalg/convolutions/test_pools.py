@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
-from tests.compiler.linalg.computations import add, relu
-from tests.compiler.linalg.convolutions.layers import weights
+from tests.compiler.linalg.computations import add, relu, turned
+from tests.compiler.linalg.convolutions.layers import pointwise, weights
 
 MakeNetwork = Callable[..., ModuleOp]
 Write = Callable[[Builder, Tensor], Tensor]
@@ -25,11 +25,6 @@ def largest(b: Builder, x: Tensor, *, window: int = 2, step: int = 2, rows: int 
     return b.max((c, p, q), (k, m), x[c, p * step + k, q * 2 + m])
 
 
-def turned(b: Builder, x: Tensor) -> Tensor:
-    c, p, q = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
-    return b.map((c, p, q), x[c, q, p])
-
-
 def turned_pool(b: Builder, x: Tensor) -> Tensor:
     c, p, q, k, m = b.loops(f"c p:{x.shape[2] // 2} q:{x.shape[1] // 2} k:2 m:2")
     return b.max((c, p, q), (k, m), x[c, q * 2 + m, p * 2 + k])
@@ -39,12 +34,6 @@ def depthwise(b: Builder, x: Tensor) -> Tensor:
     w = weights(b, (x.shape[0], 2, 2))
     c, p, q, k, m = b.loops(f"c p:{x.shape[1] // 2} q:{x.shape[2] // 2} k m")
     return b.sum((c, p, q), (k, m), x[c, p * 2 + k, q * 2 + m] * w[c, k, m])
-
-
-def mixed(b: Builder, x: Tensor) -> Tensor:
-    w = weights(b, (8, x.shape[0]))
-    o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
-    return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
 
 
 def largest_on_top(b: Builder, x: Tensor) -> Tensor:
@@ -66,7 +55,7 @@ def pool(make_network: MakeNetwork, write: Write, chunks: int = CHUNKS) -> Pool 
     [
         (largest, 1),
         (lambda b, x: relu(b, largest(b, x)), 2),
-        (lambda b, x: mixed(b, largest(b, x)), 1),
+        (lambda b, x: pointwise(b, largest(b, x)), 1),
         (lambda b, x: largest(b, x, window=1), 1),
     ],
     ids=["pool", "and what follows", "but no sum", "window of one row"],

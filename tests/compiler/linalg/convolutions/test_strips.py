@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg.channels.pack import Pack
@@ -30,6 +29,7 @@ from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler.linalg.computations import ELSEWHERE, add, add_from_elsewhere, relu
+from tests.compiler.linalg.convolutions.tiled import generics
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -77,10 +77,6 @@ def bottleneck(window: int, stride: int) -> Callable[[Builder, Tensor], Tensor]:
         return add(b, y, x) if stride == 1 else y
 
     return write
-
-
-def generics(module: ModuleOp) -> list[GenericOp]:
-    return [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
 
 
 def chains_of(module: ModuleOp) -> list[Chain]:

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import whole_numbers
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -26,20 +26,15 @@ MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 SHAPE = (4, 4, 4)
 
 
-def weight(b: Builder, *shape: int) -> Tensor:
-    numbers = np.random.default_rng(shape).integers(-3, 4, shape)
-    return b.weight(WeightAttr.of(numbers.astype(np.float32)))
-
-
 def mix(b: Builder, x: Tensor) -> Tensor:
-    w = weight(b, x.shape[0], x.shape[0])
+    w = whole_numbers(b, x.shape[0], x.shape[0])
     o, p, q, i = b.loops(f"o p:{x.shape[1]} q:{x.shape[2]} i")
     return b.sum((o, p, q), (i,), x[i, p, q] * w[o, i])
 
 
 def scaled(b: Builder, x: Tensor) -> Tensor:
     """A number for each channel, times x."""
-    w, (c, p, q) = weight(b, x.shape[0]), b.loops_of(x.shape)
+    w, (c, p, q) = whole_numbers(b, x.shape[0]), b.loops_of(x.shape)
     return b.map((c, p, q), maximum(x[c, p, q] * w[c], -1.0))
 
 

@@ -16,6 +16,7 @@ from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -24,29 +25,21 @@ CHANNELS = [*range(0, 60, 2), *range(1, 9)]
 """What is taken of a joint of 30 and 30 channels: two blocks and a bit."""
 
 
-def dense(b: Builder, x: Tensor, outputs: int) -> Tensor:
-    """A pointwise convolution."""
-    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
-    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
-    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
-    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
-
-
 def joint(b: Builder, x: Tensor) -> Tensor:
-    return b.concat([dense(b, x, 30), dense(b, x, 30)], 0)
+    return b.concat([pointwise_convolution(b, x, 30), pointwise_convolution(b, x, 30)], 0)
 
 
 def one_reader(b: Builder, x: Tensor) -> list[Tensor]:
-    return [dense(b, select(b, joint(b, x).value, CHANNELS), 20)]
+    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 20)]
 
 
 def two_readers(b: Builder, x: Tensor) -> list[Tensor]:
     selected = select(b, joint(b, x).value, CHANNELS)
-    return [dense(b, selected, 20), dense(b, selected, 32)]
+    return [pointwise_convolution(b, selected, 20), pointwise_convolution(b, selected, 32)]
 
 
 def many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [dense(b, select(b, joint(b, x).value, CHANNELS), 16 * MOST_BLOCKS + 1)]
+    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 16 * MOST_BLOCKS + 1)]
 
 
 def window(b: Builder, x: Tensor) -> list[Tensor]:

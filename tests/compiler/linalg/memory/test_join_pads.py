@@ -15,16 +15,11 @@ import ncc
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.plan import Call, Frame, Plan
 from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import flip
 
 MakeNetwork = Callable[..., ModuleOp]
 MakePlan = Callable[[ModuleOp], Plan]
 Sides = tuple[Sequence[int], Sequence[int]]
-
-
-def flip(b: Builder, x: Tensor) -> Tensor:
-    """What reads elsewhere than it writes: a kernel of its own."""
-    y, z = b.loops_of(x.shape[::-1])
-    return b.map((y, z), x[z, y])
 
 
 @pytest.fixture

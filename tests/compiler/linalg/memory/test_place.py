@@ -17,24 +17,12 @@ from ncc.compiler.pipeline import stages
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.dialects import rt
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import flip, work
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 MakePlan: TypeAlias = Callable[..., Plan]
-
-
-def work(b: Builder, x: Tensor) -> Tensor:
-    """Some computation: a kernel of its own where its result has two readers."""
-    at = b.loops_of(x.shape)
-    return b.map(at, exp(x[at]))
-
-
-def flip(b: Builder, x: Tensor) -> Tensor:
-    """A computation that reads elsewhere than it writes: always a kernel of its own."""
-    y, z = b.loops_of(x.shape[::-1])
-    return b.map((y, z), x[z, y])
 
 
 class Placed:

@@ -18,7 +18,7 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum, saturated_int8, select
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import add, every_other, relu
+from tests.compiler.linalg.computations import add, every_other, relu, turned
 from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -128,12 +128,6 @@ def test_what_others_read_stays(groups: Groups) -> None:
 
     before, after = groups(write)
     assert before == after
-
-
-def turned(b: Builder, x: Tensor) -> Tensor:
-    """Rows as columns."""
-    c, y, z = b.loops_of((x.shape[0], x.shape[2], x.shape[1]))
-    return b.map((c, y, z), x[c, z, y])
 
 
 def sums(b: Builder, x: Tensor, y: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
 import pytest
 
 from ncc.compiler.loops.kernel import Access, Kernel
@@ -13,7 +12,7 @@ from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.target import TARGETS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import depthwise, ones
 
 KernelOf: TypeAlias = Callable[..., Kernel]
 """Of the fixture `kernel`."""
@@ -21,20 +20,10 @@ KernelOf: TypeAlias = Callable[..., Kernel]
 targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 
 
-def ones(*shape: int) -> WeightAttr:
-    return WeightAttr.of(np.ones(shape, np.float32))
-
-
 def convolution(b: Builder, x: Tensor) -> Tensor:
     w = b.weight(ones(64, x.shape[0], 3, 3))
     o, y, z, i, k, m = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i k m")
     return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
-
-
-def depthwise(b: Builder, x: Tensor) -> Tensor:
-    w = b.weight(ones(x.shape[0], 3, 3))
-    c, y, z, k, m = b.loops(f"c y:{x.shape[1] - 2} z:{x.shape[2] - 2} k m")
-    return b.sum((c, y, z), over=(k, m), of=x[c, y + k, z + m] * w[c, k, m])
 
 
 def depthwise_of_blocks(b: Builder, x: Tensor) -> Tensor:

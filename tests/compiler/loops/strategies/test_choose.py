@@ -19,13 +19,12 @@ from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
+from tests.compiler.linalg.computations import depthwise, ones
 from tests.compiler.loops.strategies.layers import (
     KernelOf,
     convolution,
-    depthwise,
     depthwise_of_blocks,
     inner_product,
-    ones,
     pointwise,
     pooling,
     row_sums,

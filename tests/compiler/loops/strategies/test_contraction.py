@@ -11,11 +11,11 @@ from ncc.compiler.loops.strategies import contraction
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
 from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import ones
 from tests.compiler.loops.strategies.layers import (
     KernelOf,
     convolution,
     inner_product,
-    ones,
     pointwise,
     pointwise_convolution,
     targets,

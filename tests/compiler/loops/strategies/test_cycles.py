@@ -11,7 +11,8 @@ from ncc.compiler.loops.strategies.cycles import Cost
 from ncc.compiler.loops.strategies.operands import Operands
 from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
 from ncc.dialects.comprehension import Builder, Tensor
-from tests.compiler.loops.strategies.layers import KernelOf, ones
+from tests.compiler.linalg.computations import ones
+from tests.compiler.loops.strategies.layers import KernelOf
 
 
 def pointwise_convolution(b: Builder, x: Tensor) -> Tensor:

@@ -14,12 +14,12 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.prefetch import PER_STREAM
 from ncc.compiler.target import AVX512, ONE_UNIT
 from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import ones
 from tests.compiler.loops.strategies.layers import (
     KernelOf,
     convolution,
     depthwise_of_blocks,
     line_of,
-    ones,
     pointwise_convolution,
 )
 

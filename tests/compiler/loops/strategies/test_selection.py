@@ -17,19 +17,12 @@ from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.target import Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
-from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import pointwise_convolution
 from tests.runnable import RUNNABLE
 from tests.structured.evaluate import evaluate
 
 FLOATS = [target for target in RUNNABLE if not target.dot]
 """Those that differ in moves of floats."""
-
-
-def convolution(b: Builder, x: Tensor, outputs: int) -> Tensor:
-    numbers = np.random.default_rng(outputs).integers(-3, 4, (outputs, x.shape[0]))
-    w = b.weight(WeightAttr.of(numbers.astype(np.float32)))
-    o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
-    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
 
 
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
@@ -44,14 +37,14 @@ def test_every_lane_comes_from_its_block(
     """One source, two or many; a few results at a time; what follows is done as they are stored."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        joint = b.concat([convolution(b, x, half), convolution(b, x, half)], 0)
+        joint = b.concat([pointwise_convolution(b, x, half), pointwise_convolution(b, x, half)], 0)
         size = 2 * half // groups
         n, g, y, z = b.loops_of((size, groups, *x.shape[1:]))
         moved = b.map((n, g, y, z), joint[g * size + n, y, z])
         moved = b.collapse(moved, [[0, 1], [2], [3]])
         part = b.slice(moved, (half, 0, 0), (half, *x.shape[1:]))
         at = b.loops_of(part.shape)
-        return convolution(b, b.map(at, maximum(part[at], 0.0)), 16)
+        return pointwise_convolution(b, b.map(at, maximum(part[at], 0.0)), 16)
 
     module = make_network([(16, 3, 5)], write)
     x = np.random.default_rng(0).integers(-9, 9, (16, 3, 5)).astype(np.float32)

@@ -9,10 +9,7 @@ import pytest
 from ncc.compiler.ncnn.optimize import explain
 from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp
 from ncc.dialects.ncnn.network import Network
-
-
-def types(module: Any) -> list[str]:
-    return [layer.LAYER.type for layer in Network.of(module).layers]
+from tests.ncnn_text import types
 
 
 @pytest.mark.parametrize(("count", "slopes"), [(1, [0.25]), (4, [0.25] * 4)])

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import TensorType, f32
-from xdsl.dialects.test import TestOp
 from xdsl.ir import Block
 
 import ncc
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Builder
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.recurrent import parted_steps
 from ncc.dialects.ncnn.recurrent.parted_steps import (
@@ -23,16 +21,9 @@ from ncc.dialects.ncnn.recurrent.parted_steps import (
     parts_of,
 )
 from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, Operands, Rule, Values
+from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
-
-
-def tensor(*shape: int) -> Tensor:
-    return Tensor(TestOp(result_types=[TensorType(f32, list(shape))]).results[0], shape)
-
-
-def random(*shape: int) -> Array:
-    return np.random.default_rng(shape).uniform(-1, 1, shape).astype(np.float32)
 
 
 def integrator(code: Code, x: Values, r: Values, state: Values) -> list[Value]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import TensorType, f32
-from xdsl.dialects.test import TestOp
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.comprehension import Builder
 from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.recurrent import recurrent_steps
 from ncc.dialects.ncnn.recurrent.recurrent_steps import (
@@ -24,17 +23,10 @@ from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     add_product,
     expand_steps,
 )
+from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
 RunCode = Callable[..., list[Array]]
-
-
-def tensor(*shape: int) -> Tensor:
-    return Tensor(TestOp(result_types=[TensorType(f32, list(shape))]).results[0], shape)
-
-
-def random(*shape: int) -> Array:
-    return np.random.default_rng(shape).uniform(-1, 1, shape).astype(np.float32)
 
 
 @pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS + 2])

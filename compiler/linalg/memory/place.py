@@ -81,35 +81,31 @@ class Placement:
         self.block: Block = network.body.block
         self.places: dict[SSAValue, Place] = {}
         self.roots: list[Root] = []
+        self.begins: dict[tensor.ConcatOp, list[int]] = {}  # of parts, along their axis
+        self.count: Counter[Kind] = Counter()
         self._copies = 0
-        while not self._attempt():
+        while not self._claimed():
             pass
+        for value in self.block.args:
+            self._place(value)
+        for op in list(self.block.ops):
+            if isinstance(op, RESHAPES) and self._forward(op) is None:
+                # Claims stay: no owner claims a value through a reshape that its memory refuses.
+                self._place_all(self._copy(op, 0))
+            self._place_all(op)
 
-    def _attempt(self) -> bool:
-        """Place everything; False when a copy had to be inserted first."""
+    def _claimed(self) -> bool:
+        """Let owners claim everything; False when a copy had to be inserted first."""
         self.chained = chained(self.module)
         self.clipping = clipping(self.module)
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
-        self.places, self.roots = {}, []
-        self.begins: dict[tensor.ConcatOp, list[int]] = {}  # of parts, along their axis
-        self.count: Counter[Kind] = Counter()
         before = self._copies
         for op in list(self.block.ops):
             if isinstance(op, _OWNERS) or self._is_clip(op):
                 self._claim_operands(op)
             elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:
                 self._protect_chained(op, self.chained[callee_of(op)])
-        if self._copies != before:
-            return False
-        for value in self.block.args:
-            self._place(value)
-        for op in list(self.block.ops):
-            if isinstance(op, RESHAPES) and self._forward(op) is None:
-                self._copy(op, 0)
-                return False
-            for result in op.results:
-                self._place(result)
-        return True
+        return self._copies == before
 
     # --- ownership --------------------------------------------------------------------------
 
@@ -165,7 +161,7 @@ class Placement:
         if constant or not value.has_one_use():
             self._copy(call, position)
 
-    def _copy(self, op: Operation, position: int) -> None:
+    def _copy(self, op: Operation, position: int) -> func.CallOp:
         """Put a copy of one operand in front of op, and of what else is made for it."""
         value = op.operands[position]
         count = _count_of(value)
@@ -177,6 +173,7 @@ class Placement:
         call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
         self.block.insert_op_before(call, self._begun(op, value))
         op.operands[position] = call.results[0]
+        return call
 
     def _begun(self, op: Operation, value: SSAValue) -> Operation:
         """The first operation behind the value that makes some of what op puts together."""
@@ -191,6 +188,11 @@ class Placement:
         return at or op
 
     # --- places -----------------------------------------------------------------------------
+
+    def _place_all(self, op: Operation) -> None:
+        """Give the results of op their places."""
+        for result in op.results:
+            self._place(result)
 
     def _place(self, value: SSAValue) -> Place:
         """The place of a value, behind those of what it lies in, the outermost first.

@@ -12,6 +12,8 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from ncc.compiler.linalg.memory import place
+from ncc.compiler.linalg.memory.place import chained
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.pipeline import stages
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
@@ -214,6 +216,30 @@ def test_a_reshape_that_strides_refuse(placed: PlaceNetwork) -> None:
 
     found = placed([(3, 4)], write)
     assert found.copies == 1
+
+
+def test_values_are_claimed_once_for_many_copies(
+    placed: PlaceNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many reshapes are refused, nothing is placed again for their copies."""
+    claimed = 0
+
+    def counted(module: ModuleOp) -> dict[str, int]:
+        nonlocal claimed
+        claimed += 1
+        return chained(module)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        framed = [(work(b, x), k) for k in range(5)]
+        frames = [flip(b, b.pad(y, (0, 1), (0, 1 + k))) for y, k in framed]
+        return [
+            *frames,
+            *(flip(b, b.expand(b.collapse(y, [[0, 1]]), [[0, 1]], (2, 6))) for y, _ in framed),
+        ]
+
+    monkeypatch.setattr(place, "chained", counted)
+    assert placed([(3, 4)], write).copies == 5
+    assert claimed == 1
 
 
 # --- concat and slices ----------------------------------------------------------------------

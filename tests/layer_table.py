@@ -51,10 +51,15 @@ class LayerTable:
         self.judged.setdefault(type, {})[column] = judged
 
     def text(self, before: str = "") -> str:
-        """The table in markdown, sums last; what was not judged is as it was `before`."""
+        """The table in markdown, sums last; what was not judged is as it was `before`.
+
+        So is a type of which other CPUs can judge more recordings: ROIPooling, whose bins follow
+        from how a CPU estimates reciprocals.
+        """
         rows = {row[1]: row.group() for row in _ROW.finditer(before)}
+        recorded = {row[1]: int(row[2]) for row in _ROW.finditer(before)}
         for type, columns in self.judged.items():
-            if columns.keys() >= {*COLUMNS, MARKS}:
+            if columns.keys() >= {*COLUMNS, MARKS} and _recorded(columns) >= recorded.get(type, 0):
                 rows[type] = _row(type, columns)
         counts = [_ROW.fullmatch(row) for row in rows.values()]
         sums = [sum(int(row[k]) for row in counts if row is not None) for k in range(2, 6)]
@@ -65,11 +70,14 @@ class LayerTable:
 
 def _row(type: str, columns: Mapping[str, Judged]) -> str:
     """One line: how many were recorded, how many passed each way, and what the others say."""
-    recorded = max(map(len, columns.values()))
     passed = [sum(why == PASSED for why in columns[key].values()) for key in COLUMNS]
     left = {(id, why) for key in COLUMNS for id, why in columns[key].items()}
     told = [_counted(why for _, why in left), _counted(columns[MARKS].values())]
-    return f"| {' | '.join(map(str, [type, recorded, *passed, *told]))} |"
+    return f"| {' | '.join(map(str, [type, _recorded(columns), *passed, *told]))} |"
+
+
+def _recorded(columns: Mapping[str, Judged]) -> int:
+    return max(map(len, columns.values()))
 
 
 def _counted(reasons: Iterable[str]) -> str:

@@ -314,6 +314,12 @@ class MachineCode:
                 kind.width.store.pack_into(self._bytes, start + offset, value)
 
 
+def undefined_symbols(data: bytes) -> set[str]:
+    """The names that an object expects others to define. Raises ArtifactError for a broken one."""
+    symbols = _Object(memoryview(data)).symbols
+    return {symbol.name for symbol in symbols if symbol.name and symbol.section == _UNDEFINED}
+
+
 def _whole(table: memoryview, record: struct.Struct) -> memoryview:
     """`table`, which must consist of whole records."""
     if len(table) % record.size:

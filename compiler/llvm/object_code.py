@@ -9,14 +9,13 @@ the time would go into not finding better ones.
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterator
 from functools import cache
 from threading import RLock
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.library import Library, Machine, Refused
 from ncc.compiler.target import Target
+from ncc.runtime.machine_code import undefined_symbols
 
 STAGE = "make machine code"
 
@@ -37,7 +36,7 @@ def emit_object(text: str, target: Target, effort: int = USUAL) -> bytes:
     function that the text does not name: compiled code has no library to find `memset` in.
     """
     image = _emitted(text, target, effort)
-    if needed := set(undefined_symbols(image)):
+    if needed := undefined_symbols(image):
         declared = re.findall(r"^declare .*?@([\w.]+)\(", text, re.MULTILINE)
         if missing := needed.difference(declared):
             names = ", ".join(sorted(missing))
@@ -98,26 +97,3 @@ def _machine(target: Target, effort: int) -> Machine:
 def _data_layout(target: Target) -> str:
     """How LLVM lays out values of a target."""
     return _llvm().data_layout(_machine(target, USUAL))
-
-
-# ELF-64: where the header says its sections are, and what a section and a symbol are made of
-# (System V ABI, chapter 4).
-_SECTION_TABLE = struct.Struct("<40xQ10xHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_SYMBOL_TABLE = 2
-
-
-def undefined_symbols(image: bytes) -> Iterator[str]:
-    """The names that an ELF object expects somebody else to define."""
-    table, size, count, _ = _SECTION_TABLE.unpack_from(image)
-    sections = [_SECTION.unpack_from(image, table + size * n) for n in range(count)]
-    for _, kind, _, _, offset, length, link, *_ in sections:
-        if kind == _SYMBOL_TABLE:
-            names = sections[link][4]
-            # The first symbol stands for none.
-            for place in range(offset + _SYMBOL.size, offset + length, _SYMBOL.size):
-                name, _, _, section, _, _ = _SYMBOL.unpack_from(image, place)
-                if section == 0:
-                    start = names + name
-                    yield image[start : image.index(b"\0", start)].decode()

@@ -57,9 +57,11 @@ class AlignChannels(ModulePass):
                 found = GroupedSum.of(View(one))
                 if found is not None:
                     _align_groups(found, made)
+        axes = PackedAxes()
         for one in reversed(ops):
-            if isinstance(one, tensor.ConcatOp | tensor.CollapseShapeOp) and _is_ragged(one):
+            if isinstance(one, tensor.ConcatOp | tensor.CollapseShapeOp) and _is_ragged(one, axes):
                 _align_joint(one)
+                axes = PackedAxes()
 
 
 def _align_groups(found: GroupedSum, made: Made) -> None:
@@ -82,9 +84,9 @@ def _filled(b: Builder, value: SSAValue, size: int) -> Tensor:
     return select_inside(b, value, channels)
 
 
-def _is_ragged(joint: tensor.ConcatOp | tensor.CollapseShapeOp) -> bool:
+def _is_ragged(joint: tensor.ConcatOp | tensor.CollapseShapeOp, axes: PackedAxes) -> bool:
     """Whether a joint of images could be in blocks but for the channels of its parts."""
-    value, axes = joint.result, PackedAxes()
+    value = joint.result
     if len(shape_of(value)) != 3 or element_of(value) != f32 or is_selected(value, axes):
         return False
     if isinstance(joint, tensor.ConcatOp):

@@ -14,13 +14,15 @@ from ncc.dialects.element import BLOB_ELEMENTS
 
 
 class PackedAxes:
-    """The axes of values, each found once: good until an operation is rewritten.
+    """The axes of values, each found once: good until an operation is rewritten. So is `selected`:
+    whether only selections read a value, as `packing.is_selected` finds.
 
     `Pack` writes blocks beside the operations that it finds, and erases these when all are written.
     """
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, int | None] = {}
+        self.selected: dict[SSAValue, bool] = {}
 
     def of(self, value: SSAValue) -> int | None:
         """The axis of a value; None where blocks make no sense."""

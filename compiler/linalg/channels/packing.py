@@ -214,17 +214,40 @@ def joins_ragged(op: tensor.ConcatOp) -> bool:
 
 
 def is_selected(value: SSAValue, axes: PackedAxes) -> bool:
-    """Whether only selections of channels read a value, or a joint of which that is so."""
+    """Whether only selections of channels read a value, or a joint of which that is so.
+
+    What is found of joints behind it is kept, too: one may follow the other through the network.
+    """
+    parts: dict[SSAValue, SSAValue | None] = {value: None}  # of each joint, one that led there
     left = [value]
     while left:
-        readers = [use.operation for use in left.pop().uses]
-        joints = [op for op in readers if isinstance(op, tensor.ConcatOp)]
-        others = (op for op in readers if not isinstance(op, tensor.ConcatOp))
-        if not all(map(_selects, others)) or not all(joins_channels(op, axes) for op in joints):
+        one = left.pop()
+        if axes.selected.get(one):
+            continue
+        joints = _joined(one, axes) if one not in axes.selected else None
+        if joints is None:
+            part: SSAValue | None = one
+            while part is not None:
+                axes.selected[part] = False
+                part = parts[part]
             return False
-        # Joints are asked last: behind one there may be another, and so on through the network.
-        left += [joint.result for joint in joints]
+        new = [joint for joint in joints if joint not in parts]
+        parts |= dict.fromkeys(new, one)
+        left += new
+    axes.selected |= dict.fromkeys(parts, True)
     return True
+
+
+def _joined(value: SSAValue, axes: PackedAxes) -> list[SSAValue] | None:
+    """The joints of channels that a value is a part of; None where it is read by others than these
+    and selections.
+    """
+    readers = [use.operation for use in value.uses]
+    joints = [op for op in readers if isinstance(op, tensor.ConcatOp)]
+    others = (op for op in readers if not isinstance(op, tensor.ConcatOp))
+    if not all(map(_selects, others)) or not all(joins_channels(op, axes) for op in joints):
+        return None
+    return [joint.result for joint in joints]
 
 
 def _selects(reader: Operation) -> bool:

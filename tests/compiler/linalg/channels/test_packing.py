@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels import packing
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
+from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
@@ -67,3 +68,22 @@ def test_joints_may_lie_in_one_another_to_any_depth(make_network: MakeNetwork) -
 
     block = network_of(make_network([(16, 1, 1)], write)).body.block
     assert not packing.is_selected(block.args[0], PackedAxes())
+
+
+@pytest.mark.parametrize("selected", [False, True])
+def test_joints_behind_one_another_are_asked_once(
+    make_network: MakeNetwork, asked: Callable[[str], list[Any]], selected: bool
+) -> None:
+    """Whichever of them is asked first, and whatever reads the last one."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(20):
+            x = b.concat([x, b.full((16, 1, 1), 0.0)], 0)
+        return select(b, x.value, range(0, 336, 2)) if selected else x
+
+    block = network_of(make_network([(16, 1, 1)], write)).body.block
+    values = [block.args[0], *(op.result for op in block.ops if isinstance(op, tensor.ConcatOp))]
+    for order in (values, values[::-1]):
+        questions, axes = asked("_joined"), PackedAxes()
+        assert [packing.is_selected(value, axes) for value in order] == [selected] * 21
+        assert len(questions) == 21

@@ -7,7 +7,7 @@
 Values that are the same in all lanes stay scalars and are spread where a vector meets them. A loop
 that is known to be shorter than a vector takes the next power of two, one that is known to be a few
 vectors long is written out. An `rt.reduce` combines all of them in the lanes of one vector, and
-these at the end.
+these at the end; a long one in those of four, since each step would wait for the one before.
 
 Needs: a body of arithmetic, whose places move with the lane in the last index or not at all.
 Breaks: nothing.
@@ -40,6 +40,9 @@ index = IndexType()
 
 WRITTEN_OUT = 8
 """The most vectors of a loop without a loop."""
+
+SIDE_BY_SIDE, LONG = 4, 16
+"""Vectors of a turn of a long reduction, which do not wait for one another; how many are long."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +114,27 @@ class _Lanes:
         """The vectors up to `end`, in a loop unless they are known to be few."""
         start = _constant(self.op.first)
         if self.count is None or start is None or self.count // self.width > WRITTEN_OUT:
-            return self._loop(end, combined)
+            return self._loops(end, combined)
         for position in range(self.count // self.width):
             at = self._index(start + position * self.width)
             combined = self._placed(_Body(self, None), at, combined)
         return combined
+
+    def _loops(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+        """The vectors up to `end` in a loop; some side by side, then those that are left, where
+        they are combined.
+        """
+        few = self.count is not None and self.count // self.width < LONG
+        if self.reduction is None or few:
+            return self._loop(self.op.first, end, combined)
+        count = self._before(arith.SubiOp(end, self.op.first))
+        left = self._before(arith.RemUIOp(count, self._index(SIDE_BY_SIDE * self.width)))
+        middle = self._before(arith.SubiOp(end, left))
+        several = self._loop(self.op.first, middle, combined * SIDE_BY_SIDE)
+        while len(several) > 1:
+            halves = several[: len(several) // 2], several[len(several) // 2 :]
+            several = [self._before(self.combination(*pair)) for pair in zip(*halves, strict=True)]
+        return self._loop(middle, end, several)
 
     def _placed(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """One vector, in front of the loop that is replaced."""
@@ -124,19 +143,42 @@ class _Lanes:
             self._before(op)
         return combined
 
-    def _loop(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+    def _loop(self, first: SSAValue, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
+        """A loop from `first` to `end`: a vector a turn, or one for each that is combined."""
         types = [value.type for value in combined]
         block = Block(arg_types=[index, *types])
-        step = self._index(self.width)
-        made, results = _Body(self, None).write(block.args[0], list(block.args[1:]))
-        block.add_ops([*made, scf.YieldOp(*results)])
+        at: SSAValue = block.args[0]
+        before: list[SSAValue] = list(block.args[1:])
+        vectors = max(len(types), 1)
+        step = self._index(vectors * self.width)
+        results: list[SSAValue] = []
+        for position in range(vectors):
+            if position:
+                further = arith.AddiOp(at, self._index(self.width))
+                block.add_op(further)
+                at = further.result
+            made, result = _Body(self, None).write(at, before[position : position + 1])
+            block.add_ops(made)
+            results += result
+        block.add_op(scf.YieldOp(*results))
         loop = scf.ForOp.create(
-            operands=[self.op.first, end, step, *combined],
+            operands=[first, end, step, *combined],
             result_types=types,
             regions=[Region(block)],
         )
         self._insert(loop)
         return list(loop.results)
+
+    def combination(self, before: SSAValue, value: SSAValue) -> Operation:
+        """Two vectors as one."""
+        if self.reduction is None:
+            raise CompilerBug("a value is returned, and nobody combines it")
+        operation = self.reduction.operation
+        return operation.create(
+            operands=[before, value],
+            result_types=[value.type],
+            properties=dict(flags_of(operation)),
+        )
 
     def _splat(self, value: float) -> SSAValue:
         constant = arith.ConstantOp.create(
@@ -211,13 +253,7 @@ class _Body:
             )
         if self.mask is not None:
             value = self._add(arith.SelectOp(self.mask, value, self.lanes.neutral[0]))
-        return self._add(
-            reduction.operation.create(
-                operands=[before, value],
-                result_types=[value.type],
-                properties=dict(flags_of(reduction.operation)),
-            )
-        )
+        return self._add(self.lanes.combination(before, value))
 
     def _add(self, op: Operation) -> SSAValue:
         self.made.append(op)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects import vector
+from xdsl.dialects import scf, vector
 from xdsl.dialects.builtin import f32, i32
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -191,8 +191,30 @@ def fold(code: Code, n: int) -> None:
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_folds(target: Target, run_codes_of: Callable[..., list[Array]]) -> None:
     """Sums of products, sums and maxima of any extent, known when compiling or not."""
-    arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in [*SIZES, 64, 300]]
+    arrays = [np.linspace(-2, 1, n).astype(np.float32) for n in [*SIZES, 64, 300, 1000]]
     found = run_codes_of(fold, target, arrays, lambda n: 5)
     for x, y in zip(arrays, found, strict=True):
         square = float((x.astype(np.float64) ** 2).sum())
         np.testing.assert_allclose(y, [square, square + 1, np.exp(x).sum(), 2, 7], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("extent", "target", "carried"),
+    [
+        (128, AVX512, []),
+        (240, AVX512, [1]),
+        (256, AVX512, [4, 1]),
+        (1000, AVX512, [4, 1]),
+        (200, AVX2, [4, 1]),
+        (None, AVX512, [4, 1]),
+    ],
+)
+def test_long_folds_do_not_wait(extent: int | None, target: Target, carried: list[int]) -> None:
+    """Four vectors side by side of a long reduction, or of one whose length the run tells."""
+    code = Code([], [((1000,), f32)])
+    (out,) = code.results
+    out[0] = code.sum(extent or code.variable(1000).value, lambda i: out[i])
+    op = code.operation()
+    widen(op.body.block, target)
+    loops = [inner for inner in op.walk() if isinstance(inner, scf.ForOp)]
+    assert [len(loop.results) for loop in loops] == carried

@@ -39,8 +39,8 @@ from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
 
 FEWEST_BYTES = 1 << 17
-"""Bytes of a block of channels that is summed row by row: where it has less, there are blocks
-enough for all threads, or the image stays in a cache as it is."""
+"""Bytes of a block of channels, or of a plain one, that is summed row by row: where it has less,
+there are blocks enough for all threads, or the image stays in a cache as it is."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class _ImageSum:
         kept = tuple(loop for loop in loops if loop in view.parallel)
         if folded[1] is not view.body.args[0] or kept != view.write.axes:
             return None
-        blocks = prod(shape_of(op.results[0])[:-1])
+        # Channels that lie one behind the other are summed one by one.
+        blocks = prod(view.extents[loop] for loop in kept if loop != loops[-1])
         if element_of(image.value) != f32:
             return None
         if 4 * prod(shape_of(image.value)) < FEWEST_BYTES * blocks:

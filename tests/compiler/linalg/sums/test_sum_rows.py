@@ -26,6 +26,12 @@ def pooled(b: Builder, x: Tensor) -> Tensor:
     return b.sum((c, lane), over=(y, x_), of=x[c, y, x_, lane], init=3.0)
 
 
+def of_plain_channels(b: Builder, x: Tensor) -> Tensor:
+    """As pooled, of channels that lie one behind the other."""
+    c, y, x_ = b.loops_of(x.shape)
+    return b.sum((c,), over=(y, x_), of=x[c, y, x_])
+
+
 def doubled(b: Builder, x: Tensor) -> Tensor:
     at = b.loops_of(x.shape)
     return b.map(at, x[at] + x[at])
@@ -45,6 +51,7 @@ def sums(make_network: MakeNetwork) -> Summed:
 def test_rows_first(sums: Summed) -> None:
     """Also of what the caller made."""
     assert sums(pooled, LARGE) == [(48, 2, 16), (2, 16)]
+    assert sums(of_plain_channels, (3, 224, 224)) == [(224, 3), (3,)]
 
 
 def test_rows_of_strips(sums: Summed) -> None:
@@ -100,6 +107,7 @@ def of_every_second_row(b: Builder, x: Tensor) -> Tensor:
     ("write", "shape"),
     [
         (pooled, (8, 28, 28, 16)),
+        (of_plain_channels, (2048, 7, 7)),
         (largest, LARGE),
         (of_squares, LARGE),
         (of_columns, LARGE),
@@ -107,7 +115,16 @@ def of_every_second_row(b: Builder, x: Tensor) -> Tensor:
         (of_one_channel, LARGE),
         (of_every_second_row, LARGE),
     ],
-    ids=["many blocks", "no sum", "computed", "rows", "diagonal", "channel", "some rows"],
+    ids=[
+        "many blocks",
+        "many channels",
+        "no sum",
+        "computed",
+        "rows",
+        "diagonal",
+        "channel",
+        "some rows",
+    ],
 )
 def test_what_stays(sums: Summed, write: Callable[..., Tensor], shape: tuple[int, ...]) -> None:
     """Nothing is gained, or it is no sum over an image that somebody has made."""

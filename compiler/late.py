@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
+from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, Binding, PathLike, as_bytes
 from ncc.runtime.errors import InputError, NccError
@@ -87,8 +87,7 @@ class OpenBinding(Binding):
 
     @property
     def extents(self) -> str:
-        shown = "x".join("?" if extent == DYNAMIC else str(extent) for extent in self.shape)
-        return shown if self.ranked else "?"
+        return shown(self.shape) if self.ranked else "?"
 
     def admits(self, shape: Shape) -> bool:
         """Whether arrays of this shape can be fed."""
@@ -151,7 +150,7 @@ class LateModel(Model):
                     f"the shape for input {name!r} does not fit",
                     name,
                     binding.extents,
-                    "x".join(map(str, shapes[name])),
+                    shown(shapes[name]),
                 )
         return self._model(shapes, {})
 
@@ -273,11 +272,11 @@ def require_shapes(bindings: Iterable[Binding]) -> None:
         size if extent == DYNAMIC else extent
         for extent, size in zip(first.shape or (DYNAMIC,) * 3, (3, 224, 224, 224), strict=False)
     )
-    text = "x".join(map(str, guess))
-    shown = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]
+    text = shown(guess)
+    names = [f"{binding.name!r} ({binding.extents})" for binding in unknown[:MOST_NAMED]]
     more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
     raise InputError(
-        f"open shapes must be said, of {', '.join(shown)}{more}: for example by "
+        f"open shapes must be said, of {', '.join(names)}{more}: for example by "
         f"--shape {first.name}={text}, in Python by input_shapes={{{first.name!r}: {guess}}}",
         first.name,
     )

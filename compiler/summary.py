@@ -25,7 +25,7 @@ from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import SplitOp
-from ncc.dialects.shapes import OpenShape
+from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.weights.weight import WeightAttr
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -50,9 +50,7 @@ class Blob:
     @property
     def extents(self) -> str:
         """The shape in a word, with ? for what is not known."""
-        if self.shape is None:
-            return "?"
-        return "x".join("?" if extent is None else str(extent) for extent in self.shape)
+        return "?" if self.shape is None else shown(self.shape)
 
     def __str__(self) -> str:
         return f"{self.name}  {self.type} {self.extents}"

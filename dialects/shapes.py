@@ -10,3 +10,8 @@ OpenShape: TypeAlias = tuple[int | None, ...]
 
 DYNAMIC = -1
 """An extent that only the run knows: the rows of a detection."""
+
+
+def shown(shape: OpenShape) -> str:
+    """A shape as messages say it: `3x224x224`, `?x6` where an extent is not known."""
+    return "x".join("?" if n is None or n < 0 else str(n) for n in shape) or "a scalar"

@@ -43,6 +43,7 @@ from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
+from ncc.dialects.shapes import shown
 from ncc.dialects.weights.sources import Random
 
 Values: TypeAlias = Mapping[str, Array]
@@ -208,7 +209,7 @@ class _Run:
 
     def refuse(self, trial: _Trial, pattern: LayerPattern) -> str | None:
         """Why the new side is not the same on these values."""
-        shapes = " and ".join("x".join(map(str, a.shape)) for a in self.feeds.values())
+        shapes = " and ".join(shown(a.shape) for a in self.feeds.values())
         given = f"on {'random values' if self.kind == 'random' else self.kind}"
         given += f" of shape {shapes}" if shapes else ""
         try:

@@ -33,7 +33,7 @@ from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Problem, Unsupported
 from ncc.compiler.ncnn.input_types import input_types, parse_input_type
-from ncc.compiler.ncnn.shape_problems import describe, shape_problem, shown, unknown_extents
+from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_extents
 from ncc.dialects.element import element_of
 from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.layer import (
@@ -47,6 +47,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.network import Network, caches, growing_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.shapes import shown
 from ncc.runtime.errors import InputError
 
 MOST_ELEMENTS = 1 << 48

@@ -15,12 +15,12 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Problem, Unsupported
-from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, shape_of
+from ncc.dialects.ncnn.layer import Layer, LayerError, shape_of
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.shapes import shown
 
 MOST_COLOURS = 4
 """A last axis as short as this looks like the colours of a picture."""
@@ -84,12 +84,6 @@ def _link(value: SSAValue) -> str:
     owner, shape = value.owner, shape_of(value)
     blob = owner.blob_names[owner.results.index(value)] if isinstance(owner, Layer) else ""
     return f"{blob or 'a value'} {'of unknown shape' if shape is None else shown(shape)}"
-
-
-def shown(shape: OpenShape) -> str:
-    """A shape as messages say it: `3x224x224`, `?x6`."""
-    unknown = (None, DYNAMIC, DYNAMIC_INDEX)
-    return "x".join("?" if e in unknown else str(e) for e in shape) or "a scalar"
 
 
 def _how_to_say(op: InputOp) -> str:

@@ -25,7 +25,7 @@ from ncc.compiler.read.unclaimed import unclaimed
 from ncc.dialects.ncnn.file_format import TAG_SIZE
 from ncc.dialects.ncnn.layer import Layer, Weight
 from ncc.dialects.ncnn.opaque import OpaqueOp
-from ncc.dialects.shapes import Shape
+from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Piece, Stored, note
 from ncc.dialects.weights.weight import WeightAttr
@@ -57,7 +57,7 @@ def declared_weights(
                 f"{record} has no values for its weight {weight.name!r}",
                 record.position,
                 expected="positive extents from its parameters",
-                found=_times(shape),
+                found=shown(shape),
             )
         yield weight, shape
 
@@ -201,7 +201,7 @@ class StoredWeights:
         raise self.source.error(
             f"{self.path} ends within weight {weight.name!r} of {record}",
             record.position,
-            expected=f"{size} bytes at byte {start} ({_times(shape)} values{stored}{note})",
+            expected=f"{size} bytes at byte {start} ({shown(shape)} values{stored}{note})",
             found=f"{left} bytes",
         )
 
@@ -274,7 +274,3 @@ def stay_where_named(module: ModuleOp) -> None:
             if isinstance(held, WeightAttr) and isinstance(stored := held.data.source, Stored):
                 named = replace(stored, path=os.path.abspath(stored.path))
                 op.properties[name] = WeightAttr(replace(held.data, source=named))
-
-
-def _times(shape: Shape) -> str:
-    return "x".join(map(str, shape))

@@ -42,6 +42,7 @@ from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network, growing_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.ncnn.quantization.quantize import QuantizeOp, RequantizeOp
+from ncc.dialects.shapes import shown
 from ncc.runtime.session import Model
 
 Array: TypeAlias = NDArray[Any]
@@ -334,6 +335,5 @@ def report_lines(report: Report) -> Iterable[str]:
             yield "as compiled for use:"
         mark = "!" if row.differs(report.tolerance) else " "
         ncnn = "-" if row.ncnn is None else f"{row.ncnn:.1e}"
-        shape = "x".join(map(str, row.shape))
-        where = f"{row.type:<22} {row.blob:<{width}}  {shape:<18}"
+        where = f"{row.type:<22} {row.blob:<{width}}  {shown(row.shape):<18}"
         yield f"{mark} {where} {row.reference:9.1e} {ncnn:>9}"

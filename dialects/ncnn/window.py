@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import LayerError
-from ncc.dialects.shapes import Shape
+from ncc.dialects.shapes import Shape, shown
 from ncc.dialects.weights.sources import Array
 
 SAME_UPPER = -233
@@ -85,8 +85,8 @@ def output_sizes(
     """
     for window, size in zip(windows, padded, strict=True):
         if window.extent > size:
-            extents = "x".join(str(w.extent) for w in windows)
-            inside = "x".join(map(str, padded))
+            extents = shown(tuple(w.extent for w in windows))
+            inside = shown(tuple(padded))
             raise LayerError(f"a {what} of {extents} does not fit into {inside} (padding included)")
     return tuple(w.output(n) for w, n in zip(windows, padded, strict=True))
 

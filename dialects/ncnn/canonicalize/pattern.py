@@ -28,6 +28,7 @@ from xdsl.rewriter import Rewriter
 from ncc.dialects.ncnn.canonicalize.twins import Twins
 from ncc.dialects.ncnn.layer import PATTERNS, Layer, ParamValue, WeightAttr, shape_of
 from ncc.dialects.ncnn.param import to_attribute
+from ncc.dialects.shapes import shown
 
 Match = tuple[Layer, ...]
 """The layers that take part, in the order they run; the last one is the one looked at."""
@@ -161,17 +162,13 @@ def refuse_retyping(op: Layer) -> str | None:
     """Why the results of a layer cannot be taken for its operands, where shapes tell."""
     for operand, result in zip(op.operands, op.results, strict=False):
         if operand.type != result.type:
-            shapes = [shape_of(value) for value in (operand, result)]
-            if None in shapes:
+            given, made = shape_of(operand), shape_of(result)
+            if given is None or made is None:
                 return "shapes are known for a part of the network only"
-            return f"it makes {_shown(shapes[1])} of {_shown(shapes[0])}"
+            return f"it makes {shown(made)} of {shown(given)}"
     return None
 
 
 def forward(rewriter: PatternRewriter, op: Layer) -> None:
     """Let every reader of result k read operand k instead, and drop the layer."""
     rewriter.replace(op, [], list(op.operands[: len(op.results)]))
-
-
-def _shown(shape: Sequence[int] | None) -> str:
-    return "x".join(map(str, shape or ()))

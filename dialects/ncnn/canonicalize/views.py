@@ -14,10 +14,11 @@ from ncc.dialects.ncnn.canonicalize.pattern import (
     refuse_retyping,
 )
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp, aligned, broadcast
-from ncc.dialects.ncnn.layer import Layer, LayerError, Shape, shape_of
+from ncc.dialects.ncnn.layer import Layer, LayerError, shape_of
 from ncc.dialects.ncnn.linear.linear import InnerProductOp
 from ncc.dialects.ncnn.movement.reshape import ABSENT, FlattenOp, ReshapeOp, View
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
+from ncc.dialects.shapes import shown
 
 
 class ViewOfVector(LayerPattern):
@@ -123,7 +124,7 @@ class EliminateReshapeBeforeInnerProduct(LayerPattern):
             if shape is None:
                 return "the shapes before and behind the view are not known"
             if op.batched(shape):
-                return f"the rows of {_shown(shape)} are multiplied each by itself"
+                return f"the rows of {shown(shape)} are multiplied each by itself"
         return None
 
     def become(self, rewriter: PatternRewriter, view: View, op: InnerProductOp) -> None:
@@ -179,7 +180,3 @@ class EliminateReshapeBeforeBinaryOp(LayerPattern):
         rewriter.handle_operation_modification(op)
         if alone:
             rewriter.erase(view)
-
-
-def _shown(shape: Shape) -> str:
-    return "x".join(map(str, shape))

@@ -1,6 +1,4 @@
-"""Attributes never change: those that a network has many of are made once, and what is computed
-of one is kept with it.
-"""
+"""Attributes are immutable: common ones are made once, and keep what is computed of them."""
 
 from __future__ import annotations
 

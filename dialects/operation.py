@@ -1,4 +1,4 @@
-"""Making operations of which everything is known.
+"""A quick way to make operations whose properties are all given.
 
 `Operation.create` goes through setters that first take away what an operation had before, and looks
 up the defaults of its kind each time. A network becomes some ten thousand operations on its way to

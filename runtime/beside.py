@@ -1,4 +1,4 @@
-"""A call in a thread of its own, whose result is waited for where it is needed; work for two."""
+"""A future: a call in a thread of its own, whose result is waited for. And work for two threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every compilation needs, whatever its network: LLVM, and the object of the threads."""
+"""The object that runs threads, the same in every model; it and LLVM are made ready early."""
 
 from __future__ import annotations
 

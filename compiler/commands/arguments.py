@@ -1,4 +1,4 @@
-"""What several commands of `ncc` read, write and show: paths, shapes, a sign of life."""
+"""What several commands of `ncc` read, write and show: paths, shapes, progress."""
 
 from __future__ import annotations
 

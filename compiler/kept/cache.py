@@ -1,4 +1,4 @@
-"""What was made before, kept in files: machine code of kernels, and recipes of whole models.
+"""The cache of compilations, in files: code of kernels, recipes of models, small models whole.
 
     <folder>/<key>.o         magic, SHA-256 of key and content, content: the code of one kernel
     <folder>/<key>.recipe    the same for a recipe (see `recipe.py`)

@@ -1,4 +1,4 @@
-"""What a model is kept under: all that it depends on, as far as that is not looked up in its files.
+"""The key of a model in the cache: all that it depends on, except what is looked up in its files.
 
 A key needs neither IR nor numpy.
 """

@@ -1,7 +1,7 @@
-"""Where operations of a function go: every loop or branch is a scope, in others' scopes.
+"""Insertion points in a function: every loop or branch is a scope, nested in others.
 
 No LLVM pass that simplifies runs later, so this is the place where constants are shared and where
-what does not change in a loop is put in front of it: an operation can be placed in any scope around
+what a loop does not change is hoisted out of it: an operation can be placed in any scope around
 the current one.
 """
 

@@ -1,4 +1,4 @@
-"""Inputs of which the values decide shapes, made constants: a compilation is for these values.
+"""Inputs whose values decide shapes, as constants: a compilation is for these values.
 
     %box = ncnn.Input()                              %box = ncnn.Input()
     %y = ncnn.Crop(%x, %box) {woffset = -233}   ->   %c = ncnn.MemoryData() {w = 6}

@@ -1,4 +1,4 @@
-"""Defining classes without what few of them are ever asked for.
+"""Lazy definitions: dataclasses and xDSL's operations get what few are asked for when asked.
 
 xDSL's operations and our own classes make some four hundred dataclasses, whose methods Python
 compiles from texts, and two hundred assembly formats, which xDSL reads with a parser, as it reads

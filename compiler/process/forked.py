@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Turns:
-    """Numbers that this process and its forks take one after the other, each by one of them."""
+    """A queue of numbers for this process and its forks: each number is taken by one of them."""
 
     def __init__(self, numbers: Iterable[int]) -> None:
         # Who reads of one open file moves the place of all; that of a file in memory is not moved

@@ -1,4 +1,4 @@
-"""What Python does meanwhile: garbage collection and the switching of threads while compiling."""
+"""Python's settings while compiling: no garbage collection, and quicker switches of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ncnn's files: the numbers that who reads them and who writes them go by."""
+"""Constants of ncnn's file formats, for readers and writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where optimizations that are no canonicalization are kept: right answers come without them, too.
+"""The registry of choices: optimizations without which results would be right as well.
 
 @choice(BinaryOpOp)
 class FuseConstant(LayerPattern): ...

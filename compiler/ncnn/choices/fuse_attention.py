@@ -1,4 +1,4 @@
-"""Attention that was written out.
+"""Attention that was written out, layer by layer, as one SDPA.
 
     MatMul(softmax(s * MatMul(q, k; transB) + m), v)  =  SDPA(q, k, v, m; scale = s)
 

@@ -1,4 +1,4 @@
-"""Activations that were written out as arithmetic.
+"""Activations that were written out as arithmetic, as one layer each.
 
 | name           | terms             | f                          | becomes      |
 |----------------|-------------------|----------------------------|--------------|

@@ -1,4 +1,4 @@
-"""Greedy suppression of overlapping boxes, in numpy and as statements.
+"""Non-maximum suppression: greedy, of overlapping boxes, in numpy and as statements.
 
 Boxes are (x1, y1, x2, y2). Candidates are taken by falling score, those of equal score in the order
 they were found; one is dropped where its intersection over union with one that was kept exceeds a

@@ -1,4 +1,4 @@
-"""The detections of YOLO: anchors in the cells of feature maps, those that nothing better hides."""
+"""The detections of YOLO: anchors in cells of feature maps, then non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class YoloLayer(Layer):
         return b.counted_code(self._kept(made).operation())[0]
 
     def _kept(self, made: list[Tensor]) -> Code:
-        """Of what all turns found, what nothing better hides."""
+        """What non-maximum suppression leaves of what all turns found."""
         most = made[0].shape[0]
         code = Code(made, [((most, COLUMNS), f32), ((1,), i64)])
         scores, labels, boxes, counts = code.inputs

@@ -1,4 +1,4 @@
-"""Scans: each element takes in all those before it along an axis."""
+"""Scans (prefix sums): each element of the result sums all up to its place along an axis."""
 
 from __future__ import annotations
 

@@ -184,11 +184,17 @@ class Builder(ScopeWriter):
             arguments = [lhs, rhs, self.constant(4, i32)] if count == 16 else [lhs, rhs]
             result = self.intrinsic(name.format(kind), arguments, type)
         if self.is_number(rhs):
-            self._numbers.add(result)
+            self.call_number(result)
         return result
 
+    def call_number(self, value: SSAValue) -> None:
+        """Remember that a value is no NaN."""
+        self._numbers.add(value)
+
     def is_number(self, value: SSAValue) -> bool:
-        """Whether this is known to be no NaN: a constant, or the extremum of one and another."""
+        """Whether this is known to be no NaN: a constant, or the extremum of one and another, also
+        where a loop carries it.
+        """
         if value in self._numbers:
             return True
         owner = value.owner

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -59,6 +59,9 @@ def lower_for(function: Function, op: scf.ForOp) -> None:
     addresses.enter(scope, header, None if step.terms else header.args[0])
     function.bind(op.body.block.args[0], header.args[0])
     _bind_all(function, carried, header.args[1:])
+    for position, start in enumerate(initial):
+        if builder.is_number(start) and _stays_number(op, position):
+            builder.call_number(header.args[1 + position])
     results = function.values(function.lower(op.body.block).operands)
     counter = builder.add_in(builder.scope, header.args[0], by)
     moved = addresses.advance(scope, step.constant)
@@ -76,6 +79,29 @@ def lower_for(function: Function, op: scf.ForOp) -> None:
     function.add(after)
     outer.block = after
     _bind_all(function, op.results, results if certain else after.args)
+    for position, result in enumerate(after.args):
+        if builder.is_number(initial[position]) and builder.is_number(results[position]):
+            builder.call_number(result)
+
+
+def _stays_number(loop: scf.ForOp, position: int) -> bool:
+    """Whether what a loop carries is no NaN behind a turn if it is none in front of it."""
+    last = loop.body.block.last_op
+    argument = loop.body.block.args[1 + position]
+    return last is not None and _is_extremum_of(last.operands[position], argument)
+
+
+def _is_extremum_of(value: SSAValue, argument: SSAValue) -> bool:
+    """Whether a value is an argument, or the extremum of it and others, also by loops inside."""
+    match value.owner:
+        case arith.MaxnumfOp() | arith.MinnumfOp() as op:
+            return any(_is_extremum_of(operand, argument) for operand in op.operands)
+        case scf.ForOp() as op:
+            position = [SSAValue.get(result) for result in op.results].index(value)
+            start = op.iter_args[position]
+            return _is_extremum_of(start, argument) and _stays_number(op, position)
+        case _:
+            return value is argument
 
 
 def _lower_single(function: Function, op: scf.ForOp, lower: Linear) -> None:

@@ -363,6 +363,57 @@ def test_what_drops_nan_looks_for_it_once(parse: Callable[[str], ModuleOp]) -> N
     assert "fcmp uno" not in text
 
 
+LARGEST = """
+func.func @k(%x: memref<4x8xf32>, %y: memref<1xf32>, %rows: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %least = arith.constant 0xff800000 : f32
+  %0 = scf.for %i = %c0 to %rows step %c1 iter_args(%a = %least) -> (f32) {{
+    %1 = scf.for %j = %c0 to %c8 step %c1 iter_args(%b = %a) -> (f32) {{
+      %v = memref.load %x[%i, %j] : memref<4x8xf32>
+      %2 = {combined}
+      scf.yield %2 : f32
+    }}
+    scf.yield %1 : f32
+  }}
+  %first = memref.load %x[%c0, %c0] : memref<4x8xf32>
+  %3 = arith.maxnumf %0, %first : f32
+  memref.store %3, %y[%c0] : memref<1xf32>
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("combined", "looks"),
+    [
+        ("arith.maxnumf %b, %v : f32", 0),
+        ("arith.maxnumf %v, %b : f32", 0),
+        ("arith.maximumf %b, %v : f32", 2),
+        ("arith.addf %b, %v : f32", 1),
+    ],
+)
+def test_loops_carry_numbers(
+    combined: str, looks: int, parse: Callable[[str], ModuleOp], compiled: Compile
+) -> None:
+    """Nor is NaN looked for where loops carry what begins with a number and drops each NaN, also
+    behind a loop that may not run.
+    """
+    text = emit_llvm(lower(parse(LARGEST.format(combined=combined)), AVX2), AVX2)
+    assert text.count("fcmp uno") == looks
+    if looks:
+        return
+    code = compiled(LARGEST.format(combined=combined))
+    x = np.full((4, 8), np.nan, np.float32)
+    found = np.zeros(1, np.float32)
+    code.call("k", x, found, 4)
+    assert found == -np.inf
+    x[2, 3], x[1, 7] = -5.0, -7.0
+    for rows, expected in ((0, -np.inf), (2, -7.0), (4, -5.0)):
+        code.call("k", x, found, rows)
+        assert found == expected
+
+
 def test_vector_conversions_and_selects(compiled: Compile) -> None:
     """To integers and back, compared and chosen lane by lane, shuffled, taken apart and joined."""
     code = compiled(f"""

@@ -1,7 +1,7 @@
 """Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
 
     for outer reduced loops:
-      partial = neutral elements              a vector for each point
+      partial = neutral elements              a vector for each point, or several of a long row
       for vectors of the row: partial = ...
       partial = ...                           the last vector of the row, in lanes that are left
       value = value combined with all lanes of partial
@@ -13,6 +13,7 @@ shorter than a vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -40,6 +41,12 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.MuliOp: vector.CombiningKindFlag.MUL,
 }
 """How the lanes of a vector are combined, by the same."""
+
+
+SIDE_BY_SIDE, LONG = 4, 16
+"""Vectors of partial results that long rows have, so that a step does not wait for the one before:
+those of several points, or of one. How many vectors are long.
+"""
 
 
 class RowWriter(FinishWriter):
@@ -74,36 +81,54 @@ class RowWriter(FinishWriter):
         whole = extent // lanes * lanes
         if not whole:
             raise CompilerBug(f"a row of {extent} cells in vectors of {lanes}")
-        combine, neutral = self._combination()
-        element = self._accumulated
-        start = self.builder.splat(self.builder.constant(neutral, element), lanes)
-
-        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[lane] = i
-            saved, self.cache = self.cache, {}
-            results = [
-                self._evaluate(self.kernel.anchor, point, value, folding=True)
-                for point, value in zip(points, carried, strict=True)
-            ]
-            self.cache = saved
-            return results
-
-        zero = self.builder.constant(0)
         self.state.lanes = lanes
-        carried = [start] * len(points)
-        partial = self.builder.loop(zero, self.builder.constant(whole), lanes, carried, step)
+        combine, _ = self._combination()
+        vectors = self._whole_vectors(lane, points, whole)
         if whole < extent:
-            last = step(self.builder.constant(extent - lanes), partial)
+            last = self._taken_in(lane, points, self.builder.constant(extent - lanes), vectors)
             taken = whole + lanes - extent
             chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
-            partial = [
+            vectors = [
                 self.builder.shuffle(new, old, chosen)
-                for new, old in zip(last, partial, strict=True)
+                for new, old in zip(last, vectors, strict=True)
             ]
         return [
             self.builder.binary(combine, value, self._folded(row, combine))
-            for value, row in zip(values, partial, strict=True)
+            for value, row in zip(values, vectors, strict=True)
         ]
+
+    def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
+        """A vector of partial results for each point; on the way, several of a long row."""
+        lanes, count = self.schedule.vector, len(points)
+        combine, neutral = self._combination()
+        start = self.builder.splat(self.builder.constant(neutral, self._accumulated), lanes)
+        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG * lanes else 1
+
+        def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
+            starts = range(0, len(values) // count * lanes, lanes)
+            vectors: list[Point] = [{**point, lane: at} for at in starts for point in points]
+            step = partial(self._taken_in, lane, vectors)
+            bounds = self.builder.constant(first), self.builder.constant(end)
+            return self.builder.loop(*bounds, len(starts) * lanes, values, step)
+
+        middle = whole // (beside * lanes) * beside * lanes
+        several = loop(0, middle, [start] * (beside * count))
+        combined = partial(self.builder.binary, combine)
+        values = [reduce(combined, several[point::count]) for point in range(count)]
+        return loop(middle, whole, values) if middle < whole else values
+
+    def _taken_in(
+        self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]
+    ) -> list[SSAValue]:
+        """Partial results after one more vector of each point's row, behind so many cells."""
+        self.state.bases[lane] = at
+        saved, self.cache = self.cache, {}
+        results = [
+            self._evaluate(self.kernel.anchor, point, value, folding=True)
+            for point, value in zip(points, values, strict=True)
+        ]
+        self.cache = saved
+        return results
 
     def _combination(self) -> tuple[type[Operation], float]:
         """The combining operation of the reduction and its neutral element."""

@@ -59,6 +59,37 @@ def test_every_cell_counts_once(
     assert chosen[0].lane == 1
 
 
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+@pytest.mark.parametrize("rows_beside", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["sum", "max"])
+def test_long_rows_have_several_partial_results(
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    rows_beside: int,
+    kind: str,
+) -> None:
+    """All of them count, and so do the vectors behind the last turn of all, and what is left."""
+    widths = [count * target.lanes + rest for count, rest in ((15, 1), (16, 0), (17, 0), (23, 3))]
+    networks = []
+    for width in widths:
+
+        def write(b: Builder, x: Tensor) -> Tensor:
+            r, k = b.loops_of(x.shape)
+            combine = getattr(b, kind)
+            result: Tensor = combine((r,), over=(k,), of=x[r, k], init=0.25)
+            return result
+
+        shape = (rows_beside, width)
+        x = np.arange(rows_beside * width, dtype=np.float32).reshape(shape) % 251
+        networks.append((make_network([shape], write), [x]))
+    found, _ = run_networks(networks, lambda kernel: rows(kernel, target), target)
+    combine = {"sum": np.add, "max": np.maximum}[kind]
+    for (_, [x]), (result,) in zip(networks, found, strict=True):
+        expected = combine.reduce(x, axis=1, initial=np.float32(0.25))
+        np.testing.assert_array_equal(result, expected)
+
+
 def test_a_row_is_no_shorter_than_a_vector(
     make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any]
 ) -> None:

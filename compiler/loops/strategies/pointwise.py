@@ -19,7 +19,7 @@ LEAST_SQUARE = 4
 """Elements along a side of a square that is worth transposing in registers."""
 
 MOST_SHARED = 4
-"""Channels that are read at the same computed places in one step."""
+"""Channels, or blocks of them, that are read at the same computed places in one step."""
 
 
 def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
@@ -27,6 +27,11 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
 
     for y:
       for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+
+    Of blocks of channels at computed places, some are read together:
+
+    for c by 4, y:
+      for z by vector: out[c, y, z] = x[c, f(a[y]), z]      f(a) once for all c of the tile
     """
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
     if not lanes:
@@ -36,10 +41,23 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
     wide = kernel.extents[lane] >= 4 * vector
     tile = ((lane, 2),) if wide and not kernel.accumulates else ()
+    blocks = _read_alike(kernel, lane)
+    if blocks is not None:
+        tile = ((blocks, tile_of(kernel.extents[blocks], MOST_SHARED)),)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
     next_rows = _rows_behind(kernel, lane, dict(tile).get(lane, 1) * vector)
     reduced = tuple(sorted(kernel.reduced))
     return Schedule(lane, vector, tile, order, reduced, chunks=chunks, prefetch_l2=next_rows)
+
+
+def _read_alike(kernel: Kernel, lane: int) -> int | None:
+    """The loop of blocks of channels that are read at the same computed places."""
+    read = [a for a in kernel.anchor.inputs if a is not None]
+    if kernel.accumulates or not read or not extracts(kernel.anchor):
+        return None
+    led = {d for d in kernel.index_of.values() if d is not None and d != lane}
+    alike = [d for d in led if kernel.extents[d] > 1 and not any(a.coefficients[d] for a in read)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _rows_behind(kernel: Kernel, lane: int, together: int) -> tuple[Access, ...]:

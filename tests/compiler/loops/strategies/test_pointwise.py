@@ -78,9 +78,44 @@ def test_places_are_computed_in_vectors(kernel: KernelOf, target: Target, channe
         assert chunk_count(found, schedule) >= CHUNKS_WANTED
 
 
+@targets
+@pytest.mark.parametrize(("blocks", "together"), [(1, []), (2, [2]), (5, [4]), (12, [4])])
+def test_blocks_share_places(
+    kernel: KernelOf, target: Target, blocks: int, together: list[int]
+) -> None:
+    """A place is computed once for several blocks; threads share points and blocks. Not where it
+    is computed of the block.
+    """
+
+    def sampled(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        c, p, q, lane = b.loops_of((blocks, 64, 96, 16))
+        at = to_index(clamp(grid[p, q], 0.0, 8.0))
+        return b.map((c, p, q, lane), x.at(b.index(c), at, b.index(lane)))
+
+    def of_its_own(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        c, p, q, lane = b.loops_of((blocks, 96, 16, 16))
+        at = to_index(clamp(grid[c, p], 0.0, 8.0))
+        return b.map((c, p, q, lane), x.at(b.index(c), at, b.index(lane)))
+
+    image = (blocks, 9, 16)
+    found = kernel(sampled, image, (64, 96), packed=False)
+    schedule = choose(found, target)
+    assert [n for loop, n in schedule.tile if loop != schedule.lane] == together
+    assert chunk_count(found, schedule) >= CHUNKS_WANTED
+    apart = choose(kernel(of_its_own, image, (blocks, 96), packed=False), target)
+    assert all(loop == apart.lane for loop, _ in apart.tile)
+
+
 def place(grid: Tensor, p: AffineExpr, q: AffineExpr) -> Scalar:
     """A number from 0 to 8 for each point."""
     return to_index(clamp(grid[p, q], 0.0, 8.0))
+
+
+def of_blocks(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    """Four blocks of five share what is computed of a place."""
+    blocks = b.reshape(y, (5, 12, 8))
+    c, p, q, lane = b.loops_of((5, *grid.shape, 8))
+    return b.map((c, p, q, lane), blocks.at(b.index(c), place(grid, p, q), b.index(lane)))
 
 
 def by_every_other(b: Builder, x: Tensor, grid: Tensor, y: Tensor, z: Tensor) -> Tensor:
@@ -161,6 +196,7 @@ PLACED = [
     down_the_diagonal,
     of_every_other_column,
     along_a_row,
+    of_blocks,
 ]
 
 

@@ -53,7 +53,8 @@ class SplitSums(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for found in [_Split.of(one) for one in generics_of(block)]:
+        made: dict[SSAValue, bool] = {}
+        for found in [_Split.of(one, made) for one in generics_of(block)]:
             if found is not None:
                 found.rewrite()
         erase_dead(block)
@@ -67,8 +68,8 @@ class _Split:
     axes: tuple[int, int]
 
     @staticmethod
-    def of(op: GenericOp) -> _Split | None:
-        """The contraction, if it is one that is worth splitting."""
+    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
+        """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
         view = View(op)
         if view.product != (0, 1) or len(view.reads) != 2 or op.attributes:
             return None
@@ -80,7 +81,7 @@ class _Split:
         uses = sum(f.coefficient(channels) != 0 for a in view.reads for f in a.index)
         if len(axes) != 1 or uses != 2 or view.write.axes is None:
             return None
-        if element_of(data.value) != f32 or not _made_by_channels(data.value):
+        if element_of(data.value) != f32 or not _made_by_channels(data.value, made):
             return None
         return _Split(op, (0, axes[0])) if _is_worth_it(view, weights.value) else None
 
@@ -128,23 +129,28 @@ def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
     return b.expand(x, groups, shape)
 
 
-def _made_by_channels(value: SSAValue) -> bool:
+def _made_by_channels(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
     """Whether a value was made channel by channel: by sums over windows of one channel each, with
     pointwise computations behind them. Each computation is looked at once.
+
+    known: what was found of values in front of it, as along residuals of a network, where each sum
+    is one of all before; what is found is put there.
     """
-    left, looked_at = [value], {value}
-    while left:
-        op = left.pop().owner
-        if not isinstance(op, GenericOp):
-            continue
-        view = View(op)
-        if view.is_pointwise:
-            same = {access.value for access in view.reads if access.index == view.write.index}
-            left += same - looked_at
-            looked_at |= same
-        elif _sums_by_channels(view):
-            return True
-    return False
+    left, looked_at, found = [value], {value}, False
+    while left and not found:
+        one = left.pop()
+        if one in known:
+            found = known[one]
+        elif isinstance(one.owner, GenericOp):
+            view = View(one.owner)
+            if view.is_pointwise:
+                same = {access.value for access in view.reads if access.index == view.write.index}
+                left += same - looked_at
+                looked_at |= same
+            else:
+                found = _sums_by_channels(view)
+    known |= {value: True} if found else dict.fromkeys(looked_at, False)
+    return found
 
 
 def _sums_by_channels(view: View) -> bool:

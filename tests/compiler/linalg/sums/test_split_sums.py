@@ -7,12 +7,17 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 
+from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.sums import split_sums
 from ncc.compiler.linalg.sums.split_sums import HALVES, SplitSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.same_numbers import after, marked
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -106,6 +111,34 @@ def test_what_follows_channels_is_looked_at_once(split: Split) -> None:
         return pointwise(b, made, 3)
 
     assert halves(split(write, IMAGE)) == 1
+
+
+@pytest.mark.parametrize("front", [depthwise, relu], ids=["by channels", "not by channels"])
+def test_residuals_are_looked_at_once(
+    make_network: MakeNetwork,
+    monkeypatch: pytest.MonkeyPatch,
+    front: Callable[[Builder, Tensor], Tensor],
+) -> None:
+    """Each of thirty is a sum of all before: three looks at a computation at most."""
+    looked_at = 0
+
+    def counted(op: GenericOp) -> View:
+        nonlocal looked_at
+        looked_at += 1
+        return View(op)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        made = front(b, x)
+        for _ in range(30):
+            at, y = b.loops_of(made.shape), pointwise(b, made, 12)
+            made = b.map(at, made[at] + y[at])
+        return made
+
+    module = make_network([IMAGE], write)
+    computations = list(generics_of(network_of(module).body.block))
+    monkeypatch.setattr(split_sums, "View", counted)
+    SplitSums().apply(Context(), module)
+    assert looked_at <= 3 * len(computations)
 
 
 @pytest.mark.parametrize(

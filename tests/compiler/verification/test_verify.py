@@ -38,6 +38,25 @@ def test_the_difference_is_a_part_of_the_largest_value() -> None:
     assert difference(array(0.25), array(0)) == 0.25
 
 
+def test_denormal_numbers_are_zeros() -> None:
+    """As they are where networks run: nothing but these is no other result than nothing."""
+    least = float(np.finfo(np.float32).smallest_normal)
+    assert difference(array(0, 0), array(least / 3, 0)) == 0
+    assert difference(array(least / 2), array(-least / 2)) == 0
+    assert difference(array(0), array(least)) == 1
+    assert difference(array(least / 3, 1), array(0, 1)) == 0
+
+
+def test_a_function_that_ends_at_a_denormal_number_is_sound(tmp_path: Path) -> None:
+    """The sigmoid of -100: 4e-39 in ncnn, 0 where denormal numbers are flushed."""
+    param = tmp_path / "far.param"
+    param.write_text(
+        "7767517\n3 3\nInput x 0 1 x 0=8\nBinaryOp far 1 1 x far 0=1 1=1 2=100.0\n"
+        "Sigmoid y 1 1 far y\n"
+    )
+    assert verify(param, random_weights=1).first is None
+
+
 def test_int8_may_be_one_off() -> None:
     """And what is more counts, from there on."""
     wanted = np.array([100, -50], np.int8)

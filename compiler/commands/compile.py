@@ -115,13 +115,7 @@ def compile_command(
             click.echo(line)
         return
     if emit is not None:
-        from ncc.compiler import pipeline
-
-        if out in (None, "-"):
-            refuse_mixed_output(emit)
-        with progress(f"compiling {param}"):
-            texts = levels_of(pipeline.stages(param, bin, **options), emit)
-        write_levels(texts, emit, stem(param), out)
+        emit_levels(param, bin, emit, out, options)
         return
     if out == "-":
         raise click.UsageError("a compiled model is a file, whose name -o tells")
@@ -140,6 +134,23 @@ def compile_command(
         click.echo(f"  output  {signature(binding)}")
     if timing:
         click.echo("\n".join(timing_lines(stopwatch.seconds)))
+
+
+def emit_levels(
+    param: str,
+    bin: str | None,
+    levels: Sequence[str],
+    out: str | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Write levels of a compilation in place of a model."""
+    from ncc.compiler import pipeline
+
+    if out in (None, "-"):
+        refuse_mixed_output(levels)
+    with progress(f"compiling {param}"):
+        texts = levels_of(pipeline.stages(param, bin, **options), levels)
+    write_levels(texts, levels, stem(param), out)
 
 
 def refuse_mixed_output(levels: Sequence[str]) -> None:

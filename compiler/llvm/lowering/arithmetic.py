@@ -1,9 +1,9 @@
 """Arithmetic and mathematics of floats, scalar and vector alike, in the llvm dialect.
 
-Floats follow IEEE 754 as written, with
-one exception: `maximumf` and `minimumf` take the two zeros for equal. Both flavours of maximum
-are compare and select, which is one instruction on x86 where one operand is a constant, three in
-general: maximumf keeps a NaN of either operand, maxnumf the number beside it.
+Floats follow IEEE 754 as written, with one exception: `maximumf` and `minimumf` take the two zeros
+for equal. Both flavours of maximum are compare and select, which is one instruction on x86 where
+one operand is a constant, three in general: maximumf keeps a NaN of either operand, maxnumf the
+number beside it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 

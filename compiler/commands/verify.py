@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,6 +69,11 @@ def verify_command(
         return OK
     where = "as compiled for use" if first.fused else "of all"
     click.echo(f"the first {where} that differs: layer {first.layer} ({first.type})")
+    if isinf(first.reference):
+        click.echo(
+            "where an infinity or NaN comes in, layers that became one may make something else of "
+            "it: feed what the network is made for, by --input"
+        )
     if first.fused:
         click.echo(f"ncc explain {param} --blob {first.blob}: what was fused on the way to it")
     return DIFFERS

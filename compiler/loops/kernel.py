@@ -210,9 +210,7 @@ def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:
     }
     lines: list[Hashable] = []
     for op in stage.body.ops:
-        operands = tuple(
-            numbers[o] if o in numbers else captured.get(o, "outside") for o in op.operands
-        )
+        operands = tuple(numbers[o] if o in numbers else captured[o] for o in op.operands)
         properties = tuple(sorted((k, v) for k, v in op.properties.items() if k != "fastmath"))
         types = tuple(result.type for result in op.results)
         lines.append((op.name, operands, _Properties(properties), types))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,8 +98,11 @@ def test_entry_of_another_key_is_absent(cache: Cache) -> None:
 
 
 def test_key_tells_targets_apart() -> None:
-    """The same loops are other code on another CPU."""
-    assert len({key_of("a kernel", target) for target in (AVX512, AVX2, BASELINE)}) == 3
+    """The same loops are other code on another CPU, whatever of it is another one."""
+    features = frozenset({"fma"})
+    others: dict[str, Any] = {"name": "n", "cpu": "c", "features": features, "core": ONE_UNIT}
+    targets = [AVX512, AVX2, BASELINE, *(replace(AVX2, **{n: v}) for n, v in others.items())]
+    assert len({key_of("a kernel", target) for target in targets}) == len(targets)
 
 
 def test_cores_share_no_code(cache: Cache, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import ncc
 from ncc.compiler import pipeline
 from ncc.compiler.kept import cache as cache_module
+from ncc.compiler.kept import keys as keys_module
 from ncc.compiler.kept import recipe
 from ncc.compiler.kept.cache import Cache, cache_of
 from ncc.compiler.kept.keys import key_of
@@ -228,8 +229,8 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_option_is_in_the_key(network: Path) -> None:
-    """And so are the files: the text of one, the name and the size of the other."""
+def test_every_option_is_in_the_key(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so are the files, by names, the text of one and the size of the other; and ncc itself."""
     usual = Options.of(target="avx2")
     assert {field.name for field in fields(Options)} - {"precision"} == set(OTHERS)
     keys = [key_of(network, None, usual)]
@@ -239,10 +240,17 @@ def test_every_option_is_in_the_key(network: Path) -> None:
     keys.append(key_of(network, None, usual))
     core = replace(usual.target.core, l2_bytes=12345)
     keys.append(key_of(network, None, replace(usual, target=replace(usual.target, core=core))))
-    other = network.with_name("other.bin")
+    features = replace(usual.target, features=frozenset({"fma"}))
+    keys.append(key_of(network, None, replace(usual, target=features)))
+    bin, other = network.with_suffix(".bin"), network.with_name("other.bin")
     other.write_bytes(weights())
-    keys.append(key_of(network, other, usual))
-    network.with_suffix(".bin").write_bytes(weights() + bytes(4))
+    alike = network.with_name("alike.param")
+    alike.write_text(PARAM)
+    keys += [key_of(*files, usual) for files in ((network, bin), (network, other), (alike, bin))]
+    with monkeypatch.context() as patch:
+        patch.setattr(keys_module, "compiler_version", lambda: "another compiler")
+        keys.append(key_of(network, None, usual))
+    bin.write_bytes(weights() + bytes(4))
     keys.append(key_of(network, None, usual))
     network.write_text(PARAM + "\n")
     keys.append(key_of(network, None, usual))
@@ -250,7 +258,7 @@ def test_every_option_is_in_the_key(network: Path) -> None:
 
 
 def test_an_edit_of_ncc_leaves_no_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever file it is in."""
+    """Whatever file it is in, or its name; nor does another version of a library."""
     for room in ("compiler/ncnn", "dialects", "runtime"):
         (tmp_path / room).mkdir(parents=True)
     monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/kept/cache.py"))
@@ -259,7 +267,15 @@ def test_an_edit_of_ncc_leaves_no_recipe(tmp_path: Path, monkeypatch: pytest.Mon
     for file in ("compiler/ncnn/fold.py", "dialects/rt.py", "runtime/cpu.py"):
         (tmp_path / file).write_text("edited")
         versions.add(version())
-    assert len(versions) == 4
+    os.rename(tmp_path / "dialects/rt.py", tmp_path / "dialects/st.py")
+    versions.add(version())
+    installed = cache_module._installed
+    for library in ("llvmlite", "xdsl", "numpy"):
+        with monkeypatch.context() as patch:
+            others = {library: "another"}
+            patch.setattr(cache_module, "_installed", lambda n, o=others: o.get(n) or installed(n))
+            versions.add(version())
+    assert len(versions) == 8
 
 
 def test_there_is_no_recipe_for_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -86,6 +86,37 @@ def test_equal_codes_in_equal_places_are_one_kernel(
     assert names[0] == names[1] != names[2]
 
 
+def test_codes_that_differ_around_their_statements_are_several_kernels(
+    make_network: MakeNetwork, make_model: MakeModel
+) -> None:
+    """Which operand stands for which input, and how many turns there are."""
+
+    def weighed(b: Builder, *of: Tensor) -> Tensor:
+        code = Code(of, [(of[0].shape, f32)])
+        first, second, third = code.inputs
+        with code.lanes(of[0].shape[0]) as k:
+            code.results[0][k] = first[k] + second[k] * 2 + third[k] * 4
+        (y,) = b.code(code.operation())
+        return y
+
+    def first_rows(b: Builder, x: Tensor, turns: int) -> Tensor:
+        code = Code([x], [(x.shape, f32)], turns)
+        with code.lanes(x.shape[1]) as k:
+            code.results[0][code.turn, k] = code.inputs[0][code.turn, k] * 2
+        (y,) = b.code(code.operation())
+        return b.slice(y, (0, 0), (turns, x.shape[1]))
+
+    def write(b: Builder, x: Tensor, y: Tensor, z: Tensor) -> list[Tensor]:
+        sums = [weighed(b, *of) for of in ((x, x, y), (x, y, x), (x, y, y))]
+        return [*sums, first_rows(b, z, 3), first_rows(b, z, 5)]
+
+    feeds = {"input0": numbers(9), "input1": numbers(9) + 100, "input2": numbers(5, 9)}
+    found = make_model(make_network([x.shape for x in feeds.values()], write)).run(feeds)
+    x, y, z = feeds.values()
+    for k, wanted in enumerate((3 * x + 4 * y, 5 * x + 2 * y, x + 6 * y, 2 * z[:3], 2 * z)):
+        np.testing.assert_array_equal(found[f"output{k}"], wanted)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_a_step_sees_all_of_the_one_before(
     make_network: MakeNetwork, make_model: MakeModel, threads: int

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f16, f32
 
-from ncc.compiler.loops.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Halving, Kernel, Stage
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import maximum
+from ncc.dialects.scalar import maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import work
@@ -83,6 +84,50 @@ def test_what_is_in_the_signature(kernels: Kernels, what: str) -> None:
     shapes = [(3, 5), (3, 6) if what == "extent" else (3, 5)]
     first, second = kernels(write, *shapes)
     assert first.signature() != second.signature()
+
+
+def gathered(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+    c, p = b.loops_of((x.shape[0], *grid.shape))
+    return b.map((c, p), x.at(b.index(c), to_index(grid[p])))
+
+
+def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
+    """Of a kernel, of its halves, of what it reads at computed places: code is kept by it."""
+    (other,) = kernels(work, (3, 4))
+    (kernel,) = kernels(gathered, (3, 9), (5,))
+    ((tensor, read),) = kernel.captured.items()
+    halving = Halving(kernel.anchor, kernel.store, 64, 1, 16, alone=False)
+    kernel = replace(kernel, halving=halving)
+    places = [replace(read, argument=2), replace(read, strides=(10, 1))]
+    halves: dict[str, Any] = {
+        "stage": other.anchor,
+        "store": other.store,
+        "distance": 32,
+        "pairs": 0,
+        "back": 8,
+        "alone": True,
+    }
+    changes: dict[str, list[Any]] = {
+        "extents": [(3, 6)],
+        "reduced": [frozenset({1})],
+        "tails": [((0, 1, 2),)],
+        "anchor": [other.anchor, replace(kernel.anchor, inputs=(other.store,))],
+        "accumulates": [True],
+        "initial": [1.0, -0.0, None, other.anchor],
+        "epilogue": [(other.anchor,)],
+        "store": [other.store],
+        "element_types": [(f32, f16, f32)],
+        "captured": [{tensor: place} for place in places],
+        "index_of": [{0: 1}],
+        "matrices": [(((1.0,),), ((1.0,),)), (((1.0,),), ((2.0,),))],
+        "halving": [None, *(replace(halving, **{name: held}) for name, held in halves.items())],
+        "lanes": [(0, 1), (1, 0)],
+    }
+    assert set(changes) == {field.name for field in fields(Kernel)}
+    assert set(halves) == {field.name for field in fields(Halving)}
+    changed = [replace(kernel, **{name: held}) for name in changes for held in changes[name]]
+    texts = {kernel.signature_text, *(kernel.signature_text for kernel in changed)}
+    assert len(texts) == 1 + len(changed)
 
 
 def test_shapes_that_address_alike_are_one_kernel(kernels: Kernels) -> None:

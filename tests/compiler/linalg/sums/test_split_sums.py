@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i8, i32
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.network import generics_of, network_of
@@ -16,6 +16,7 @@ from ncc.compiler.linalg.sums import split_sums
 from ncc.compiler.linalg.sums.split_sums import HALVES, SplitSums
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
 from tests.compiler.linalg.same_numbers import after, marked
@@ -59,6 +60,48 @@ def by_every_other(b: Builder, x: Tensor) -> Tensor:
     weights = drawn(b, 1, 2 * x.shape[0], 16, 16)
     o, y, x_, i, lane, k = b.loops("o y x i lane k")
     return b.sum((o, y, x_, lane), over=(i, k), of=x[i, y, x_, k] * weights[o, i * 2, k, lane])
+
+
+def in_groups(b: Builder, x: Tensor) -> Tensor:
+    """Large windows over the lanes of each block, for a result of each."""
+    weights = drawn(b, x.shape[0], 9, 9, 16)
+    c, y, x_, u, v, k = b.loops("c y:4 x:4 u v k")
+    return b.sum((c, y, x_), over=(u, v, k), of=x[c, y + u, x_ + v, k] * weights[c, u, v, k])
+
+
+def along_a_diagonal(b: Builder, x: Tensor) -> Tensor:
+    """Each block meets weights from another row on."""
+    weights = drawn(b, 1, x.shape[0], 15 + x.shape[0], 16)
+    o, y, x_, i, lane, k = b.loops("o y x i lane k:16")
+    return b.sum((o, y, x_, lane), over=(i, k), of=x[i, y, x_, k] * weights[o, i, k + i, lane])
+
+
+def into_every_other(b: Builder, x: Tensor) -> Tensor:
+    """Results with others between them."""
+    weights = drawn(b, 3, x.shape[0], 16, 16)
+    into = b.full((6, *x.shape[1:3], 16), 0.5)
+    o, y, x_, i, lane, k = b.loops("o y x i lane k")
+    of = x[i, y, x_, k] * weights[o, i, k, lane]
+    return b.sum((o * 2, y, x_, lane), over=(i, k), of=of, init=into)
+
+
+def of_bytes(b: Builder, x: Tensor) -> Tensor:
+    """Sums of int8, in int32."""
+    at = b.loops_of(x.shape)
+    narrow = b.map(at, convert(x[at], i8))
+    weights = b.weight(WeightAttr.of(np.ones((3, x.shape[0], 16, 16), np.int8)))
+    o, y, x_, i, lane, k = b.loops("o y x i lane k")
+    of = convert(narrow[i, y, x_, k], i32) * convert(weights[o, i, k, lane], i32)
+    return b.sum((o, y, x_, lane), over=(i, k), of=of)
+
+
+def depthwise_apart(b: Builder, x: Tensor) -> Tensor:
+    """Windows of each channel, of which every other block is none."""
+    weights = drawn(b, x.shape[0], 3, 3, 16)
+    into = b.full((2 * x.shape[0], 12, 12, 16), 0.5)
+    c, y, x_, u, v, lane = b.loops("c y:12 x:12 u v k")
+    of = x[c, y + u, x_ + v, lane] * weights[c, u, v, lane]
+    return b.sum((c * 2, y, x_, lane), over=(u, v), of=of, init=into)
 
 
 def scaled(b: Builder, x: Tensor, factors: Tensor) -> Tensor:
@@ -151,6 +194,11 @@ def test_residuals_are_looked_at_once(
         (lambda b, x: pointwise(b, x, 3), IMAGE),
         (lambda b, x: alike(b, depthwise(b, x)), IMAGE),
         (lambda b, x: by_every_other(b, depthwise(b, x)), (16, 14, 14, 16)),
+        (lambda b, x: in_groups(b, depthwise(b, x)), IMAGE),
+        (lambda b, x: along_a_diagonal(b, depthwise(b, x)), (16, 14, 14, 16)),
+        (lambda b, x: into_every_other(b, depthwise(b, x)), IMAGE),
+        (lambda b, x: of_bytes(b, depthwise(b, x)), IMAGE),
+        (lambda b, x: pointwise(b, depthwise_apart(b, x), 3), IMAGE),
     ],
     ids=[
         "many sums",
@@ -160,6 +208,11 @@ def test_residuals_are_looked_at_once(
         "an input",
         "alike",
         "by every other",
+        "groups",
+        "diagonal",
+        "into every other",
+        "bytes",
+        "depthwise apart",
     ],
 )
 def test_what_stays_whole(

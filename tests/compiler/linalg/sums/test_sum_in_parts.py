@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i8, i32
 
 import ncc
 from ncc.compiler.linalg.sums import sum_in_parts
@@ -17,6 +17,7 @@ from ncc.compiler.linalg.sums.sum_in_parts import SumInParts, parts_of
 from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.target import AVX512, ONE_UNIT, TWO_UNITS, Core, Target
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.scalar import convert
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.same_numbers import after, marked
 
@@ -164,6 +165,41 @@ def test_sums_without_vectors_of_one_operand_stay_whole(
     cut: Cut, write: Callable[..., Tensor], shape: tuple[int, ...]
 ) -> None:
     """Nothing is read again for the next vector of results."""
+    assert len(cut(write, shape)) == 1
+
+
+def along_a_diagonal(b: Builder, x: Tensor) -> Tensor:
+    """Each term is read from another column on."""
+    weights = b.weight(WeightAttr.of(np.ones((512, 64), np.int64)))
+    p, o, k = b.loops("p:200 o k")
+    return b.sum((p, o), over=(k,), of=x[k, p + k] * weights[k, o])
+
+
+def largest(b: Builder, x: Tensor) -> Tensor:
+    """The largest product, where nothing is summed."""
+    weights = b.weight(WeightAttr.of(np.ones((512, 64), np.int64)))
+    p, o, k = b.loops("p o k")
+    return b.max((p, o), over=(k,), of=x[p, k] * weights[k, o])
+
+
+def of_bytes(b: Builder, x: Tensor) -> Tensor:
+    """Sums of int8, in int32: a quarter of the memory."""
+    at = b.loops_of(x.shape)
+    narrow = b.map(at, convert(x[at], i8))
+    weights = b.weight(WeightAttr.of(np.ones((512, 64), np.int8)))
+    p, o, k = b.loops("p o k")
+    of = convert(narrow[p, k], i32) * convert(weights[k, o], i32)
+    return b.sum((p, o), over=(k,), of=of)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [(along_a_diagonal, (512, 711)), (largest, (200, 512)), (of_bytes, (200, 512))],
+)
+def test_what_is_no_product_along_one_axis_stays_whole(
+    cut: Cut, write: Callable[..., Tensor], shape: tuple[int, ...]
+) -> None:
+    """A part of a diagonal is no part of an axis; what others fold or read has other costs."""
     assert len(cut(write, shape)) == 1
 
 

@@ -164,6 +164,13 @@ def random_blocks(random_network: Callable[[int], Any]) -> Callable[[int], Any]:
     return made
 
 
+@pytest.fixture(scope="session")
+def random_int8(random_network: Callable[[int], Any]) -> Callable[[int], Any]:
+    """The exact network of int8 layers of a seed."""
+    made: Callable[[int], Any] = _load("random_int8").random_int8
+    return made
+
+
 def _load(module: str) -> Any:
     """A module beside this file by the name that its neighbours import it by."""
     name = f"tests.networks.{module}"

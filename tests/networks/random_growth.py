@@ -28,6 +28,8 @@ LARGEST_VALUE = 1e3
 SMALLEST_MAXIMUM = 1e-2
 """What is smaller all over may be left of a difference of equals: rounding, and nothing else."""
 
+TAG_INT8 = (0x000D4B38).to_bytes(4, "little")
+
 MOST_ELEMENTS = 6000
 MOST_LAYERS = 25
 MOST_ATTEMPTS = 500
@@ -154,9 +156,10 @@ class Growth:
             for key, weight in cls.LAYER.weights.items():
                 if (shape := weight.shape(op)) is None:
                     continue
-                array = (fill or {}).get(key, self.weight(key, shape)).astype(np.float32)
+                array = (fill or {}).get(key, self.weight(key, shape))
+                array = array if array.dtype == np.int8 else array.astype(np.float32)
                 op.properties[key] = WeightAttr.of(array.reshape(shape))
-                stored += bytes(4) * weight.tagged + array.tobytes()
+                stored += _stored(array, weight.tagged)
             op.verify()
             if value is None:
                 op.element_types_all(elements)
@@ -218,6 +221,13 @@ class Growth:
 
 
 Motif: TypeAlias = Callable[[Growth, str], str]
+
+
+def _stored(array: Array, tagged: bool) -> bytes:
+    """Weights as they stand in the .bin."""
+    if array.dtype == np.int8:
+        return TAG_INT8 + array.tobytes() + bytes(-array.size % 4)
+    return bytes(4) * tagged + array.tobytes()
 
 
 def extents(shape: Sequence[int]) -> dict[str, ParamValue]:

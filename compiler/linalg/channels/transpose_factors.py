@@ -11,6 +11,9 @@ an attention whose probabilities are w:
 
     t[k, m] = x[m, k],  z[n, m] += w[n, k] * t[k, m],  y[m, n] = z[n, m]
 
+So are many rows of a few elements that a constant makes a few others of, as an attention mixes its
+heads: neither lies in whole vectors, and where moves stand around the product they end each other.
+
 Needs: the structured level, before `pack`.  Breaks: the order of floating-point sums.
 """
 
@@ -47,6 +50,9 @@ FEWEST_USES = 24
 """Products of an element that outweigh moving it: those of a vector take a third of the time of
 sums over lanes."""
 
+FEW, MANY_ROWS = BLOCK // 2, 128
+"""Elements of a row that fill no vector, and rows to transpose that outweigh two more kernels."""
+
 MOVES_PER_MULTIPLY_ADD = 0.075
 """Elements that can be moved in the time of one vectorised multiply-add."""
 
@@ -61,6 +67,10 @@ class TransposeFactors(ModulePass):
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         for generic in generics_of(network_of(op).body.block):
             view = View(generic)
+            short = _short_rows(view)
+            if short is not None:
+                _transpose(_transpose_result(view, short[2]), short[0], short[1], made)
+                continue
             loop = view.write.index[-1].bare if view.write.index else None
             found = None if loop is None else across(view, loop)
             if found is None:
@@ -94,6 +104,26 @@ def across(view: View, loop: int) -> tuple[int, int] | None:
     return (along[0], loops.index(loop)) if uses >= FEWEST_USES else None
 
 
+def _short_rows(view: View) -> tuple[int, int, int] | None:
+    """The operand whose rows are a few elements, the axis of these rows and its loop, where a
+    constant makes rows of a few others of them; None elsewhere.
+    """
+    pair, write = view.product, view.write.index
+    if pair is None or len(view.reduced) != 1 or len(write) < 2 or view.op.attributes:
+        return None
+    data = [position for position in pair if not is_constant(view.reads[position].value)]
+    if len(data) != 1:
+        return None
+    [term], [row, column] = view.reduced, [form.bare for form in write[-2:]]
+    x = view.reads[data[0]]
+    if row is None or column is None or x.uses(column) or element_of(x.value) != f32:
+        return None
+    if [form.bare for form in x.index[-2:]] != [row, term] or view.extents[row] < MANY_ROWS:
+        return None
+    few = max(view.extents[column], view.extents[term]) <= FEW
+    return (data[0], len(x.index) - 2, row) if few else None
+
+
 def _shorter(view: View, position: int, axis: int) -> int | None:
     """The loop of the other factor that results lie along if that and they are transposed, and not
     this one; None where that would take longer: more elements are moved, or lanes hold no result.
@@ -121,10 +151,14 @@ def _transpose_result(view: View, row: int) -> GenericOp:
     *reads, write = op.indexing_maps
     results = tuple(write.data.results[axis] for axis in order)
     maps = [*reads, AffineMapAttr(AffineMap(write.data.num_dims, 0, results))]
-    start = b.full([shape[axis] for axis in order], filled_with(op.outputs[0]) or 0.0)
+    at, number = b.loops_of(shape), filled_with(op.outputs[0])
+    turned = [at[axis] for axis in order]
+    if number is None:
+        start = b.map(turned, tensor_of(op.outputs[0])[at])
+    else:
+        start = b.full([shape[axis] for axis in order], number)
     sums = recomputed(b, op, op.inputs, start, maps)
-    at = b.loops_of(shape)
-    put_for(op, b, b.map(at, sums[[at[axis] for axis in order]]))
+    put_for(op, b, b.map(at, sums[turned]))
     Rewriter.erase_op(op)
     return computation_of(sums)
 

@@ -6,7 +6,7 @@
 A move is a pointwise computation that hands on what it reads: a conversion between layouts, a
 transposition, a shuffle of channels. One whose source only it reads, be it behind reshapes and
 joints, reads what the moves there read, and the joint is made of its own results. Loops are split
-where a reshape wants them in two.
+where a reshape wants them in two. What comes back to where it was is the value, reshaped.
 
 Needs: the structured level before groups.  Breaks: nothing; results are equal bit by bit.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -90,7 +91,7 @@ def _is_moved(value: SSAValue) -> bool:
     if not value.has_one_use():
         return False
     match value.owner:
-        case tensor.CollapseShapeOp() as op:
+        case tensor.CollapseShapeOp() | tensor.ExpandShapeOp() as op:
             return _is_moved(op.src)
         case tensor.ConcatOp() as op:
             return any(
@@ -108,15 +109,39 @@ def _written(b: Builder, move: Move) -> Tensor:
         match move.source.owner:
             case tensor.CollapseShapeOp() as op:
                 made = _through_collapse(b, move, op)
+            case tensor.ExpandShapeOp() as op:
+                made = _written(b, Move(op.src, _joined(move, op), move.shape))
             case tensor.ConcatOp() as op:
                 made = _through_concat(b, move, op)
             case GenericOp() as op:
                 made = _through_move(b, move, op)
     if made is not None:
         return made
+    if _stays(move):
+        return b.reshape(tensor_of(move.source), move.shape)
     loops = b.loops_of(move.shape)
     at = tuple(expression(dict(form.terms), form.constant) for form in move.index)
     return b.map(loops, _walked(b, move)[at])
+
+
+def _stays(move: Move) -> bool:
+    """Whether elements lie in the result in the order they have in the source, all of them."""
+    shape = shape_of(move.source)
+    return prod(shape) == prod(move.shape) and _number(move.index, shape) == _number(
+        [Linear.of({axis: 1}) for axis in range(len(move.shape))], move.shape
+    )
+
+
+def _number(index: Sequence[Linear], shape: Sequence[int]) -> Linear:
+    """The place of an element among all of a shape, row by row."""
+    terms: dict[int, int] = {}
+    constant, size = 0, 1
+    for form, extent in zip(reversed(index), reversed(shape), strict=True):
+        for loop, factor in form.terms:
+            terms[loop] = terms.get(loop, 0) + factor * size
+        constant += form.constant * size
+        size *= extent
+    return Linear.of(terms, constant)
 
 
 def _walked(b: Builder, move: Move) -> Tensor:
@@ -191,6 +216,15 @@ def _through_collapse(b: Builder, move: Move, op: tensor.CollapseShapeOp) -> Ten
             form = Linear.of({d: c // inner for d, c in form.terms if not c % inner})
         index += [form, *reversed(digits)]
     return _written(b, Move(op.src, tuple(index), move.shape))
+
+
+def _joined(move: Move, op: tensor.ExpandShapeOp) -> tuple[Linear, ...]:
+    """Where a move reads in terms of the axes before they were taken apart."""
+    shape = shape_of(op.result)
+    return tuple(
+        _number([move.index[axis] for axis in group], [shape[axis] for axis in group])
+        for group in groups_of(op)
+    )
 
 
 def _split(b: Builder, move: Move, low: Linear, inner: int) -> Tensor | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.channels.transpose_factors import FEWEST_USES, TransposeFactors
+from ncc.compiler.linalg.channels.transpose_factors import (
+    FEW,
+    FEWEST_USES,
+    MANY_ROWS,
+    TransposeFactors,
+)
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
@@ -21,7 +27,7 @@ from tests.compiler.linalg.same_numbers import after
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Turned: TypeAlias = Callable[..., int]
 
-MANY = FEWEST_USES
+MANY, ROWS = FEWEST_USES, MANY_ROWS
 
 
 @pytest.fixture
@@ -88,6 +94,25 @@ def by_constant(b: Builder, x: Tensor) -> Tensor:
     return product(b, x, b.weight(WeightAttr.of(weight)))
 
 
+def mixed(b: Builder, x: Tensor, *starts: Tensor, columns: int = 3) -> Tensor:
+    """Rows of a few elements, a few others of each of them, beginning with starts."""
+    weight = np.random.default_rng(1).integers(-9, 9, (columns, x.shape[-1])).astype(np.float32)
+    w = b.weight(WeightAttr.of(weight))
+    *at, n, k = b.loops(" ".join("gm"[-x.rank + 1 :]) + " n k")
+    return b.sum((*at, n), over=(k,), of=x[*at, k] * w[n, k], init=starts[0] if starts else 0.0)
+
+
+def mixed_by_fed(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    return product(b, x, w)
+
+
+def mixed_across(b: Builder, x: Tensor) -> Tensor:
+    """Rows that lie as they should already."""
+    w = b.weight(WeightAttr.of(np.ones((3, x.shape[0]), np.float32)))
+    m, n, k = b.loops("m n k")
+    return b.sum((m, n), over=(k,), of=x[k, m] * w[n, k])
+
+
 @pytest.mark.parametrize(
     ("write", "shapes", "factors"),
     [
@@ -105,13 +130,23 @@ def by_constant(b: Builder, x: Tensor) -> Tensor:
         (product, [(MANY, 7), (4, 7)], 0),
         (product_of_turned, [(7, MANY), (7, 19)], 0),
         (by_constant, [(MANY, 7)], 0),
+        (mixed, [(ROWS, 4)], 2),
+        (mixed, [(5, ROWS, 4)], 2),
+        (mixed, [(ROWS, 4), (ROWS, 3)], 3),
+        (partial(mixed, columns=FEW), [(ROWS, FEW)], 2),
+        (mixed, [(ROWS - 1, 4)], 0),
+        (mixed, [(ROWS, FEW + 1)], 0),
+        (partial(mixed, columns=FEW + 1), [(ROWS, 4)], 0),
+        (mixed_by_fed, [(ROWS, 4), (3, 4)], 0),
+        (mixed_across, [(4, ROWS)], 0),
     ],
 )
 def test_what_is_turned(
     turned: Turned, write: Any, shapes: list[tuple[int, ...]], factors: int
 ) -> None:
     """Once a value, however many read it; not where it is used too little, or lies well. The other
-    factor and the result, where these are fewer and fill their lanes.
+    factor and the result, where these are fewer and fill their lanes, or fill no vector, and what
+    they start from.
     """
     assert turned(write, shapes) == factors
 

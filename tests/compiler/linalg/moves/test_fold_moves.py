@@ -53,9 +53,48 @@ def moved(make_network: MakeNetwork) -> Callable[..., list[tuple[int, ...]]]:
 Moved: TypeAlias = Callable[..., list[tuple[int, ...]]]
 
 
-def test_there_and_back_is_one_move(moved: Moved) -> None:
-    """Which reads what it writes."""
-    assert moved([(3, 4, 5)], lambda b, x: turned(b, turned(b, x))) == [(3, 4, 5)]
+def test_there_and_back_is_no_move(moved: Moved) -> None:
+    """What would read what it writes is the value itself."""
+    assert moved([(3, 4, 5)], lambda b, x: turned(b, turned(b, x))) == []
+
+
+def rows_of_heads(b: Builder, x: Tensor) -> Tensor:
+    """Matrices of scores, a head each, as rows of what all heads have of two cells."""
+    i, j, h = b.loops_of((*x.shape[1:], x.shape[0]))
+    return b.reshape(b.map((i, j, h), x[h, i, j]), (x.shape[1] * x.shape[2], x.shape[0]))
+
+
+def test_there_and_back_through_reshapes_is_no_move(moved: Moved) -> None:
+    """Axes that were made one and are taken apart as they were."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        rows = rows_of_heads(b, x)
+        m, h = b.loops_of(rows.shape)
+        heads = b.reshape(b.map((h, m), rows[m, h]), x.shape)
+        return turned(b, heads)
+
+    assert moved([(4, 3, 5)], write) == [(3, 4, 5)]
+
+
+def test_axes_taken_apart_elsewhere(moved: Moved) -> None:
+    """Where nothing says what a loop of the second move is one of the first, both stay."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        rows = b.reshape(turned(b, x), (7, 4, 3))
+        return turned(b, rows)
+
+    assert moved([(3, 4, 7)], write) == [(4, 3, 7), (4, 7, 3)]
+
+
+def test_every_second_row_comes_back(moved: Moved) -> None:
+    """As many axes, and fewer cells."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = turned(b, x)
+        i, j, k = b.loops_of((x.shape[0], x.shape[1] // 2, x.shape[2]))
+        return b.map((i, j, k), y[j * 2, i, k])
+
+    assert moved([(3, 4, 5)], write) == [(3, 2, 5)]
 
 
 def test_a_shuffle_reads_blocks(moved: Moved) -> None:

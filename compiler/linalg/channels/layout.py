@@ -161,7 +161,7 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     data = view.reads[view.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if Role.OUT in roles.values():
-        return work * waste, work * (0.5 if contiguous else 7)
+        return work * waste, work * (_along_points(view, data) if contiguous else 7)
     if last is not None and contiguous:
         return work * waste, work * _along_a_row(view.extents[last])
     row = _summed_row(view)
@@ -210,6 +210,29 @@ def _along_a_row(extent: int) -> float:
     """
     vectors = extent // BLOCK + (extent % BLOCK).bit_count()
     return 2.5 * vectors * BLOCK / extent - 2.0
+
+
+def _along_points(view: View, data: Access) -> float:
+    """Multiply-adds that a sum over channels costs more along plain rows than in blocks, where the
+    last vector of a row overlaps the one before.
+    """
+    row = _points_in_turn(view, data)
+    vector = min(BLOCK, 1 << row.bit_length() - 1)
+    return 1.5 * -(-row // vector) * BLOCK / row - 1.0
+
+
+def _points_in_turn(view: View, data: Access) -> int:
+    """Points side by side in the result whose data lie so, too: those of a row, or of several
+    where these follow one another.
+    """
+    loops, shape = [form.bare for form in reversed(view.write.index)], shape_of(data.value)
+    points, whole = 1, True
+    for loop, read, extent in zip(loops, reversed(data.index), reversed(shape), strict=False):
+        if loop is None or not whole or points > 1 and read.bare != loop:
+            break
+        points *= view.extents[loop]
+        whole = read.bare == loop and view.extents[loop] == extent
+    return points
 
 
 def _summed_row(view: View) -> int:

@@ -16,7 +16,12 @@ from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import clamp, to_index
-from tests.compiler.linalg.computations import depthwise, ones, relu
+from tests.compiler.linalg.computations import (
+    depthwise,
+    ones,
+    pointwise_convolution,
+    relu,
+)
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
@@ -54,6 +59,27 @@ def test_windows_along_rows(packed: Packed, width: int, blocks: bool) -> None:
         return x
 
     assert packed((16, 8, width), write) == [blocks] * 8
+
+
+@pytest.mark.parametrize(
+    ("write", "outputs", "height", "width", "blocks"),
+    [
+        (convolution, 17, 10, 34, False),
+        (convolution, 17, 10, 10, True),
+        (convolution, 4, 10, 16, False),
+        (convolution, 4, 10, 12, True),
+        (pointwise_convolution, 17, 4, 8, False),
+        (pointwise_convolution, 17, 1, 10, True),
+        (pointwise_convolution, 17, 1, 6, True),
+    ],
+)
+def test_few_outputs_along_rows(
+    packed: Packed, write: Any, outputs: int, height: int, width: int, blocks: bool
+) -> None:
+    """Lanes that overlap at the end of a row weigh as much as lanes without a channel. Rows that
+    follow one another in what is read and in the result are one.
+    """
+    assert packed((64, height, width), lambda b, x: write(b, x, outputs)) == [blocks]
 
 
 def test_convolutions_are_packed(packed: Packed) -> None:

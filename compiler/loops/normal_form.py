@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Access, Kernel, Stage, interleaved_loops
+from ncc.compiler.loops.schedule import LINE
 
 LONG = 4096
 """Steps of a loop that are worth sharing among threads."""
@@ -25,6 +26,9 @@ SHARES = 16
 
 WHOLE_VECTORS = 32
 """Steps that make whole vectors on every target, and whole cache lines."""
+
+FEWEST_STEPS = 1024
+"""Steps of a part that may begin amid a vector: what is left of it costs little then."""
 
 
 def normalised(kernel: Kernel) -> Kernel:
@@ -54,10 +58,14 @@ def _shared_out(kernel: Kernel) -> Kernel:
     (loop,) = loops
     extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
     fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
-    even = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
-    if extent < LONG or not even or loop in fixed:
+    if extent < LONG or loop in fixed:
         return kernel
-    parts = min(even, key=lambda n: (n % 2, abs(n - SHARES)))
+    possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
+    if not possible and not kernel.reduced:
+        possible = [n for n in shares if extent % n == 0 and extent // n >= FEWEST_STEPS]
+    if not possible:
+        return kernel
+    parts = min(possible, key=lambda n: (extent // n % LINE > 0, n % 2, abs(n - SHARES)))
 
     def access(a: Access | None) -> Access | None:
         return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])

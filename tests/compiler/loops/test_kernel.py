@@ -151,10 +151,25 @@ def test_loops_merge(kernels: Kernels) -> None:
 
 def test_a_long_loop_can_be_shared(kernels: Kernels) -> None:
     """What would be one loop is two, the outer one even where it can be; short ones stay one."""
-    extents = [kernels(work, (16, n))[0].extents for n in (5880, 2842, 64, 5881)]
-    assert extents == [(94080 // 14, 14), (45472 // 7, 7), (1024,), (16 * 5881,)]
+    extents = [kernels(work, (16, n))[0].extents for n in (5880, 2842, 64)]
+    assert extents == [(94080 // 14, 14), (45472 // 7, 7), (1024,)]
     (kernel,) = kernels(work, (16, 5880))
     assert kernel.store.coefficients == (1, 94080 // 14)
+
+
+def test_a_long_loop_can_be_shared_unevenly(kernels: Kernels) -> None:
+    """Parts begin with a line of the caches if they can, else anywhere where they are long; those
+    of a sum do not.
+    """
+    extents = [kernels(work, (16, n))[0].extents for n in (5625, 5881, 271)]
+    assert extents == [(6000, 15), (5881, 16), (16 * 271,)]
+
+    def summed(b: Builder, x: Tensor) -> Tensor:
+        k, c = b.loops_of(x.shape)
+        return b.sum((c,), over=(k,), of=x[k, c])
+
+    (kernel,) = kernels(summed, (3, 16 * 5881))
+    assert kernel.extents == (3, 16 * 5881)
 
 
 def test_a_frame_keeps_rows_apart(kernels: Kernels) -> None:

@@ -333,18 +333,6 @@ def test_verify_names_the_first_layer_that_differs(
     assert outcome.out.splitlines()[-1].endswith("differs: layer p1 (Pooling)")
 
 
-def test_verify_says_how_to_go_on_where_random_inputs_make_nan(ncc: Run, tmp_path: Path) -> None:
-    """The square root of what is negative, of which the ReLU of a convolution makes 0."""
-    param = tmp_path / "roots.param"
-    param.write_text(
-        "7767517\n4 4\nInput x 0 1 x 0=4 1=4 2=1\nUnaryOp root 1 1 x root 0=5\n"
-        "Convolution c 1 1 root c 0=1 1=1 6=1\nReLU y 1 1 c y\n"
-    )
-    outcome = ncc("verify", str(param), "--random-weights", "1")
-    assert outcome.code == exit_codes.DIFFERS
-    assert "by --input" in outcome.out
-
-
 def test_verify_can_be_read_by_programs(ncc: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict and every blob; null where a difference is no number that JSON has."""
     right = Row("c1", "Convolution", "a", (3,), 1e-7, None)

@@ -15,19 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packing import blocks_of
 from ncc.compiler.linalg.channels.select_channels import select
-from ncc.compiler.linalg.insert import doc_of, erase_dead, put_for, recomputed
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import doc_of, put_for, recomputed
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import View, fill_number, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -37,23 +34,20 @@ from ncc.dialects.weights.weight import WeightAttr
 
 
 @dataclass(frozen=True)
-class HoistSelections(ModulePass):
+class HoistSelections(ComputationPass):
     """Select where that is part of another selection, or of constants."""
 
     name = "hoist-selections"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            view = View(one)
-            channels = view.channels
-            if channels is None:
-                continue
-            (source,) = view.captured
-            if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
-                b = Builder(Block())
-                put_for(one, b, _taken(b, source, channels))
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        view = View(op)
+        channels = view.channels
+        if channels is None:
+            return
+        (source,) = view.captured
+        if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
+            b = Builder(Block())
+            put_for(op, b, _taken(b, source, channels))
 
 
 def is_free(value: SSAValue, count: int) -> bool:

@@ -36,17 +36,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.convolutions.parts import following, part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
-from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -65,21 +62,18 @@ WORTH_MORE = 0.9
 
 
 @dataclass(frozen=True)
-class JoinPhases(ModulePass):
+class JoinPhases(ComputationPass):
     """Make convolutions of the phases of each such layer; see the head of this file."""
 
     name = "join-phases"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for first in list(generics_of(block)):
-            layer = TransposedConvolution.of(first)
-            way = None if layer is None else _best(layer, self.target)
-            if layer is not None and way is not None and way.sees(layer):
-                _rewrite(layer, way)
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        layer = TransposedConvolution.of(op)
+        way = None if layer is None else _best(layer, self.target)
+        if layer is not None and way is not None and way.sees(layer):
+            _rewrite(layer, way)
 
 
 @dataclass(frozen=True)

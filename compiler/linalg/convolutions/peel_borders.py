@@ -17,14 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.convolutions.parts import (
     COLUMNS,
     ROWS,
@@ -40,8 +38,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     window_of,
     window_of_pad,
 )
-from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.insert import put_for, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -52,7 +49,7 @@ MOST_WORK = 256
 
 
 @dataclass(frozen=True)
-class PeelBorders(ModulePass):
+class PeelBorders(ComputationPass):
     """Compute the borders of convolutions of inputs apart; see the head of this file.
 
     Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
@@ -63,13 +60,10 @@ class PeelBorders(ModulePass):
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for inner in generics_of(block):
-            found = match(inner, self.target.core.l1_bytes)
-            if found is not None:
-                found.rewrite()
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = match(op, self.target.core.l1_bytes)
+        if found is not None:
+            found.rewrite()
 
 
 @dataclass

@@ -17,23 +17,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import (
     builder_for,
     computation_of,
-    erase_dead,
     put_for,
     recomputed_without,
     tensor_of,
 )
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -54,18 +51,15 @@ _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
 
 
 @dataclass(frozen=True)
-class SeparateWindows(ModulePass):
+class SeparateWindows(ComputationPass):
     """Fold such windows along one axis after the other; see the head of this file."""
 
     name = "separate-windows"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for inner in generics_of(block):
-            found = _Separating.of(inner)
-            while found is not None:
-                found = _Separating.of(found.rewrite())
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Separating.of(op)
+        while found is not None:
+            found = _Separating.of(found.rewrite())
 
 
 @dataclass(frozen=True)

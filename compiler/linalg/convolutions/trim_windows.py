@@ -28,13 +28,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.convolutions.parts import (
     Span,
     following,
@@ -45,8 +43,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     start,
     window_of,
 )
-from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.insert import put_for, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -61,18 +58,15 @@ FEWEST_POINTS = 12
 
 
 @dataclass(frozen=True)
-class TrimWindows(ModulePass):
+class TrimWindows(ComputationPass):
     """Leave out products with zeros of borders where they are many; see the head of this file."""
 
     name = "trim-windows"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for inner in generics_of(block):
-            found = _Trimming.of(inner)
-            if found is not None:
-                found.rewrite()
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Trimming.of(op)
+        if found is not None:
+            found.rewrite()
 
 
 BLIND: Span = (0, 0)

@@ -17,28 +17,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.view import View, shape_of
 
 
 @dataclass(frozen=True)
-class HoistSums(ModulePass):
+class HoistSums(ComputationPass):
     """Hoist every such computation; see the head of this file."""
 
     name = "hoist-sums"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            if _leaves_one(one):
-                _hoist(block, one)
+    def rewrite(self, op: GenericOp) -> None:
+        if _leaves_one(op):
+            _hoist(op)
 
 
 def _leaves_one(op: GenericOp) -> bool:
@@ -52,7 +48,7 @@ def _is_made(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation)
 
 
-def _hoist(block: Block, op: GenericOp) -> None:
+def _hoist(op: GenericOp) -> None:
     """Move op, if it works point by point, and where its result goes behind the last operation
     that it needs.
     """
@@ -68,4 +64,4 @@ def _hoist(block: Block, op: GenericOp) -> None:
         return
     for one in reversed(moved):
         one.detach()
-        block.insert_op_after(one, last)
+        Rewriter.insert_op(one, InsertPoint.after(last))

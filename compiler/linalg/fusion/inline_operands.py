@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 from xdsl.ir.affine import AffineDimExpr
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packed_axes import follows
-from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import generic
@@ -32,18 +29,15 @@ from ncc.dialects.operation import copied
 
 
 @dataclass(frozen=True)
-class InlineOperands(ModulePass):
+class InlineOperands(ComputationPass):
     """Inline every such operand; see the head of this file."""
 
     name = "inline-operands"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            reader = _reader(one)
-            if reader is not None:
-                _inline(View(one), reader)
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        reader = _reader(op)
+        if reader is not None:
+            _inline(View(op), reader)
 
 
 def _reader(op: GenericOp) -> GenericOp | None:

@@ -17,16 +17,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import builder_for, computation_of, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import builder_for, computation_of, put_for, tensor_of
 from ncc.compiler.linalg.view import TAILS, View, shape_of
 
 MOST_BLOCKS = 8
@@ -35,17 +32,14 @@ than a selection would be."""
 
 
 @dataclass(frozen=True)
-class ReadInPlace(ModulePass):
+class ReadInPlace(ComputationPass):
     """Let sums read lanes where they lie; see the head of this file."""
 
     name = "read-in-place"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            if _is_read_in_place(one):
-                _flatten(one)
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        if _is_read_in_place(op):
+            _flatten(op)
 
 
 def _is_read_in_place(op: GenericOp) -> bool:

@@ -17,35 +17,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear, expression
-from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 
 
 @dataclass(frozen=True)
-class FoldMoves(ModulePass):
+class FoldMoves(ComputationPass):
     """Let every move read what the moves before it read."""
 
     name = "fold-moves"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            move = Move.of(one)
-            if move is not None and _is_moved(move.source):
-                b = builder_for(one)
-                put_for(one, b, _written(b, move))
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        move = Move.of(op)
+        if move is not None and _is_moved(move.source):
+            b = builder_for(op)
+            put_for(op, b, _written(b, move))
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, recomputed, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
@@ -36,18 +34,15 @@ from ncc.dialects.element import element_of
 
 
 @dataclass(frozen=True)
-class SinkViews(ModulePass):
+class SinkViews(ComputationPass):
     """Move reshapes, joints and moves behind the pointwise computations that read them."""
 
     name = "sink-views"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for one in generics_of(block):
-            left = [one]
-            while left:
-                left += reversed(_sunk(left.pop()))
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        left = [op]
+        while left:
+            left += reversed(_sunk(left.pop()))
 
 
 def _sunk(op: GenericOp) -> list[GenericOp]:

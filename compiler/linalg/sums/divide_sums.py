@@ -15,31 +15,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import builder_for, erase_dead, move_behind, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import builder_for, move_behind, tensor_of
 from ncc.compiler.linalg.sums.shares import Shares
 from ncc.compiler.linalg.view import View, filled_with, shape_of
 
 
 @dataclass(frozen=True)
-class DivideSums(ModulePass):
+class DivideSums(ComputationPass):
     """Divide sums instead of what they sum; see the head of this file."""
 
     name = "divide-sums"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for generic in generics_of(block):
-            found = _Dividing.of(generic)
-            if found is not None:
-                found.rewrite()
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Dividing.of(op)
+        if found is not None:
+            found.rewrite()
 
 
 @dataclass(frozen=True)

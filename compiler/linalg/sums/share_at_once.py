@@ -19,14 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.sums.shares import Shares
 from ncc.compiler.linalg.view import View, filled_with, shape_of
 from ncc.dialects.comprehension import Tensor
@@ -49,18 +47,15 @@ ALIGNED = 16
 
 
 @dataclass(frozen=True)
-class ShareAtOnce(ModulePass):
+class ShareAtOnce(ComputationPass):
     """Compute shares by one walk; see the head of this file."""
 
     name = "share-at-once"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for generic in generics_of(block):
-            folded = _folded(generic)
-            if folded is not None:
-                _rewrite(generic, *folded)
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        folded = _folded(op)
+        if folded is not None:
+            _rewrite(op, *folded)
 
 
 def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:

@@ -22,15 +22,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
-from ncc.compiler.linalg.insert import erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.insert import put_for, tensor_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Core, Target
 from ncc.dialects.comprehension import Builder
@@ -55,20 +53,17 @@ FORESEEN = 4
 
 
 @dataclass(frozen=True)
-class SumInParts(ModulePass):
+class SumInParts(ComputationPass):
     """Cut the sums of the network that are too large; see the head of this file."""
 
     name = "sum-in-parts"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for generic in generics_of(block):
-            found = _Sum.of(generic, self.target.core)
-            if found is not None:
-                found.rewrite()
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Sum.of(op, self.target.core)
+        if found is not None:
+            found.rewrite()
 
 
 def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:

@@ -18,22 +18,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import (
     builder_for,
-    erase_dead,
     move_before,
     move_behind,
     put_for,
     tensor_of,
 )
-from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
@@ -44,18 +41,15 @@ there are blocks enough for all threads, or the image stays in a cache as it is.
 
 
 @dataclass(frozen=True)
-class SumRows(ModulePass):
+class SumRows(ComputationPass):
     """Sum rows, then images; see the head of this file."""
 
     name = "sum-rows"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        for generic in generics_of(block):
-            found = _ImageSum.of(generic)
-            if found is not None:
-                found.rewrite()
-        erase_dead(block)
+    def rewrite(self, op: GenericOp) -> None:
+        found = _ImageSum.of(op)
+        if found is not None:
+            found.rewrite()
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import (
-    IndexType,
-    MemRefType,
-    UnitAttr,
-    VectorType,
-    i1,
-)
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, VectorType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.dialects import rt
@@ -208,15 +202,15 @@ class LoopBuilder:
 
     def loop(
         self,
-        first: SSAValue,
-        last: SSAValue,
+        first: SSAValue | int,
+        last: SSAValue | int,
         step: int,
         carried: Sequence[SSAValue],
         body: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
     ) -> list[SSAValue]:
         """for i from first to last: `body(i, carried)` gives the next carried values."""
         block = Block(arg_types=[index, *(value.type for value in carried)])
-        bounds = [first, last, self.constant(step)]
+        bounds = [self.constant(n) if isinstance(n, int) else n for n in (first, last, step)]
         self._enter(block)
         self.local(block.args[0])
         results = body(block.args[0], list(block.args[1:]))
@@ -253,6 +247,13 @@ class LoopBuilder:
         """a < b for indices that are 0 or more."""
         predicate = {"predicate": integer(6)}
         return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+
+    def function(self, name: str) -> func.FuncOp:
+        """What has been written, as a private function without results."""
+        entry = self.blocks[0]
+        entry.add_op(func.ReturnOp())
+        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
+        return func.FuncOp(name, types, Region(entry), visibility="private")
 
     def _enter(self, block: Block) -> None:
         self.blocks.append(block)

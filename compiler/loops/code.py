@@ -16,7 +16,7 @@ from itertools import islice
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder
@@ -88,9 +88,7 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
 
     first, last = entry.args[-2:]
     builder.loop(first, last, 1, [], one_turn)
-    entry.add_op(func.ReturnOp())
-    inputs = [argument.type for argument in entry.args]
-    return func.FuncOp(name, (inputs, []), Region(entry), visibility="private")
+    return builder.function(name)
 
 
 def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list[SSAValue]]:

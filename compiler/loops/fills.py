@@ -20,7 +20,7 @@ from functools import cached_property
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.loops.build import LoopBuilder, index, memory_type
 from ncc.compiler.loops.frames import Box
@@ -158,9 +158,7 @@ class _Writer:
             offset = next(numbers)
             loops = [(next(numbers), next(numbers)) for _ in range(depth)]
             self._box(offset, loops, next(numbers))
-        self.entry.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
-        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+        return self.builder.function(name)
 
     def _box(
         self, offset: SSAValue, loops: Sequence[tuple[SSAValue, SSAValue]], run: SSAValue
@@ -174,7 +172,7 @@ class _Writer:
 
     def _loop(
         self,
-        first: SSAValue,
+        first: SSAValue | int,
         last: SSAValue,
         stride: SSAValue,
         offset: SSAValue,
@@ -189,7 +187,7 @@ class _Writer:
             at = builder.binary(arith.AddiOp, offset, distance)
             if inner:
                 (extent, next_stride), *rest = inner
-                self._loop(builder.constant(0), extent, next_stride, at, rest, run)
+                self._loop(0, extent, next_stride, at, rest, run)
             else:
                 self._run(at, run)
             return []

@@ -93,9 +93,14 @@ class FinishWriter(PointWriter):
         """The epilogue and the store of each point, unrolled."""
         for point, value in zip(points, values, strict=True):
             with self._as_long_as(point):
-                for stage in self.kernel.epilogue:
-                    value = self._evaluate(stage, point, value)
+                value = self._followed(value, point)
             self._store(value, point)
+
+    def _followed(self, value: SSAValue, point: Point) -> SSAValue:
+        """What the epilogue makes of the value at a point."""
+        for stage in self.kernel.epilogue:
+            value = self._evaluate(stage, point, value)
+        return value
 
     def _in_turn(self, values: Sequence[SSAValue]) -> int | None:
         """The loop of the tile whose points are finished in turn, where a function is long.
@@ -151,7 +156,7 @@ class FinishWriter(PointWriter):
             ]
             self._finish_each(here, values)
 
-        builder.loop(builder.constant(0), builder.constant(size), at_once, [], step)
+        builder.loop(0, size, at_once, [], step)
 
     def _store(self, value: SSAValue, point: Point) -> None:
         """The value at a point, and its halves, as far as they are wanted."""

@@ -155,6 +155,16 @@ class Kernel:
     def parallel(self) -> list[int]:
         return [d for d in range(len(self.extents)) if d not in self.reduced]
 
+    @cached_property
+    def indexed(self) -> frozenset[int]:
+        """The loops whose numbers a body asks for."""
+        return frozenset(d for d in self.index_of.values() if d is not None)
+
+    @cached_property
+    def clipped(self) -> frozenset[int]:
+        """The loops that tails are of."""
+        return frozenset(d for outer, inner, _ in self.tails for d in (outer, inner))
+
     def accesses(self) -> list[Access]:
         """Every access, those of tables too; those that store last."""
         reads = [a for stage in self.stages for a in stage.inputs if a is not None]
@@ -270,7 +280,7 @@ def can_gather(kernel: Kernel, lane: int) -> bool:
     """
     if kernel.accumulates or kernel.store.coefficients[lane] != 1:
         return False
-    if lane in kernel.index_of.values() or not any(map(extracts, kernel.stages)):
+    if lane in kernel.indexed or not any(map(extracts, kernel.stages)):
         return False
     for stage in kernel.stages:
         values = varying(stage, lane, kernel, flight_varies=True)
@@ -290,8 +300,7 @@ def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
     by_tables = any(access.table is not None for access in accesses)
     if by_tables or kernel.halving is not None or any(map(extracts, kernel.stages)):
         return None
-    fixed = {d for d in kernel.index_of.values() if d is not None}
-    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
+    fixed = kernel.indexed | kernel.clipped
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
     for members in loops:
         count = kernel.extents[members]

@@ -15,18 +15,11 @@ Breaks: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    VectorType,
-    f32,
-    i1,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, f32, i1
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -34,6 +27,7 @@ from ncc.compiler.loops.build import vector_type
 from ncc.compiler.target import Target
 from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
 from ncc.dialects.element import number
+from ncc.dialects.operation import NOTHING, make, only_result
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -52,6 +46,11 @@ class Reduction:
     operation: type[Operation]
     across: vector.CombiningKindFlag
     neutral: float
+
+    @property
+    def flags(self) -> dict[str, Attribute]:
+        """The properties of the operation."""
+        return dict(flags_of(self.operation))
 
 
 REDUCTIONS = {
@@ -80,7 +79,11 @@ class _Lanes:
             self.width //= 2
         self.spread: dict[SSAValue, SSAValue] = {}
         self.reduction = REDUCTIONS[op.combine.data] if isinstance(op, ReduceOp) else None
-        self.neutral = [] if self.reduction is None else [self._splat(self.reduction.neutral)]
+        self.neutral = (
+            []
+            if self.reduction is None
+            else [self.wide(self._constant(self.reduction.neutral, f32))]
+        )
 
     def write(self) -> None:
         """Whole vectors, then the rest in one vector with a mask."""
@@ -91,24 +94,19 @@ class _Lanes:
         elif rest == 0:
             combined = self._whole(self.op.last, combined)
         else:
-            width = self._index(self.width)
-            count = self._before(arith.SubiOp(self.op.last, self.op.first))
-            left = self._before(arith.RemUIOp(count, width))
-            end = self._before(arith.SubiOp(self.op.last, left))
+            width = self._constant(self.width, index)
+            count = self._before(arith.SubiOp, [self.op.last, self.op.first], index)
+            left = self._before(arith.RemUIOp, [count, width], index)
+            end = self._before(arith.SubiOp, [self.op.last, left], index)
             if self.count is None or self.count > self.width:
                 combined = self._whole(end, combined)
-            mask = vector.CreateMaskOp.create(
-                operands=[left], result_types=[vector_type(i1, self.width)]
-            )
-            tail = _Body(self, self._before(mask))
-            combined = self._placed(tail, end, combined)
+            mask = self._before(vector.CreateMaskOp, [left], vector_type(i1, self.width))
+            combined = self._placed(_Body(self, mask), end, combined)
         if isinstance(self.op, ReduceOp) and self.reduction is not None:
-            across = vector.ReductionOp.create(
-                operands=[*combined, self.op.initial],
-                result_types=[f32],
-                properties={"kind": vector.CombiningKindAttr(self.reduction.across)},
-            )
-            self.op.result.replace_all_uses_with(self._before(across))
+            kind = {"kind": vector.CombiningKindAttr(self.reduction.across)}
+            operands = [*combined, self.op.initial]
+            total = self._before(vector.ReductionOp, operands, f32, kind)
+            self.op.result.replace_all_uses_with(total)
 
     def _whole(self, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """The vectors up to `end`, in a loop unless they are known to be few."""
@@ -116,7 +114,7 @@ class _Lanes:
         if self.count is None or start is None or self.count // self.width > WRITTEN_OUT:
             return self._loops(end, combined)
         for position in range(self.count // self.width):
-            at = self._index(start + position * self.width)
+            at = self._constant(start + position * self.width, index)
             combined = self._placed(_Body(self, None), at, combined)
         return combined
 
@@ -125,22 +123,27 @@ class _Lanes:
         they are combined.
         """
         few = self.count is not None and self.count // self.width < LONG
-        if self.reduction is None or few:
+        how = self.reduction
+        if how is None or few:
             return self._loop(self.op.first, end, combined)
-        count = self._before(arith.SubiOp(end, self.op.first))
-        left = self._before(arith.RemUIOp(count, self._index(SIDE_BY_SIDE * self.width)))
-        middle = self._before(arith.SubiOp(end, left))
+        count = self._before(arith.SubiOp, [end, self.op.first], index)
+        together = self._constant(SIDE_BY_SIDE * self.width, index)
+        left = self._before(arith.RemUIOp, [count, together], index)
+        middle = self._before(arith.SubiOp, [end, left], index)
         several = self._loop(self.op.first, middle, combined * SIDE_BY_SIDE)
         while len(several) > 1:
             halves = several[: len(several) // 2], several[len(several) // 2 :]
-            several = [self._before(self.combination(*pair)) for pair in zip(*halves, strict=True)]
+            several = [
+                self._before(how.operation, pair, pair[0].type, how.flags)
+                for pair in zip(*halves, strict=True)
+            ]
         return self._loop(middle, end, several)
 
     def _placed(self, body: _Body, at: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
         """One vector, in front of the loop that is replaced."""
         made, combined = body.write(at, combined)
         for op in made:
-            self._before(op)
+            self._insert(op)
         return combined
 
     def _loop(self, first: SSAValue, end: SSAValue, combined: list[SSAValue]) -> list[SSAValue]:
@@ -150,60 +153,45 @@ class _Lanes:
         at: SSAValue = block.args[0]
         before: list[SSAValue] = list(block.args[1:])
         vectors = max(len(types), 1)
-        step = self._index(vectors * self.width)
+        step = self._constant(vectors * self.width, index)
         results: list[SSAValue] = []
         for position in range(vectors):
             if position:
-                further = arith.AddiOp(at, self._index(self.width))
+                further = arith.AddiOp(at, self._constant(self.width, index))
                 block.add_op(further)
                 at = further.result
             made, result = _Body(self, None).write(at, before[position : position + 1])
             block.add_ops(made)
             results += result
         block.add_op(scf.YieldOp(*results))
-        loop = scf.ForOp.create(
-            operands=[first, end, step, *combined],
-            result_types=types,
-            regions=[Region(block)],
+        bounds = [first, end, step]
+        loop = make(
+            scf.ForOp, operands=[*bounds, *combined], result_types=types, regions=[Region(block)]
         )
         self._insert(loop)
         return list(loop.results)
 
-    def combination(self, before: SSAValue, value: SSAValue) -> Operation:
-        """Two vectors as one."""
-        if self.reduction is None:
-            raise CompilerBug("a value is returned, and nobody combines it")
-        operation = self.reduction.operation
-        return operation.create(
-            operands=[before, value],
-            result_types=[value.type],
-            properties=dict(flags_of(operation)),
-        )
-
-    def _splat(self, value: float) -> SSAValue:
-        constant = arith.ConstantOp.create(
-            properties={"value": FloatAttr(value, f32)}, result_types=[f32]
-        )
-        return self.wide(self._before(constant))
-
-    def _index(self, value: int) -> SSAValue:
-        constant = IntegerAttr(value, index)
-        return self._before(
-            arith.ConstantOp.create(properties={"value": constant}, result_types=[index])
-        )
+    def _constant(self, value: float, kind: Attribute) -> SSAValue:
+        return self._before(arith.ConstantOp, [], kind, {"value": number(value, kind)})
 
     def wide(self, value: SSAValue) -> SSAValue:
         """A value from outside of the loop in every lane, spread once."""
         if value not in self.spread:
             kind = vector_type(value.type, self.width)
-            self.spread[value] = self._before(
-                vector.BroadcastOp.create(operands=[value], result_types=[kind])
-            )
+            self.spread[value] = self._before(vector.BroadcastOp, [value], kind)
         return self.spread[value]
 
-    def _before(self, op: Operation) -> SSAValue:
+    def _before(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        kind: Attribute,
+        properties: Mapping[str, Attribute] = NOTHING,
+    ) -> SSAValue:
+        """One operation in front of the loop."""
+        op = make(operation, operands=operands, result_types=[kind], properties=properties)
         self._insert(op)
-        return op.results[0] if op.results else self.op.first
+        return only_result(op)
 
     def _insert(self, op: Operation) -> None:
         _block_of(self.op).insert_op_before(op, self.op)
@@ -248,16 +236,23 @@ class _Body:
         multiplied = isinstance(product, arith.MulfOp) and product is self.made[-1]
         if multiplied and self.mask is None and reduction.operation is arith.AddfOp:
             a, b = self.made.pop().operands
-            return self._add(
-                vector.FMAOp.create(operands=[a, b, before], result_types=[value.type])
-            )
+            return self._add(vector.FMAOp, [a, b, before], value.type)
         if self.mask is not None:
-            value = self._add(arith.SelectOp(self.mask, value, self.lanes.neutral[0]))
-        return self._add(self.lanes.combination(before, value))
+            chosen = [self.mask, value, self.lanes.neutral[0]]
+            value = self._add(arith.SelectOp, chosen, value.type)
+        return self._add(reduction.operation, [before, value], value.type, reduction.flags)
 
-    def _add(self, op: Operation) -> SSAValue:
+    def _add(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        kind: Attribute,
+        properties: Mapping[str, Attribute] = NOTHING,
+    ) -> SSAValue:
+        """One more operation of the body."""
+        op = make(operation, operands=operands, result_types=[kind], properties=properties)
         self.made.append(op)
-        return op.results[0]
+        return only_result(op)
 
     def _value(self, value: SSAValue) -> SSAValue:
         return self.values.get(value, value)
@@ -270,7 +265,7 @@ class _Body:
         if isinstance(found.type, VectorType):
             return found
         kind = vector_type(found.type, self.lanes.width)
-        return self._add(vector.BroadcastOp.create(operands=[found], result_types=[kind]))
+        return self._add(vector.BroadcastOp, [found], kind)
 
     # --- memory -----------------------------------------------------------------------------
 
@@ -284,18 +279,16 @@ class _Body:
     def _load(self, op: memref.LoadOp) -> None:
         source, *places = op.operands
         at = [source, *(self._value(place) for place in places)]
+        (result,) = op.results
+        kind = vector_type(result.type, self.lanes.width)
         if not self._moves(places):
-            self.values[op.results[0]] = self._add(
-                memref.LoadOp.create(operands=at, result_types=[op.results[0].type])
-            )
-            return
-        kind = vector_type(_element(source), self.lanes.width)
-        if self.mask is None:
-            load: Operation = vector.LoadOp.create(operands=at, result_types=[kind])
+            self.values[result] = self._add(memref.LoadOp, at, result.type)
+        elif self.mask is None:
+            self.values[result] = self._add(vector.LoadOp, at, kind)
         else:
-            operands = [*at, self.mask, self._zeros(kind)]
-            load = vector.MaskedLoadOp.create(operands=operands, result_types=[kind])
-        self.values[op.results[0]] = self._add(load)
+            zero = self._add(arith.ConstantOp, [], result.type, {"value": number(0, result.type)})
+            zeros = self._add(vector.BroadcastOp, [zero], kind)
+            self.values[result] = self._add(vector.MaskedLoadOp, [*at, self.mask, zeros], kind)
 
     def _store(self, op: memref.StoreOp) -> None:
         value, target, *places = op.operands
@@ -304,18 +297,9 @@ class _Body:
         at = [target, *(self._value(place) for place in places)]
         stored = self._wide(value)
         if self.mask is None:
-            self.made.append(vector.StoreOp.create(operands=[stored, *at]))
+            self.made.append(make(vector.StoreOp, operands=[stored, *at]))
         else:
-            self.made.append(vector.MaskedStoreOp.create(operands=[*at, self.mask, stored]))
-
-    def _zeros(self, kind: VectorType[Attribute]) -> SSAValue:
-        element = kind.element_type
-        zero = self._add(
-            arith.ConstantOp.create(
-                properties={"value": number(0, element)}, result_types=[element]
-            )
-        )
-        return self._add(vector.BroadcastOp.create(operands=[zero], result_types=[kind]))
+            self.made.append(make(vector.MaskedStoreOp, operands=[*at, self.mask, stored]))
 
     # --- arithmetic -------------------------------------------------------------------------
 
@@ -330,10 +314,7 @@ class _Body:
                 raise CompilerBug("a place that is computed lane by lane")
             operands = [self._wide(operand) for operand in op.operands]
             kind = vector_type(kind, self.lanes.width)
-        made = type(op).create(
-            operands=operands, result_types=[kind], properties=dict(op.properties)
-        )
-        self.values[result] = self._add(made)
+        self.values[result] = self._add(type(op), operands, kind, op.properties)
 
     def _place(self, op: Operation) -> None:
         """Note that a place moves with the lane, by one from lane to lane."""
@@ -350,14 +331,6 @@ def _block_of(op: Operation) -> Block:
     if block is None:
         raise CompilerBug("a loop of lanes outside of any block")
     return block
-
-
-def _element(source: SSAValue) -> Attribute:
-    kind = source.type
-    if not isinstance(kind, MemRefType):
-        raise CompilerBug(f"{kind} is no memory")
-    element: Attribute = kind.element_type
-    return element
 
 
 def _constant(value: SSAValue) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.reads import Point
@@ -31,9 +31,8 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     if not schedule.order or not schedule.chunks or schedule.tiles:
         return None
     outermost = schedule.order[0]
-    tails = {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
     whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    return outermost if whole and outermost not in tails else None
+    return outermost if whole and outermost not in kernel.clipped else None
 
 
 class Nest(RowWriter):
@@ -47,18 +46,13 @@ class Nest(RowWriter):
 
     def write(self, name: str) -> func.FuncOp:
         """The whole function."""
-        self._chunks()
-        self.entry.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
-        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+        self._chunks(*self.entry.args[-2:])
+        return self.builder.function(name)
 
     # --- parallel loops ---------------------------------------------------------------------
 
-    def _chunks(self) -> None:
+    def _chunks(self, first: SSAValue, last: SSAValue) -> None:
         """All that the function does: the chunks that its last two arguments say."""
-        self._chunks_between(*self.entry.args[-2:])
-
-    def _chunks_between(self, first: SSAValue, last: SSAValue) -> None:
         for d in self.kernel.parallel:
             self.state.sizes[d] = self.schedule.points(d)
         if self.schedule.lane is not None:
@@ -199,8 +193,7 @@ class Nest(RowWriter):
             self._with(loop, i, size, body)
             return []
 
-        last = self.builder.constant(first + trips * step)
-        self.builder.loop(self.builder.constant(first), last, step, [], at)
+        self.builder.loop(first, first + trips * step, step, [], at)
 
     # --- one tile ---------------------------------------------------------------------------
 
@@ -300,12 +293,6 @@ class Nest(RowWriter):
                 values = self._reduce(inner, points, values)
             return values
 
-        def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            self.state.bases[loop] = i
-            saved, self.cache = self.cache, {}
-            results = self._reduce(inner, points, carried)
-            self.cache = saved
-            return results
-
-        bounds = self.builder.constant(first), self.builder.constant(first + trips)
-        return self.builder.loop(*bounds, 1, values, step)
+        return self._turns(
+            loop, first, first + trips, values, lambda held: self._reduce(inner, points, held)
+        )

@@ -52,13 +52,12 @@ def _shared_out(kernel: Kernel) -> Kernel:
     whose steps are interleaved along it.
     """
     pair = interleaved_loops(kernel) or ()
-    loops = [d for d in kernel.parallel if d not in (*kernel.index_of.values(), *pair[1:])]
+    loops = [d for d in kernel.parallel if d not in (*kernel.indexed, *pair[1:])]
     if len(loops) != 1:
         return kernel
     (loop,) = loops
     extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
-    fixed = {*kernel.index_of.values(), *(d for tail in kernel.tails for d in tail[:2])}
-    if extent < LONG or loop in fixed:
+    if extent < LONG or loop in kernel.clipped:
         return kernel
     possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
     if not possible and not kernel.reduced:
@@ -78,10 +77,8 @@ def _shared_out(kernel: Kernel) -> Kernel:
 def _joinable(kernel: Kernel) -> tuple[int, int] | None:
     """Two loops, outer and inner, of which the outer one goes on where the inner one ends."""
     accesses = kernel.accesses()
-    fixed = {d for d in kernel.index_of.values() if d is not None}
-    fixed |= {d for outer, inner, _ in kernel.tails for d in (outer, inner)}
-    if kernel.halving is not None:
-        fixed.add(kernel.halving.pairs)
+    halved = set() if kernel.halving is None else {kernel.halving.pairs}
+    fixed = kernel.indexed | kernel.clipped | halved
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
     for outer in loops:
         for inner in loops:

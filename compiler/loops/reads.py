@@ -8,7 +8,7 @@ spread only where it meets a vector.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -89,6 +89,28 @@ class ReadWriter:
         whole, self.state.lanes = self.state.lanes, self._lanes_at(point)
         yield
         self.state.lanes = whole
+
+    def _turns(
+        self,
+        loop: int,
+        first: int,
+        last: int,
+        carried: Sequence[SSAValue],
+        turn: Callable[[list[SSAValue]], Sequence[SSAValue]],
+        step: int = 1,
+    ) -> list[SSAValue]:
+        """A loop of the kernel, by `turn(carried)`; what is read in a turn is read again in the
+        next.
+        """
+
+        def body(i: SSAValue, values: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            saved, self.cache = self.cache, {}
+            results = turn(values)
+            self.cache = saved
+            return results
+
+        return self.builder.loop(first, last, step, carried, body)
 
     # --- reads ---------------------------------------------------------------------------------
 

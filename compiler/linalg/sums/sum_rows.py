@@ -24,13 +24,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
-from ncc.compiler.linalg.insert import (
-    builder_for,
-    move_before,
-    move_behind,
-    put_for,
-    tensor_of,
-)
+from ncc.compiler.linalg.insert import builder_for, move_before, move_behind, put_for, tensor_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of

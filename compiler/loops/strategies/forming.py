@@ -144,17 +144,7 @@ class FormingNest(Transform):
                 self._run(column, 0, self.columns, 1, 1, at_column)
             return []
 
-        self._rolled(self.formed.steps, [], step)
-
-    def _rolled(
-        self,
-        loop: int,
-        carried: Sequence[SSAValue],
-        step: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
-    ) -> list[SSAValue]:
-        """A whole reduced loop."""
-        last = self.builder.constant(self.kernel.extents[loop])
-        return self.builder.loop(self.builder.constant(0), last, 1, carried, step)
+        self.builder.loop(0, self.kernel.extents[self.formed.steps], 1, [], step)
 
     def _tile(self) -> None:
         self.cache = {}
@@ -179,7 +169,7 @@ class FormingNest(Transform):
                 self._form_vector(row, first, i)
             return []
 
-        self._rolled(self.formed.slab, [], step)
+        self.builder.loop(0, self.kernel.extents[self.formed.slab], 1, [], step)
         self.cache = {}
 
     def _form_vector(self, row: int, first: int, i: SSAValue) -> None:
@@ -235,7 +225,8 @@ class FormingNest(Transform):
             self.cache = {}
             return [self._added(point, i, value) for point, value in zip(points, sums, strict=True)]
 
-        for point, value in zip(points, self._rolled(self.formed.slab, held, step), strict=True):
+        sums = self.builder.loop(0, self.kernel.extents[self.formed.slab], 1, held, step)
+        for point, value in zip(points, sums, strict=True):
             self._store(value, point)
 
     def _added(self, point: Point, i: SSAValue, total: SSAValue) -> SSAValue:

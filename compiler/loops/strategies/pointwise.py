@@ -92,8 +92,7 @@ def gathered(kernel: Kernel, target: Target) -> Schedule | None:
         return None
     lane = max(lanes, key=lambda d: kernel.extents[d])
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
-    led = {d for d in kernel.index_of.values() if d is not None}
-    shared = [d for d in others if d in led][:1]
+    shared = [d for d in others if d in kernel.indexed][:1]
     order = (*(d for d in others if d not in shared), *shared, lane)
     tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], MOST_SHARED)) > 1)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
@@ -109,10 +108,9 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | None:
     """
     if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
         return None
-    used = {d for d in kernel.index_of.values() if d is not None}
     best: tuple[int, int, int] | None = None
     for lane in kernel.parallel:
-        if kernel.store.coefficients[lane] != 1 or lane in used:
+        if kernel.store.coefficients[lane] != 1 or lane in kernel.indexed:
             continue
         across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
         for other in kernel.parallel:

@@ -111,7 +111,7 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
     """
     if not kernel.accumulates or not kernel.reduced or kernel.tails:
         return None
-    if any(d in kernel.reduced for d in kernel.index_of.values() if d is not None):
+    if kernel.indexed & kernel.reduced:
         return None
     reads = [a for a in kernel.anchor.inputs if a is not None]
     lanes = [
@@ -143,11 +143,10 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
     if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
         return None
     reads = [a for a in kernel.anchor.inputs if a is not None]
-    used = {d for d in kernel.index_of.values() if d is not None}
     lanes = [
         d
         for d in kernel.parallel
-        if d not in used
+        if d not in kernel.indexed
         and kernel.extents[d] >= 4
         and {0, 1} >= {a.coefficients[d] for a in reads} != {0}
     ]

@@ -8,6 +8,8 @@ registers: a shuffle for each block but the first. A few results at a time share
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel import Access, Kernel
@@ -36,19 +38,13 @@ class SelectionNest(Nest):
         extents = self.kernel.extents
         for first in range(0, extents[BLOCKS], TOGETHER):
             group = range(first, min(first + TOGETHER, extents[BLOCKS]))
-
-            def point(group: range = group) -> None:
-                self._point(group)
-
-            self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, point)
+            self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
 
     def _point(self, group: range) -> None:
         self.cache = {}
         for block in group:
-            value, point = self._together(block), {BLOCKS: block}
-            for stage in self.kernel.epilogue:
-                value = self._evaluate(stage, point, value)
-            self._store(value, point)
+            point = {BLOCKS: block}
+            self._store(self._followed(self._together(block), point), point)
         self.cache = {}
 
     def _together(self, block: int) -> SSAValue:

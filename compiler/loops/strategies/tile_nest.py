@@ -20,7 +20,7 @@ from math import prod
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
@@ -109,9 +109,7 @@ class TileNest(Nest):
         else:
             self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
         self._do(tile.ReleaseOp())
-        self.entry.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in self.entry.args], [])
-        return func.FuncOp(name, types, Region(self.entry), visibility="private")
+        return self.builder.function(name)
 
     def _do(self, op: Operation) -> None:
         self.builder.blocks[-1].add_op(op)
@@ -238,8 +236,7 @@ class TileNest(Nest):
             self._steps(inner, group, q, before)
             return []
 
-        bounds = self.builder.constant(0), self.builder.constant(self.kernel.extents[loop])
-        self.builder.loop(*bounds, 1, [], step)
+        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
 
     def _prefetch_weights(self, q: int) -> None:
         """The weights of the same step of the next blocks, in both halves: this group's share."""
@@ -347,8 +344,5 @@ class TileNest(Nest):
         point = {} if vectors is None else {vectors: block}
         at = self.builder.linear([(row, VECTOR)], number * TILE)
         value = self.builder.load(self.sums, at, VECTOR)
-        value = self._on_start(value, point)
-        for stage in self.kernel.epilogue:
-            value = self._evaluate(stage, point, value)
-        self._store(value, point)
+        self._store(self._followed(self._on_start(value, point), point), point)
         self.cache = {}

@@ -166,7 +166,7 @@ def _next_weights(
 
 def halving(kernel: Kernel, target: Target) -> Schedule | None:
     """The schedule of making halves: both of a vector at once, out of one read."""
-    which = [d for d in kernel.index_of.values() if d is not None]
+    which = [*kernel.indexed]
     lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
     makes_halves = kernel.element_types[kernel.store.argument] == bf16 and not kernel.accumulates
     if not makes_halves or len(which) != 1 or kernel.extents[which[0]] != 2 or not lanes:

@@ -140,10 +140,7 @@ class Transform(Nest):
         results = combine(self.second, columns, values.__getitem__, self)
         for column, value in zip(columns, results, strict=True):
             point = {self.loops.row: row, self.loops.column: column}
-            value = self._on_start(value, point)
-            for stage in self.kernel.epilogue:
-                value = self._evaluate(stage, point, value)
-            self._store(value, point)
+            self._store(self._followed(self._on_start(value, point), point), point)
 
     # --- arithmetic of combinations ---------------------------------------------------------
 

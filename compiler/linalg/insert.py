@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor, generic
 from ncc.dialects.operation import copied
+
+Index: TypeAlias = Sequence[Linear | AffineExpr]
+"""The coordinates that an operand is read at."""
 
 
 def builder_for(op: GenericOp) -> Builder:
@@ -52,11 +56,11 @@ def put_for(op: Operation, b: Builder, made: Tensor) -> None:
     op.results[0].replace_all_uses_with(made.value)
 
 
-def reread(op: GenericOp, position: int, value: SSAValue, index: Sequence[AffineExpr]) -> None:
+def reread(op: GenericOp, position: int, value: SSAValue, index: Index) -> None:
     """Let op read another value at other coordinates, for one of its operands."""
     op.operands[position] = value
     maps = list(op.indexing_maps.data)
-    maps[position] = AffineMapAttr(AffineMap(maps[position].data.num_dims, 0, tuple(index)))
+    maps[position] = indexing_map(maps[position].data.num_dims, index)
     op.properties["indexing_maps"] = ArrayAttr(maps)
 
 
@@ -90,13 +94,13 @@ def recomputed_without(
     """
     loops = len(op.iterator_types)
 
-    def map_of(index: Sequence[Linear]) -> AffineMapAttr:
-        results = (
-            expression({d - (d > loop): c for d, c in form.terms}, form.constant) for form in index
-        )
-        return AffineMapAttr(AffineMap(loops - 1, 0, tuple(results)))
+    def renumbered(form: Linear) -> Linear:
+        return Linear.of({d - (d > loop): c for d, c in form.terms}, form.constant)
 
-    maps = [map_of(index) for index in (*(index for _, index in reads), write)]
+    maps = [
+        indexing_map(loops - 1, map(renumbered, index))
+        for index in (*(index for _, index in reads), write)
+    ]
     kinds = [kind for d, kind in enumerate(op.iterator_types) if d != loop]
     return recomputed(b, op, [value for value, _ in reads], outs, maps, kinds)
 

@@ -5,16 +5,18 @@ d0 * 2 + d3 - 1    ->    terms ((0, 2), (3, 1)), constant -1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
 )
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -46,6 +48,18 @@ class Linear:
 
     def loops(self) -> set[int]:
         return {loop for loop, _ in self.terms}
+
+    @property
+    def expression(self) -> AffineExpr:
+        """The form as an affine expression."""
+        total: AffineExpr | None = None
+        for loop, factor in self.terms:
+            part: AffineExpr = AffineDimExpr(loop)
+            part = part if factor == 1 else part * factor
+            total = part if total is None else total + part
+        if total is None:
+            return AffineConstantExpr(self.constant)
+        return total + self.constant if self.constant else total
 
 
 def linear(expr: AffineExpr) -> Linear:
@@ -80,15 +94,7 @@ def _one(loop: int) -> Linear:
     return Linear(((loop, 1),))
 
 
-def expression(terms: dict[int, int], constant: int) -> AffineExpr:
-    """The sum of coefficient * loop, and a constant, as an affine expression."""
-    total: AffineExpr | None = None
-    for loop, factor in sorted(terms.items()):
-        if not factor:
-            continue
-        part: AffineExpr = AffineDimExpr(loop)
-        part = part if factor == 1 else part * factor
-        total = part if total is None else total + part
-    if total is None:
-        return AffineConstantExpr(constant)
-    return total + constant if constant else total
+def indexing_map(loops: int, index: Iterable[Linear | AffineExpr]) -> AffineMapAttr:
+    """How an operand is indexed by so many loops."""
+    results = (form.expression if isinstance(form, Linear) else form for form in index)
+    return AffineMapAttr(AffineMap(loops, 0, tuple(results)))

@@ -35,7 +35,7 @@ from ncc.compiler.linalg.channels.packing import (
 )
 from ncc.compiler.linalg.channels.select_channels import select, select_inside
 from ncc.compiler.linalg.insert import move_behind
-from ncc.compiler.linalg.linear import expression
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import View, shape_of
@@ -71,7 +71,7 @@ def _align_groups(found: GroupedSum, made: Made) -> None:
     if found.groups == 1 or found.size <= BLOCK or found.size % BLOCK == 0:
         return
     if packing_of(found.view, PackedAxes()) is not None:
-        lead = expression({found.group: lanes_in(found.size), found.channel: 1}, 0)
+        lead = Linear.of({found.group: lanes_in(found.size), found.channel: 1})
         found.read(made, _filled, [lead])
 
 

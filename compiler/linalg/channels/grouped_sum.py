@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.insert import move_before, reread, tensor_of
+from ncc.compiler.linalg.insert import Index, move_before, reread, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -82,7 +81,7 @@ class GroupedSum:
         self,
         made: Made,
         make: Callable[[Builder, SSAValue, int], Tensor],
-        lead: Sequence[AffineExpr],
+        lead: Index,
     ) -> None:
         """Let the sum read what `make` makes of the data, at `lead` instead of its channels."""
         op, key = self.view.op, (self.data.value, self.size)

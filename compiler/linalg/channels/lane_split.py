@@ -15,10 +15,9 @@ from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ncc.compiler.linalg.channels.packing import BLOCK, Packing
-from ncc.compiler.linalg.linear import expression
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.view import Access, View
 
 
@@ -61,7 +60,7 @@ class LaneSplit:
         """Where an operand is read: in blocks along an axis, d there and d' at the end; of a plain
         one, d * 16 + d'.
         """
-        results: list[AffineExpr] = []
+        results: list[Linear] = []
         lanes: list[int] = []
         for k, form in enumerate(access.index):
             loops = form.loops() & set(self.inner)
@@ -74,14 +73,13 @@ class LaneSplit:
             else:
                 for loop in loops:
                     terms[self.inner[loop]], terms[loop] = terms[loop], terms[loop] * BLOCK
-            results.append(expression(terms, form.constant))
-        return self._map([*results, *(AffineDimExpr(self.inner[loop]) for loop in lanes)])
+            results.append(Linear.of(terms, form.constant))
+        return self._map([*results, *(Linear.of({self.inner[loop]: 1}) for loop in lanes)])
 
     def map_of_weights(self, access: Access) -> AffineMapAttr:
         """The same of a constant in blocks along all of `axes_of`."""
-        results = [expression(dict(form.terms), form.constant) for form in access.index]
-        lanes = [self.inner[loop] for loop, _ in self._alone(access)]
-        return self._map([*results, *map(AffineDimExpr, lanes)])
+        lanes = [Linear.of({self.inner[loop]: 1}) for loop, _ in self._alone(access)]
+        return self._map([*access.index, *lanes])
 
     def axes_of(self, access: Access) -> tuple[int, ...]:
         """The axes of a constant that split loops walk by themselves, the result's lane last."""
@@ -96,9 +94,8 @@ class LaneSplit:
         }
         return sorted(found.items(), key=lambda pair: self.inner[pair[0]], reverse=True)
 
-    def _map(self, results: Sequence[AffineExpr]) -> AffineMapAttr:
-        loops = len(self.view.extents) + len(self.inner)
-        return AffineMapAttr(AffineMap(loops, 0, tuple(results)))
+    def _map(self, index: Sequence[Linear]) -> AffineMapAttr:
+        return indexing_map(len(self.view.extents) + len(self.inner), index)
 
     def rewrite_loop_numbers(self, ops: Iterable[Operation]) -> None:
         """Where operations of the body ask for the number of a split loop d, answer d * 16 + d'."""

@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -39,7 +38,7 @@ from ncc.compiler.linalg.insert import (
     reread,
     tensor_of,
 )
-from ncc.compiler.linalg.linear import Linear
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, filled_with, shape_of
@@ -149,8 +148,8 @@ def _transpose_result(view: View, row: int) -> GenericOp:
     b = Builder(Block(), "layout")
     order = sorted(range(len(shape)), key=lambda axis: view.write.index[axis].bare == row)
     *reads, write = op.indexing_maps
-    results = tuple(write.data.results[axis] for axis in order)
-    maps = [*reads, AffineMapAttr(AffineMap(write.data.num_dims, 0, results))]
+    results = (write.data.results[axis] for axis in order)
+    maps = [*reads, indexing_map(write.data.num_dims, results)]
     at, number = b.loops_of(shape), filled_with(op.outputs[0])
     turned = [at[axis] for axis in order]
     if number is None:

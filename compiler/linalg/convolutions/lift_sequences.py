@@ -19,11 +19,12 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import lanes_in
 from ncc.compiler.linalg.insert import erase_dead, put_for, recomputed, tensor_of
+from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
@@ -97,7 +98,7 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
         results = list(given.data.results)
         if access in data or access is view.write:
             results.insert(len(results) - 1, row)
-        maps.append(AffineMapAttr(AffineMap(len(view.extents) + 1, 0, tuple(results))))
+        maps.append(indexing_map(len(view.extents) + 1, results))
     operands = [
         _image(b, access.value).value if access in data else access.value for access in view.reads
     ]

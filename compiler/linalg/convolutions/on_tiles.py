@@ -20,7 +20,7 @@ from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.tiling import Chunk
 from ncc.compiler.linalg.insert import recomputed, tensor_of
-from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
@@ -189,7 +189,5 @@ def _is_free(value: SSAValue) -> bool:
 
 def _moved_by_channel(index: Sequence[Linear], loops: int) -> AffineMapAttr:
     """The index of an operand that only the channel moves, which is the first loop on tiles."""
-    forms = (
-        expression({0: sum(factor for _, factor in form.terms)}, form.constant) for form in index
-    )
-    return AffineMapAttr(AffineMap(loops, 0, tuple(forms)))
+    forms = (Linear.of({0: sum(c for _, c in form.terms)}, form.constant) for form in index)
+    return indexing_map(loops, forms)

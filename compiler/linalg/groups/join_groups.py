@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
@@ -31,7 +30,7 @@ from ncc.compiler.linalg.groups.grouped_convolution import (
     ungrouped,
 )
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, recomputed_without
-from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -97,7 +96,7 @@ class _Joining:
         outs = self.convolution.start_of_groups(b, first, end, shape)
         if alone:
             return recomputed_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
-        maps = [_map(index, len(view.extents)) for _, index in reads]
+        maps = [indexing_map(len(view.extents), index) for _, index in reads]
         last = view.op.indexing_maps.data[-1]
         y = recomputed(b, view.op, [value for value, _ in reads], outs, [*maps, last])
         return ungrouped(b, y)
@@ -112,11 +111,6 @@ def _can_join(convolution: GroupedConvolution) -> bool:
     if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
         return False
     return sums.groups > 1 and sums.size < BLOCK and BLOCK % sums.size == 0
-
-
-def _map(index: list[Linear], loops: int) -> AffineMapAttr:
-    forms = (expression(dict(form.terms), form.constant) for form in index)
-    return AffineMapAttr(AffineMap(loops, 0, tuple(forms)))
 
 
 def _pays(sums: GroupedSum, target: Target) -> bool:

@@ -23,7 +23,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
-from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -114,7 +114,7 @@ def _written(b: Builder, move: Move) -> Tensor:
     if _stays(move):
         return b.reshape(tensor_of(move.source), move.shape)
     loops = b.loops_of(move.shape)
-    at = tuple(expression(dict(form.terms), form.constant) for form in move.index)
+    at = [form.expression for form in move.index]
     return b.map(loops, _walked(b, move)[at])
 
 

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, tensor_of
+from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
@@ -199,11 +200,10 @@ def _pointwise(
     for position in reversed(range(len(view.reads))):
         if position not in view.live:
             body.block.erase_arg(body.block.args[position])
-    exprs: list[tuple[AffineExpr, ...]] = [tuple(AffineDimExpr(d) for d in loops) for loops in maps]
     made = generic(
         [x.value for x in operands],
         outs.value,
-        ArrayAttr([AffineMapAttr(AffineMap(len(extents), 0, results)) for results in exprs]),
+        ArrayAttr([indexing_map(len(extents), map(AffineDimExpr, loops)) for loops in maps]),
         ArrayAttr([PARALLEL] * len(extents)),
         body,
         op.doc,

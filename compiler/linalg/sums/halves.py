@@ -33,7 +33,7 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
-from ncc.compiler.linalg.linear import Linear, expression
+from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
@@ -213,9 +213,9 @@ class _Rewrite:
             Channels.ROWS: data.index[:-1],
             Channels.PLANES: data.index[1:],
         }[found.channels]
-        points = [expression(dict(form.terms), form.constant) for form in rest]
+        points = [form.expression for form in rest]
         plain = weights.index[: len(found.plain.shape)]
-        ends = [expression(dict(form.terms), form.constant) for form in plain]
+        ends = [form.expression for form in plain]
         ends[found.inputs] = step
         lane = loops[found.lane]
 
@@ -226,7 +226,7 @@ class _Rewrite:
 
         (high, weight), (low, rounded) = half(0), half(1)
         total = high * weight + high * rounded + low * weight
-        to = [expression(dict(form.terms), form.constant) for form in view.write.index]
+        to = [form.expression for form in view.write.index]
         over = [*(loops[d] for d in view.reduced if d not in found.sums[1:]), pair, place]
         return b.sum(to, over=over, of=total, init=init)
 

@@ -18,11 +18,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, i8
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.view import TAILS, View, tails_attribute
 from ncc.dialects.comprehension import REDUCTION
@@ -105,7 +106,7 @@ def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValu
             results = (*affine.results, place)
         else:
             results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
-        changed.append(AffineMapAttr(AffineMap(count + 1, 0, results)))
+        changed.append(indexing_map(count + 1, results))
     weights = op.operands[found.weights]
     if (weights, found.axis) not in made:
         constant = weights.owner

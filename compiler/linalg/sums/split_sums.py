@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, recomputed, tensor_of
+from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
@@ -100,11 +101,11 @@ class _Split:
         """What the contraction sums of each half, from nothing."""
         maps = [m.data for m in self.op.indexing_maps.data]
         half = AffineDimExpr(maps[0].num_dims)
-        results = [
-            _with(m.results, half, axis) for m, axis in zip(maps, (*self.axes, 0), strict=True)
+        halved = [
+            indexing_map(half.position + 1, (*m.results[:axis], half, *m.results[axis:]))
+            for m, axis in zip(maps, (*self.axes, 0), strict=True)
         ]
         outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
-        halved = [AffineMapAttr(AffineMap(half.position + 1, 0, r)) for r in results]
         kinds = [*self.op.iterator_types, PARALLEL]
         return recomputed(b, self.op, [x.value for x in operands], outs, halved, kinds)
 
@@ -115,10 +116,6 @@ def _is_worth_it(view: View, weights: SSAValue) -> bool:
     summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
     few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
     return few and summed >= FEWEST_BYTES
-
-
-def _with(results: tuple[AffineExpr, ...], half: AffineExpr, axis: int) -> tuple[AffineExpr, ...]:
-    return (*results[:axis], half, *results[axis:])
 
 
 def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:

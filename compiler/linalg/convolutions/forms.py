@@ -12,6 +12,7 @@ windows of 3x3, 25, 49 and 81 multiplications in place of 36, 81 and 144 for m =
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -91,179 +92,49 @@ def lengthened(form: Form, taps: int) -> Form:
     return replace(form, filter=tuple(row for part in range(parts) for row in rows(part)))
 
 
-ONE = Form(input=((1.0,),), filter=((1.0,),), output=((1.0,),))
-F2 = Form(
-    input=(
-        (1.0, 0.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0, 0.0),
-        (1 / 2, 1 / 2, 1 / 2),
-        (1 / 2, -1 / 2, 1 / 2),
-        (0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 1.0),
-    ),
-)
-F4 = Form(
-    input=(
-        (4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
-        (0.0, -4.0, -4.0, 1.0, 1.0, 0.0),
-        (0.0, 4.0, -4.0, -1.0, 1.0, 0.0),
-        (0.0, -2.0, -1.0, 2.0, 1.0, 0.0),
-        (0.0, 2.0, -1.0, -2.0, 1.0, 0.0),
-        (0.0, 4.0, 0.0, -5.0, 0.0, 1.0),
-    ),
-    filter=(
-        (1 / 4, 0.0, 0.0),
-        (-1 / 6, -1 / 6, -1 / 6),
-        (-1 / 6, 1 / 6, -1 / 6),
-        (1 / 24, 1 / 12, 1 / 6),
-        (1 / 24, -1 / 12, 1 / 6),
-        (0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 4.0, 0.0),
-        (0.0, 1.0, -1.0, 8.0, -8.0, 1.0),
-    ),
-)
-F2_5 = Form(
-    input=F4.input,
-    filter=(
-        (1 / 4, 0.0, 0.0, 0.0, 0.0),
-        (-1 / 6, -1 / 6, -1 / 6, -1 / 6, -1 / 6),
-        (-1 / 6, 1 / 6, -1 / 6, 1 / 6, -1 / 6),
-        (1 / 24, 1 / 12, 1 / 6, 1 / 3, 2 / 3),
-        (1 / 24, -1 / 12, 1 / 6, -1 / 3, 2 / 3),
-        (0.0, 0.0, 0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 1.0),
-    ),
-)
-F4_5 = Form(
-    input=(
-        (1.0, 0.0, -21 / 4, 0.0, 21 / 4, 0.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, -17 / 4, -17 / 4, 1.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0, 17 / 4, -17 / 4, -1.0, 1.0, 0.0),
-        (0.0, 1 / 2, 1 / 4, -5 / 2, -5 / 4, 2.0, 1.0, 0.0),
-        (0.0, -1 / 2, 1 / 4, 5 / 2, -5 / 4, -2.0, 1.0, 0.0),
-        (0.0, 2.0, 4.0, -5 / 2, -5.0, 1 / 2, 1.0, 0.0),
-        (0.0, -2.0, 4.0, 5 / 2, -5.0, -1 / 2, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 21 / 4, 0.0, -21 / 4, 0.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0, 0.0, 0.0, 0.0),
-        (-2 / 9, -2 / 9, -2 / 9, -2 / 9, -2 / 9),
-        (-2 / 9, 2 / 9, -2 / 9, 2 / 9, -2 / 9),
-        (1 / 90, 1 / 45, 2 / 45, 4 / 45, 8 / 45),
-        (1 / 90, -1 / 45, 2 / 45, -4 / 45, 8 / 45),
-        (32 / 45, 16 / 45, 8 / 45, 4 / 45, 2 / 45),
-        (32 / 45, -16 / 45, 8 / 45, -4 / 45, 2 / 45),
-        (0.0, 0.0, 0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, 1 / 2, -1 / 2, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 4.0, 1 / 4, 1 / 4, 0.0),
-        (0.0, 1.0, -1.0, 8.0, -8.0, 1 / 8, -1 / 8, 1.0),
-    ),
-)
-F4_4 = Form(
-    input=(
-        (2.0, 4.0, -5 / 2, -5.0, 1 / 2, 1.0, 0.0),
-        (0.0, -2.0, -6.0, -7 / 2, 3 / 2, 1.0, 0.0),
-        (0.0, 2.0, 2.0, -9 / 2, -1 / 2, 1.0, 0.0),
-        (0.0, -1.0, -5 / 2, 0.0, 5 / 2, 1.0, 0.0),
-        (0.0, 1.0, 3 / 2, -2.0, -3 / 2, 1.0, 0.0),
-        (0.0, 4.0, 0.0, -5.0, 0.0, 1.0, 0.0),
-        (0.0, 2.0, 4.0, -5 / 2, -5.0, 1 / 2, 1.0),
-    ),
-    filter=(
-        (1 / 2, 0.0, 0.0, 0.0),
-        (-1 / 9, -1 / 9, -1 / 9, -1 / 9),
-        (1 / 3, -1 / 3, 1 / 3, -1 / 3),
-        (1 / 60, 1 / 30, 1 / 15, 2 / 15),
-        (-1 / 36, 1 / 18, -1 / 9, 2 / 9),
-        (-32 / 45, 16 / 45, -8 / 45, 4 / 45),
-        (0.0, 0.0, 0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, -2.0, -1 / 2, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 4.0, 1 / 4, 0.0),
-        (0.0, 1.0, -1.0, 8.0, -8.0, -1 / 8, 1.0),
-    ),
-)
-F6 = Form(
-    input=F4_5.input,
-    filter=(*(row[:3] for row in F4_5.filter[:-1]), (0.0, 0.0, 1.0)),
-    output=(
-        *(row[:-1] + (0.0,) for row in F4_5.output),
-        (0.0, 1.0, 1.0, 16.0, 16.0, 1 / 16, 1 / 16, 0.0),
-        (0.0, 1.0, -1.0, 32.0, -32.0, 1 / 32, -1 / 32, 1.0),
-    ),
-)
-F2_2 = Form(
-    input=(
-        (1.0, -1.0, 0.0),
-        (0.0, 1.0, 0.0),
-        (0.0, -1.0, 1.0),
-    ),
-    filter=(
-        (1.0, 0.0),
-        (1.0, 1.0),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 0.0),
-        (0.0, 1.0, 1.0),
-    ),
-)
-F3_2 = Form(
-    input=F2.input,
-    filter=(
-        (1.0, 0.0),
-        (1 / 2, 1 / 2),
-        (1 / 2, -1 / 2),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 0.0),
-        (0.0, 1.0, 1.0, 1.0),
-    ),
-)
-F4_2 = Form(
-    input=(
-        (2.0, -1.0, -2.0, 1.0, 0.0),
-        (0.0, -2.0, -1.0, 1.0, 0.0),
-        (0.0, 2.0, -3.0, 1.0, 0.0),
-        (0.0, -1.0, 0.0, 1.0, 0.0),
-        (0.0, 2.0, -1.0, -2.0, 1.0),
-    ),
-    filter=(
-        (1 / 2, 0.0),
-        (-1 / 2, -1 / 2),
-        (-1 / 6, 1 / 6),
-        (1 / 6, 1 / 3),
-        (0.0, 1.0),
-    ),
-    output=(
-        (1.0, 1.0, 1.0, 1.0, 0.0),
-        (0.0, 1.0, -1.0, 2.0, 0.0),
-        (0.0, 1.0, 1.0, 4.0, 0.0),
-        (0.0, 1.0, -1.0, 8.0, 1.0),
-    ),
-)
+POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 1 / 2, -1 / 2)
+"""Where polynomials are multiplied, those of the finest rounding first."""
+
+
+def form_of(tile: int, taps: int, points: Sequence[float] = POINTS) -> Form:
+    """F(m, r) by the first m + r - 2 of some points p, and infinity (Toom and Cook).
+
+    With N(x) the product of all x - q, and M(x) the same without x - p:
+
+        for p:         B: coefficients of M(x)    G: (1, p, p^2, ..) / M(p)    A: (1, p, p^2, ..)
+        for infinity:  B: coefficients of N(x)    G: (0, .., 0, 1)             A: (0, .., 0, 1)
+
+    B and G have these as rows, A as columns. Signs are such that the row of 0 in G is positive.
+    """
+    points = points[: tile + taps - 2]
+    input: list[tuple[float, ...]] = []
+    filter: list[tuple[float, ...]] = []
+    for p in points:
+        others = [q for q in points if q != p]
+        row, value = _product(others), prod(p - q for q in others)
+        if p == 0.0 and value < 0.0:
+            row, value = tuple(0.0 - c for c in row), -value
+        input.append((*row, 0.0))
+        filter.append(tuple(p**k / value for k in range(taps)))
+    input.append(_product(points))
+    filter.append((*[0.0] * (taps - 1), 1.0))
+    output = ((*(p**k for p in points), float(k == tile - 1)) for k in range(tile))
+    return Form(tuple(input), tuple(filter), tuple(output))
+
+
+def _product(points: Sequence[float]) -> tuple[float, ...]:
+    """The coefficients of the product of all x - p, that of the highest power last."""
+    found = [1.0]
+    for p in points:
+        found = [a - p * b for a, b in zip([0.0, *found], [*found, 0.0], strict=True)]
+    return tuple(found)
+
+
+ONE = form_of(1, 1)
+F2, F4, F6 = (form_of(tile, 3) for tile in (2, 4, 6))
+F2_5, F4_5 = (form_of(tile, 5) for tile in (2, 4))
+F2_2, F3_2, F4_2 = (form_of(tile, 2) for tile in (2, 3, 4))
+F4_4 = form_of(4, 4, (*POINTS[:5], -1 / 2))
 S2, S3, S4, S2_5, S4_5 = (strided(form) for form in (F2_2, F3_2, F4_2, F2, F4))
 FORMS = (F2, F4, F2_5, F4_5, F2_2, F3_2, F4_2, S2, S3, S4, S2_5, S4_5)
 """The forms that round finely enough along both axes."""

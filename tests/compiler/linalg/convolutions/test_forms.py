@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ncc.compiler.linalg.convolutions.forms import (
     ONE,
     Form,
     Plane,
+    form_of,
     forms_of,
     lengthened,
 )
@@ -36,6 +38,21 @@ def by_parts(form: Form, x: np.ndarray[Any, Any], dtype: type) -> np.ndarray[Any
         "ak,...nk->...na", np.array(form.input, dtype), x[..., places]
     )
     return v
+
+
+def test_a_form_of_the_literature() -> None:
+    """F(2, 3) is that of Lavin & Gray, by the points 0, 1 and -1."""
+    form = form_of(2, 3)
+    assert form.input == ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, -1, 0, 1))
+    assert form.filter == ((1, 0, 0), (1 / 2, 1 / 2, 1 / 2), (1 / 2, -1 / 2, 1 / 2), (0, 0, 1))
+    assert form.output == ((1, 1, 1, 0), (0, 1, -1, 1))
+
+
+@ALONG_ONE_AXIS
+def test_no_zero_has_a_sign(form: Form) -> None:
+    """Kernels are kept by the texts of their matrices, where -0.0 is another number than 0.0."""
+    rows = (*form.input, *form.filter, *form.output)
+    assert all(copysign(1.0, number) > 0 for row in rows for number in row if number == 0.0)
 
 
 @ALONG_ONE_AXIS

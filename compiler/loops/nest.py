@@ -206,7 +206,6 @@ class Nest(RowWriter):
         if self.kernel.accumulates:
             values = self._accumulate(points)
         else:
-            self._prefetch()
             values = [self._evaluate(self.kernel.anchor, point, None) for point in points]
         self.cache = {}
         self._finish(points, values)

@@ -32,8 +32,8 @@ class Schedule:
     chunks   how many of the outermost loops are parallel: threads share their iterations
     quad     the reduced loop of the four products that a lane of a dot product takes in
     prefetch_l2, prefetch_l1
-             elements that every step of the reduction, or each tile without one, prefetches: for a
-             later tile, and for the next one
+             elements that every step of the reduction prefetches: for a later tile, and for the
+             next one
     tiles    how many matrix tiles of points are summed at once; 0 without matrix tiles
     flat     whether a matrix tile goes on from the end of a row of points to the next row
     short    (loop, elements): at the last step of the loop, vectors hold only so many elements of

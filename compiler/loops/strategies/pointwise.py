@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, can_gather, extracts
+from ncc.compiler.loops.kernel import Kernel, can_be_lane, can_gather, extracts
 from ncc.compiler.loops.schedule import (
-    LINE,
     Schedule,
     chunks_of,
     in_store_order,
@@ -45,9 +42,7 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
     if blocks is not None:
         tile = ((blocks, tile_of(kernel.extents[blocks], MOST_SHARED)),)
     chunks = chunks_of(kernel, order[:-1], dict(tile))
-    next_rows = _rows_behind(kernel, lane, dict(tile).get(lane, 1) * vector)
-    reduced = tuple(sorted(kernel.reduced))
-    return Schedule(lane, vector, tile, order, reduced, chunks=chunks, prefetch_l2=next_rows)
+    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
 
 
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
@@ -55,30 +50,9 @@ def _read_alike(kernel: Kernel, lane: int) -> int | None:
     read = [a for a in kernel.anchor.inputs if a is not None]
     if kernel.accumulates or not read or not extracts(kernel.anchor):
         return None
-    led = {d for d in kernel.index_of.values() if d is not None and d != lane}
+    led = kernel.indexed - {lane}
     alike = [d for d in led if kernel.extents[d] > 1 and not any(a.coefficients[d] for a in read)]
     return alike[0] if len(alike) == 1 else None
-
-
-def _rows_behind(kernel: Kernel, lane: int, together: int) -> tuple[Access, ...]:
-    """The rows behind those that are copied into a frame, where their planes go on behind them.
-
-    These are a strip of an image of the caller's: it prefetches what the next strip will copy,
-    whose few rows are too short for hardware prefetchers.
-    """
-    if kernel.reduced or len(kernel.extents) != 3 or len(kernel.anchor.inputs) != 1:
-        return ()
-    (read,), store = kernel.anchor.inputs, kernel.store.coefficients
-    plane, row, column = in_store_order(kernel, kernel.parallel)
-    if read is None or column != lane or kernel.epilogue:
-        return ()
-    width, rows = kernel.extents[lane], kernel.extents[row]
-    dense = read.coefficients[lane] == 1 and read.coefficients[row] == width
-    framed, goes_on = store[row] > width, read.coefficients[plane] > rows * width
-    if not (dense and framed and goes_on):
-        return ()
-    first = read.offset + rows * width
-    return tuple(replace(read, offset=first + line) for line in range(0, together, LINE))
 
 
 def gathered(kernel: Kernel, target: Target) -> Schedule | None:

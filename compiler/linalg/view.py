@@ -242,14 +242,12 @@ class View:
         """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
         total = self.yielded.owner
         pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
-        if pair is None:
-            return None
-        a, b = pair
-        if not (isinstance(a, BlockArgument) and isinstance(b, BlockArgument)):
-            return None
-        if a.owner is not self.body or b.owner is not self.body:
-            return None
-        return (a.index, b.index)
+        return None if pair is None else self.positions(pair)
+
+    def positions(self, values: Sequence[SSAValue]) -> tuple[int, int] | None:
+        """The inputs that two values are as they are read; None for anything else."""
+        found = [v.index for v in values if isinstance(v, BlockArgument) and v.owner is self.body]
+        return (found[0], found[1]) if len(values) == len(found) == 2 else None
 
     @cached_property
     def roles(self) -> Mapping[int, Role]:

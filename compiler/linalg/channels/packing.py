@@ -288,13 +288,9 @@ def view_can_pack(op: Operation, axes: PackedAxes) -> bool:
             rank = len(shape_of(op.result))
             return rank >= 3 and begin % BLOCK == 0 and (ends or size % BLOCK == 0)
         case tensor.CollapseShapeOp():
-            groups, shape = groups_of(op), shape_of(op.src)
-            if len(groups) < 3:
-                return False
-            axis = axes.of(op.src)
-            return axis == groups[0][-1] and (
-                not has_gaps(op, axes) or is_selected(op.result, axes)
-            )
+            groups = groups_of(op)
+            whole = len(groups) >= 3 and axes.of(op.src) == groups[0][-1]
+            return whole and (not has_gaps(op, axes) or is_selected(op.result, axes))
         case tensor.ExpandShapeOp():
             axis = axes.of(op.src)
             if axis is None or len(shape_of(op.src)) < 3:

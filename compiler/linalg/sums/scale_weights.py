@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.insert import builder_for, erase_dead, move_before, tensor_of
@@ -104,10 +104,10 @@ def _product(view: View) -> tuple[Access, Access] | None:
     times = view.yielded.owner
     if not view.is_pointwise or not isinstance(times, arith.MulfOp):
         return None
-    operands = [o for o in times.operands if isinstance(o, BlockArgument)]
-    if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+    operands = view.positions(times.operands)
+    if operands is None:
         return None
-    accesses = [view.reads[o.index] for o in operands]
+    accesses = [view.reads[position] for position in operands]
     whole = [access.index == view.write.index for access in accesses]
     if whole.count(True) != 1 or view.write.axes is None:
         return None

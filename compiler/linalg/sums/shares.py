@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.linalg.view import View
 from ncc.dialects.operation import operands_of
@@ -40,10 +40,10 @@ class Shares:
         view = View(op)
         if not view.is_pointwise:
             return None
-        operands = [o for o in operands_of(over) if isinstance(o, BlockArgument)]
-        if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+        operands = view.positions(operands_of(over))
+        if operands is None:
             return None
-        powers, sums = (view.reads[o.index] for o in operands)
+        powers, sums = (view.reads[position] for position in operands)
         place_of = {form.bare: place for place, form in enumerate(view.write.index)}
         loops = [form.bare for form in sums.index]
         if powers.index != view.write.index or None in place_of or None in loops:
@@ -69,10 +69,10 @@ def _exponent(powers: SSAValue, kept: tuple[int, ...]) -> tuple[SSAValue, SSAVal
     power = view.yielded.owner
     if not isinstance(power, math.ExpOp) or not isinstance(power.operand.owner, arith.SubfOp):
         return None
-    operands = [o for o in operands_of(power.operand.owner) if isinstance(o, BlockArgument)]
-    if len(operands) != 2 or any(o.owner is not view.body for o in operands):
+    operands = view.positions(operands_of(power.operand.owner))
+    if operands is None:
         return None
-    x, largest = (view.reads[o.index] for o in operands)
+    x, largest = (view.reads[position] for position in operands)
     known = [view.write.index[place] for place in kept]
     if x.index != view.write.index or list(largest.index) != known:
         return None

@@ -6,16 +6,21 @@ z = collapse(y)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Protocol
 
+from xdsl.context import Context
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import Builder, Tensor
@@ -88,26 +93,32 @@ def ungrouped(b: Builder, x: Tensor) -> Tensor:
     return b.collapse(x, [[0, 1], *([axis] for axis in range(2, x.rank))])
 
 
-def grouped_convolutions(block: Block) -> list[GroupedConvolution]:
-    """Those of a network."""
-    joints = [op for op in block.ops if isinstance(op, tensor.CollapseShapeOp)]
-    return [one for joint in joints if (one := GroupedConvolution.of(joint)) is not None]
+class Rewriting(Protocol):
+    """A convolution in groups that is to be written anew."""
+
+    def rewrite(self) -> None:
+        """Put other computations in its place."""
 
 
-def rewrite_each(
-    block: Block,
-    wanted: Callable[[GroupedConvolution], bool],
-    rewrite: Callable[[GroupedConvolution], None],
-) -> None:
-    """Rewrite those of a network that are wanted, and erase what nothing reads then.
+@dataclass(frozen=True)
+class GroupPass(ModulePass):
+    """Rewrites convolutions in groups, and erases what nobody reads then.
 
     All are found before the first is rewritten: what that puts there is not looked at.
     """
-    found = [one for one in grouped_convolutions(block) if wanted(one)]
-    for one in found:
-        rewrite(one)
-    if found:
-        erase_dead(block)
+
+    @abstractmethod
+    def find(self, joint: tensor.CollapseShapeOp) -> Rewriting | None:
+        """The convolution whose channels a collapse joins, if the pass is for it."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
+        found = [one for joint in joints if (one := self.find(joint)) is not None]
+        for one in found:
+            one.rewrite()
+        if found:
+            erase_dead(block)
 
 
 def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:

@@ -16,22 +16,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import tensor
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
-    rewrite_each,
+    GroupPass,
     ungrouped,
 )
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, recomputed_without
 from ncc.compiler.linalg.linear import Linear, indexing_map
-from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import Access, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -43,19 +40,18 @@ FULL_ALONG_ROWS = 0.75
 
 
 @dataclass(frozen=True)
-class JoinGroups(ModulePass):
+class JoinGroups(GroupPass):
     """Join such groups where that is cheaper; see the head of this file."""
 
     name = "join-groups"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        rewrite_each(block, self._is_wanted, lambda one: _Joining(one).rewrite())
-
-    def _is_wanted(self, convolution: GroupedConvolution) -> bool:
-        return _can_join(convolution) and _pays(convolution.sums, self.target)
+    def find(self, joint: tensor.CollapseShapeOp) -> _Joining | None:
+        found = GroupedConvolution.of(joint)
+        if found is None or not _can_join(found) or not _pays(found.sums, self.target):
+            return None
+        return _Joining(found)
 
 
 @dataclass(frozen=True)

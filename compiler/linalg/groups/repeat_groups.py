@@ -12,24 +12,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.groups.grouped_convolution import sums_in_groups, ungrouped
+from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
 from ncc.compiler.linalg.insert import (
     builder_for,
-    erase_dead,
     put_for,
     recomputed_without,
     tensor_of,
 )
-from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
@@ -37,23 +33,13 @@ from ncc.dialects.element import element_of
 
 
 @dataclass(frozen=True)
-class RepeatGroups(ModulePass):
+class RepeatGroups(GroupPass):
     """Repeat the channels of every such group; see the head of this file."""
 
     name = "repeat-groups"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        found = [
-            one
-            for joint in block.ops
-            if isinstance(joint, tensor.CollapseShapeOp)
-            and (one := _Repeating.of(joint)) is not None
-        ]
-        for one in found:
-            one.rewrite()
-        if found:
-            erase_dead(block)
+    def find(self, joint: tensor.CollapseShapeOp) -> _Repeating | None:
+        return _Repeating.of(joint)
 
 
 @dataclass(frozen=True)

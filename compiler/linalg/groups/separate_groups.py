@@ -16,12 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
 from ncc.compiler.linalg.channels.packing import BLOCK
@@ -29,12 +26,11 @@ from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
-    rewrite_each,
+    GroupPass,
     ungrouped,
 )
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed_without, tensor_of
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -51,20 +47,18 @@ L2_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class SeparateGroups(ModulePass):
+class SeparateGroups(GroupPass):
     """Compute such groups one behind the other; see the head of this file."""
 
     name = "separate-groups"
 
     target: Target = AVX512
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block = network_of(op).body.block
-        rewrite_each(block, self._is_wanted, lambda one: _Separating(one).rewrite())
-
-    def _is_wanted(self, convolution: GroupedConvolution) -> bool:
-        of_images = len(convolution.sums.data.index) == 3
-        return of_images and _pays(convolution, self.target)
+    def find(self, joint: tensor.CollapseShapeOp) -> _Separating | None:
+        found = GroupedConvolution.of(joint)
+        if found is None or len(found.sums.data.index) != 3 or not _pays(found, self.target):
+            return None
+        return _Separating(found)
 
 
 @dataclass(frozen=True)

@@ -287,23 +287,15 @@ class Placement:
         if isinstance(op, func.CallOp):
             return place
         if isinstance(op, tensor.CollapseShapeOp):
-            strides: list[int] = []
-            shape = shape_of(op.src)
-            for group, stride in zip(groups_of(op), place.strides, strict=True):
-                inner = contiguous([shape[axis] for axis in group])
-                strides += [stride * step for step in inner]
-            return Place(place.root, place.offset, tuple(strides))
+            return _split(place, groups_of(op), shape_of(op.src))
         return Place(place.root, place.offset, contiguous(shape_of(op.operands[0])))
 
     def _forward(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> Place | None:
         """The place of a reshape's result, or None where the source's strides do not allow it."""
         source = self._place(op.src)
-        strides: list[int] = []
         if isinstance(op, tensor.ExpandShapeOp):
-            shape = shape_of(op.result)
-            for group, stride in zip(groups_of(op), source.strides, strict=True):
-                strides += [stride * n for n in contiguous([shape[axis] for axis in group])]
-            return Place(source.root, source.offset, tuple(strides))
+            return _split(source, groups_of(op), shape_of(op.result))
+        strides: list[int] = []
         shape = shape_of(op.src)
         for group in groups_of(op):
             kept = [axis for axis in group if shape[axis] != 1] or [group[-1]]
@@ -325,6 +317,16 @@ class Placement:
         self.roots.append(root)
         self.count[kind] += 1
         return Place(root, 0, contiguous(shape))
+
+
+def _split(place: Place, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> Place:
+    """A place whose axes are each a group of axes of that shape."""
+    strides = [
+        stride * step
+        for group, stride in zip(groups, place.strides, strict=True)
+        for step in contiguous([shape[axis] for axis in group])
+    ]
+    return Place(place.root, place.offset, tuple(strides))
 
 
 def _rows_of(value: SSAValue) -> SSAValue | None:

@@ -15,7 +15,9 @@ prefetches a line or two.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from typing import TypeAlias
 
 from ncc.compiler.loops.kernel import Access
 from ncc.compiler.loops.schedule import LINE
@@ -27,23 +29,24 @@ PER_STREAM = LINE // 2
 streams: hardware prefetchers follow many at once, and run ahead on each, but only so far."""
 
 
-def prefetched_to_l2(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+Order: TypeAlias = tuple[int, ...]
+"""Parallel loops, outermost first."""
+
+Sizes: TypeAlias = Mapping[int, int]
+"""Points of a tile along some loops; along others there is one."""
+
+
+def prefetched_to_l2(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """What a step prefetches of the operand of the outer loops, for their next tile."""
     return _next_vectors(operands, sizes, order) or _next_points_to_l2(operands, sizes, order)
 
 
-def prefetched_to_l1(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def prefetched_to_l1(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """What a step prefetches of the operand of the inner loops, for the next tile."""
     return _next_points_to_l1(operands, sizes, order) or _next_rows(operands, sizes, order)
 
 
-def _next_vectors(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def _next_vectors(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """The vectors of the next tile, a share of them by each tile of points that meets the present
     ones.
 
@@ -80,9 +83,7 @@ def _next_vectors(
     )
 
 
-def _next_points_to_l1(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def _next_points_to_l1(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """The points of the next tile, where loops over points are inside those over vectors.
 
     Points lie side by side, each a line: a block of 16 channels. The 16 steps over one block read
@@ -97,9 +98,7 @@ def _next_points_to_l1(
     return (found[1],)
 
 
-def _next_points_to_l2(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def _next_points_to_l2(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """The points of the next tile, where loops over vectors are inside those over points.
 
     They come from L3 or memory, a run of lines in each block, too short for hardware prefetchers.
@@ -113,7 +112,7 @@ def _next_points_to_l2(
     return (found[1],) if held > L2_SHARE * operands.core.l2_bytes else ()
 
 
-def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Access] | None:
+def _points_of_next(operands: Operands, sizes: Sizes) -> tuple[int, Access] | None:
     """The loop that goes on to the points of the next tile, and a line of these for each step.
 
     None where they do not lie side by side in blocks of channels.
@@ -136,9 +135,7 @@ def _points_of_next(operands: Operands, sizes: dict[int, int]) -> tuple[int, Acc
     return loop, Access(still.argument, still.offset + further, tuple(coefficients))
 
 
-def _next_rows(
-    operands: Operands, sizes: dict[int, int], order: tuple[int, ...]
-) -> tuple[Access, ...]:
+def _next_rows(operands: Operands, sizes: Sizes, order: Order) -> tuple[Access, ...]:
     """What the next row of points reads of planes, as an image of the caller's has them.
 
     The pieces of its rows are too short for hardware prefetchers, and may come from memory. The

@@ -7,15 +7,23 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.groups.grouped_convolution import grouped_convolutions
+from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution
 from ncc.compiler.linalg.network import network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 GROUPS, OUTPUTS, INPUTS = 3, 5, 4
+
+
+def grouped_convolutions(module: ModuleOp) -> list[GroupedConvolution]:
+    """Those of a network."""
+    ops = network_of(module).body.block.ops
+    joints = [op for op in ops if isinstance(op, tensor.CollapseShapeOp)]
+    return [one for joint in joints if (one := GroupedConvolution.of(joint)) is not None]
 
 
 def weights(b: Builder, *shape: int) -> Tensor:
@@ -70,7 +78,7 @@ def test_groups(
     def joined(b: Builder, *inputs: Tensor) -> Tensor:
         return b.collapse(write(b, *inputs), [[0, 1], [2], [3]])
 
-    convolutions = grouped_convolutions(network_of(make_network(shapes, joined)).body.block)
+    convolutions = grouped_convolutions(make_network(shapes, joined))
     assert bool(convolutions) is found
     if found:
         (one,) = convolutions
@@ -85,4 +93,4 @@ def test_channels_read_twice(make_network: MakeNetwork) -> None:
         y = plain(b, x)
         return [b.collapse(y, [[0, 1], [2], [3]]), y]
 
-    assert not grouped_convolutions(network_of(make_network([IMAGE], write)).body.block)
+    assert not grouped_convolutions(make_network([IMAGE], write))

@@ -79,6 +79,11 @@ class Stage:
     inputs: tuple[Access | None, ...]
 
     @property
+    def reads(self) -> list[Access]:
+        """Its accesses."""
+        return [access for access in self.inputs if access is not None]
+
+    @property
     def yielded(self) -> SSAValue:
         last = self.body.last_op
         if last is None:
@@ -167,7 +172,7 @@ class Kernel:
 
     def accesses(self) -> list[Access]:
         """Every access, those of tables too; those that store last."""
-        reads = [a for stage in self.stages for a in stage.inputs if a is not None]
+        reads = [access for stage in self.stages for access in stage.reads]
         tables = [access.table.at for access in reads if access.table is not None]
         return [*tables, *reads, *self.stores()]
 

@@ -170,8 +170,8 @@ class Nest(RowWriter):
         kernel = self.kernel
         goes_on = kernel.accumulates and kernel.initial is None
         stored = [access.coefficients for access in kernel.stores()]
-        reads = [a for stage in kernel.stages for a in stage.inputs if a is not None]
-        return not goes_on and not any(a.coefficients in stored for a in reads)
+        reads = [access.coefficients for stage in kernel.stages for access in stage.reads]
+        return not goes_on and not any(read in stored for read in reads)
 
     @property
     def _ends(self) -> bool:

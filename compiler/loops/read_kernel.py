@@ -107,8 +107,7 @@ class _Reader:
 
     def unread(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
         """What a short vector leaves out of the last block of a sum of float32."""
-        inputs = [a for stage in kernel.stages for a in stage.inputs if a is not None]
-        types = {self.element_types[a.argument] for a in inputs}
+        types = {self.element_types[a.argument] for stage in kernel.stages for a in stage.reads}
         floats = types <= {f16, f32} and self.element_types[kernel.store.argument] == f32
         if kernel.matrices is not None or kernel.halving is not None or not floats:
             return []

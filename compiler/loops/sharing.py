@@ -64,4 +64,4 @@ def _is_window(kernel: Kernel) -> bool:
 
 
 def _reads(kernel: Kernel) -> list[Access]:
-    return [a for a in kernel.anchor.inputs if a is not None and a.moves]
+    return [access for access in kernel.anchor.reads if access.moves]

@@ -24,6 +24,9 @@ MOST_POINTS, FEW_POINTS = 7, 4
 row of the most leaves some of 16 registers for the loads of a row of a window.
 """
 
+FEWEST_SCATTERED = 4
+"""Results whose lanes are worth storing one by one."""
+
 MOST_VECTORS = 8
 """Vectors of a register tile along the lane, which leave half of 16 registers."""
 
@@ -39,8 +42,7 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     """
     if not kernel.accumulates or not kernel.reduced:
         return None
-    reads = [a for a in kernel.anchor.inputs if a is not None]
-    moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in reads)]
+    moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in kernel.anchor.reads)]
     lanes = [d for d in moving if can_be_lane(kernel, d)]
     if not lanes:
         return None
@@ -92,7 +94,7 @@ def _vectors(kernel: Kernel, lane: int, vector: int) -> tuple[tuple[int, int], .
 
 def _overlap(kernel: Kernel, rows: int) -> bool:
     """Whether the windows of two rows have all their rows but one in common."""
-    reads = [a.coefficients for a in kernel.anchor.inputs if a is not None]
+    reads = [access.coefficients for access in kernel.anchor.reads]
     return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
 
@@ -113,14 +115,8 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
         return None
     if kernel.indexed & kernel.reduced:
         return None
-    reads = [a for a in kernel.anchor.inputs if a is not None]
-    lanes = [
-        d
-        for d in kernel.reduced
-        if all(a.coefficients[d] in (0, 1) for a in reads)
-        and any(a.coefficients[d] == 1 for a in reads)
-        and kernel.extents[d] >= target.lanes
-    ]
+    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
+    lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
     if not lanes or extracts(kernel.anchor) or kernel.anchor.yielded.owner is kernel.anchor.body:
         return None
     lane = max(lanes, key=lambda d: kernel.extents[d])
@@ -129,6 +125,11 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
     reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
     chunks = chunks_of(kernel, order, dict(tile))
     return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
+
+
+def _are_neighbours(steps: set[int]) -> bool:
+    """Whether operands, by how far they move in a step, stand still or lie side by side."""
+    return 1 in steps and steps <= {0, 1}
 
 
 def scattered(kernel: Kernel, target: Target) -> Schedule | None:
@@ -142,14 +143,9 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
     """
     if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
         return None
-    reads = [a for a in kernel.anchor.inputs if a is not None]
-    lanes = [
-        d
-        for d in kernel.parallel
-        if d not in kernel.indexed
-        and kernel.extents[d] >= 4
-        and {0, 1} >= {a.coefficients[d] for a in reads} != {0}
-    ]
+    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
+    found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
+    lanes = [d for d in found if kernel.extents[d] >= FEWEST_SCATTERED]
     if not lanes:
         return None
     lane = max(lanes, key=lambda d: kernel.extents[d])

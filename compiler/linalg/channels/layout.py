@@ -40,6 +40,10 @@ itself, or with the others of a vector."""
 STEPS_APART = 20
 """Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
 
+STEPS_BY_A_VECTOR, STEPS_ACROSS_ROWS = 10, 7
+"""Vectorised multiply-adds in the time of one of a plain matrix by a vector, and of one that sums
+channels of points which do not lie side by side."""
+
 STEPS_OF_LANES = 8
 """Vectorised multiply-adds in the time of summing the lanes of a vector."""
 
@@ -139,7 +143,6 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     """Cost of a packed and of a plain computation beyond what both have, in bytes."""
     extent = view.extents[packing.lane]
     waste = lanes_in(extent) / extent - 1
-    work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
     if view.channels is not None:
         moved = _one_pass(view.op.results[0])
         return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
@@ -151,21 +154,26 @@ def _costs(view: View, packing: Packing) -> tuple[float, float]:
     if follows(view) is not None:
         return 0.0, 0.0
     if not view.reduced:
-        return 4 * prod(shape_of(view.op.results[0])) * waste, 0.0
-    last = view.write.index[-1].bare
-    roles = view.roles
+        return _one_pass(view.op.results[0]) / 2 * waste, 0.0
+    work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
+    return work * waste, work * _plain_sum(view)
+
+
+def _plain_sum(view: View) -> float:
+    """Multiply-adds that one of a sum costs more among plain values than in blocks."""
+    roles, last = view.roles, view.write.index[-1].bare
     if view.product is not None and Role.IMAGE not in roles.values():
-        return work * waste, work * 10
+        return STEPS_BY_A_VECTOR
     if last is not None and _lies_along(view, last):
-        return work * waste, work * _along_a_row(view.extents[last])
+        return _along_a_row(view.extents[last])
     data = view.reads[view.live[0]]
     contiguous = last is not None and data.index[-1].coefficient(last) == 1
     if Role.OUT in roles.values():
-        return work * waste, work * (_along_points(view, data) if contiguous else 7)
+        return _along_points(view, data) if contiguous else STEPS_ACROSS_ROWS
     if last is not None and contiguous:
-        return work * waste, work * _along_a_row(view.extents[last])
+        return _along_a_row(view.extents[last])
     row = _summed_row(view)
-    return work * waste, work * (_along_a_summed_row(row) if row >= BLOCK else STEPS_APART)
+    return _along_a_summed_row(row) if row >= BLOCK else STEPS_APART
 
 
 def _plain_read(view: View, reads: Sequence[ExtractOp]) -> float:

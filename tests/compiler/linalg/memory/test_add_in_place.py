@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
@@ -16,6 +16,7 @@ from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Call, Frame, Place, Plan
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
 from ncc.dialects.scalar import maximum
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -152,9 +153,15 @@ def in_other_joints(b: Builder, x: Tensor) -> Tensor:
     return mix(b, b.concat([y, turned(b, y)], 1))
 
 
+def in_turns(b: Builder, x: Tensor) -> Tensor:
+    """What no computation of the structured level says, of a shape like that of its result."""
+    code = Code([turned(b, x)], [(x.shape, f32)])
+    return turned(b, b.code(code.operation())[0])
+
+
 @pytest.mark.parametrize(
     ("write", "here"),
-    [(residual, 1), (of_the_input, 0), (returned, 0), (in_other_joints, 0)],
+    [(residual, 1), (of_the_input, 0), (returned, 0), (in_other_joints, 0), (in_turns, 0)],
 )
 def test_whose_memory_it_is(
     make_network: MakeNetwork, make_plan: MakePlan, write: Write, here: int
@@ -210,6 +217,37 @@ def test_borders_on_other_sides(
     assert result.root.byte_offset + result.root.bytes <= plan.arena_bytes
     frames = [n for n, s in enumerate(plan.steps) if isinstance(s, Frame) and s.place == result]
     assert (frames[0] > position) == shared
+
+
+def test_borders_further_and_further(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Each of three values begins a line behind the one before, in memory for all of them."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = turned(b, x)
+        y = add(b, mix(b, box(b, x, 2, 0)), x)
+        return box(b, add(b, mix(b, box(b, y, 1, 1)), y), 0, 2)
+
+    plan = make_plan(make_network([(4, 13, 13)], write))
+    bordered = [place.root for place in plan.places.values() if place.strides == (225, 15, 1)]
+    first, second, third = dict.fromkeys(bordered)
+    assert second.byte_offset - first.byte_offset == ALIGNMENT
+    assert third.byte_offset - second.byte_offset == ALIGNMENT
+    assert third.byte_offset + third.bytes <= plan.arena_bytes
+
+
+@pytest.mark.parametrize(("channels", "here"), [(1, 0), (4, 1)])
+def test_little_memory_beside(
+    make_network: MakeNetwork, make_plan: MakePlan, channels: int, here: int
+) -> None:
+    """Two lines further on are more than an eighth of one channel, and less of four."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = turned(b, x)
+        return box(b, add(b, mix(b, box(b, x, 2, 0)), x), 0, 2)
+
+    plan = make_plan(make_network([(channels, 13, 13)], write))
+    calls = [step for step in plan.steps if isinstance(step, Call)]
+    assert sum(len(list(added_in_place(call))) for call in calls) == here
 
 
 def _stride(place: Place) -> int:

@@ -9,13 +9,15 @@ from math import prod
 import numpy as np
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i64
 from xdsl.ir import Block, Region
 
 from ncc.compiler.linalg.memory.move_up import move_up
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
 from ncc.dialects.scalar import exp
+from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import relu
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -129,6 +131,35 @@ def test_memory_that_is_not_the_arena(
     old, new = (place.root for place in copy.places)
     assert (old.kind.name.lower(), new.kind) == (given, Kind.ARENA)
     assert (new.byte_offset, plan.arena_bytes) == (0, new.bytes)
+
+
+def test_a_result_begins_where_its_array_does(
+    make_network: MakeNetwork, make_plan: MakePlan
+) -> None:
+    """Rows of a value amid the arena are copied to the caller's array, not to that place in it."""
+
+    def write(b: Builder, x: Tensor, y: Tensor, z: Tensor) -> list[Tensor]:
+        large, before = relu(b, z), relu(b, x)
+        last = b.slice(before, [0, ROWS - 2, 0], [4, 2, 16])
+        return [b.concat([last, relu(b, y)], axis=1), box(b, large)]
+
+    shapes = [(4, ROWS, 16), (4, ROWS - 2, 16), (4, 2 * ROWS, 16)]
+    (copy,) = copies(make_plan(make_network(shapes, write)))
+    old, new = (place.root for place in copy.places)
+    assert old.kind is Kind.ARENA and old.byte_offset > 0
+    assert (new.kind, new.byte_offset) == (Kind.OUTPUT, 0)
+
+
+def test_a_result_keeps_its_header(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Rows that are counted stay behind their count, where the last of them are copied, too."""
+
+    def write(b: Builder, x: Tensor, y: Tensor) -> list[Tensor]:
+        rows, _ = b.code(Code([x], [(x.shape, f32), ((1,), i64)]).operation())
+        last = b.slice(rows, [ROWS - 2, 0], [2, 16])
+        return [rows, relu(b, b.concat([last, relu(b, y)], axis=0))]
+
+    plan = make_plan(make_network([(ROWS, 16), (ROWS - 2, 16)], write))
+    assert [root.byte_offset for root in plan.outputs] == [DYNAMIC_HEADER, 0]
 
 
 def test_a_result_larger_than_what_is_read(make_network: MakeNetwork, make_plan: MakePlan) -> None:

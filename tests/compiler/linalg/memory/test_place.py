@@ -9,18 +9,23 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr, f32, i64
 from xdsl.ir import Operation
 
+from ncc.compiler.linalg.insert import computation_of
 from ncc.compiler.linalg.memory import place
 from ncc.compiler.linalg.memory.place import chained
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import TAILS, tails_attribute
 from ncc.compiler.pipeline import stages
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
 from ncc.dialects import rt
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.imperative import Code
+from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
+from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import flip, work
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -415,3 +420,88 @@ def test_a_value_is_collapsed_within_its_owner(placed: PlaceNetwork) -> None:
     assert found.copies == 0
     assert found.place(func.CallOp).strides == (40, 8, 1)
     assert found.place(tensor.CollapseShapeOp).strides == (40, 1)
+
+
+# --- clips ----------------------------------------------------------------------------------
+
+
+def tiles(b: Builder, x: Tensor, kept: int) -> Tensor:
+    """Two rows and columns of tiles of 4, of which a transform writes so many points an axis."""
+    t, r, u, s = b.loops("t:2 r:4 u:2 s:4")
+    y = b.map((t, r, u, s), exp(x[t * 4 + r, u * 4 + s]))
+    matrix = ArrayAttr([ArrayAttr([FloatAttr(1.0, f32)])])
+    computation = computation_of(y)
+    computation.attributes["separable"] = ArrayAttr([matrix, matrix])
+    computation.attributes[TAILS] = tails_attribute([(0, 1, kept), (2, 3, kept)])
+    return b.collapse(y, [[0, 1], [2, 3]])
+
+
+def test_tiles_are_written_where_their_box_is(placed: PlaceNetwork) -> None:
+    """The memory is that of what is kept: the points beyond it are not written."""
+    found = placed([(8, 8)], lambda b, x: flip(b, b.slice(tiles(b, x, 6), (0, 0), (6, 6))))
+    place, box = found.place(func.CallOp), found.place(tensor.ExtractSliceOp)
+    assert place.root is box.root and place.root.elements == 36
+    assert place.strides == (24, 6, 4, 1) and box.strides == (6, 1)
+
+
+def test_a_box_amid_tiles_is_a_view(placed: PlaceNetwork) -> None:
+    """What lies in front of it is written, too, and has to have its place."""
+    found = placed([(8, 8)], lambda b, x: flip(b, b.slice(tiles(b, x, 6), (1, 2), (5, 4))))
+    place, box = found.place(func.CallOp), found.place(tensor.ExtractSliceOp)
+    assert place.root is box.root and place.root.elements == 64
+    assert place.strides == (32, 8, 4, 1) and (box.offset, box.strides) == (10, (8, 1))
+
+
+def test_tiles_for_two_readers_lie_whole(placed: PlaceNetwork) -> None:
+    """The box of the one is not all that the other reads."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = tiles(b, x, 6)
+        return [flip(b, b.slice(y, (0, 0), (size, size))) for size in (5, 6)]
+
+    found = placed([(8, 8)], write)
+    assert found.place(func.CallOp).root.elements == 64
+    for number in (0, 1):
+        box = found.place(tensor.ExtractSliceOp, number)
+        assert (box.root, box.offset) == (found.place(func.CallOp).root, 0)
+        assert box.strides == (8, 1)
+
+
+# --- results whose rows are counted ---------------------------------------------------------
+
+
+def counted(b: Builder, x: Tensor) -> list[Tensor]:
+    """Rows, and how many there are."""
+    code = Code([x], [(x.shape, f32), ((1,), i64)])
+    return list(b.code(code.operation()))
+
+
+@pytest.mark.parametrize("how", ["returned", "read", "framed"])
+def test_the_count_of_rows_stands_in_front_of_an_output(placed: PlaceNetwork, how: str) -> None:
+    """Those that are returned begin behind their header; others, and their count, in the arena."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        rows, _ = counted(b, x)
+        match how:
+            case "returned":
+                return [flip(b, x), rows]
+            case "framed":
+                rows = b.pad(rows, (1, 1), (1, 1))
+        return [flip(b, x), flip(b, rows)]
+
+    found = placed([(3, 4)], write)
+    ops = network_of(found.module).body.block.ops
+    [call] = [op for op in ops if isinstance(op, func.CallOp) and len(op.results) == 2]
+    rows, count = (found.plan.places[result].root for result in call.results)
+    if how == "returned":
+        assert rows is found.plan.outputs[1] and rows.byte_offset == DYNAMIC_HEADER
+        assert (count.kind, count.number, count.byte_offset) == (Kind.OUTPUT, 1, 0)
+    else:
+        assert rows.kind is count.kind is Kind.ARENA
+
+
+def test_an_output_without_a_count_has_no_header(placed: PlaceNetwork) -> None:
+    """Its memory begins with its first cell."""
+    found = placed([(3, 4)], flip)
+    [root] = found.plan.outputs
+    assert (root.kind, root.byte_offset) == (Kind.OUTPUT, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import ncc
 from ncc.compiler.linalg.memory import add_in_place
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.linalg.view import View
-from ncc.compiler.plan import Call, Frame, Place, Plan
+from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.imperative import Code
 from ncc.dialects.scalar import maximum
@@ -219,20 +220,32 @@ def test_borders_on_other_sides(
     assert (frames[0] > position) == shared
 
 
-def test_borders_further_and_further(make_network: MakeNetwork, make_plan: MakePlan) -> None:
-    """Each of three values begins a line behind the one before, in memory for all of them."""
+@pytest.mark.parametrize("step", [1, -1], ids=["further behind", "further in front"])
+def test_borders_further_and_further(
+    make_network: MakeNetwork, make_plan: MakePlan, step: int
+) -> None:
+    """Each of three values begins a line from the one before, in memory for all of them."""
+    sides = [(2, 0), (1, 1), (0, 2)][::step]
 
     def write(b: Builder, x: Tensor) -> Tensor:
         x = turned(b, x)
-        y = add(b, mix(b, box(b, x, 2, 0)), x)
-        return box(b, add(b, mix(b, box(b, y, 1, 1)), y), 0, 2)
+        y = add(b, mix(b, box(b, x, *sides[0])), x)
+        return box(b, add(b, mix(b, box(b, y, *sides[1])), y), *sides[2])
 
     plan = make_plan(make_network([(4, 13, 13)], write))
-    bordered = [place.root for place in plan.places.values() if place.strides == (225, 15, 1)]
-    first, second, third = dict.fromkeys(bordered)
-    assert second.byte_offset - first.byte_offset == ALIGNMENT
-    assert third.byte_offset - second.byte_offset == ALIGNMENT
-    assert third.byte_offset + third.bytes <= plan.arena_bytes
+    three = dict.fromkeys(p.root for p in plan.places.values() if p.strides == (225, 15, 1))
+    first, second, third = (root.byte_offset for root in three)
+    assert second - first == third - second == step * ALIGNMENT
+    assert min(first, third) >= 0
+    for call in (planned for planned in plan.steps if isinstance(planned, Call)):
+        arena = [place.root for place in call.places if place.root.kind is Kind.ARENA]
+        for one, other in combinations(arena, 2):
+            assert one in three and other in three or _are_apart(one, other)
+
+
+def _are_apart(one: Root, other: Root) -> bool:
+    low, high = sorted((one, other), key=lambda root: root.byte_offset)
+    return low.byte_offset + low.bytes <= high.byte_offset
 
 
 @pytest.mark.parametrize(("channels", "here"), [(1, 0), (4, 1)])

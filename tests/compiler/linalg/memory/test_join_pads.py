@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
 from xdsl.ir import Block
 
 import ncc
@@ -79,6 +79,20 @@ def test_frames_of_integers_are_joined() -> None:
     assert [op.result.type for op in block.ops if isinstance(op, tensor.PadOp)] == [
         TensorType(i8, [7, 8])
     ]
+
+
+def test_a_frame_stands_in_front_of_its_first_reader() -> None:
+    """What reads one of the pads may come before the next pad."""
+    block = Block(arg_types=[TensorType(f32, [3, 4])])
+    b = Builder(block)
+    x = Tensor(block.args[0], (3, 4))
+    read = [flip(b, b.pad(x, [n, n], [n, n])) for n in (1, 2)]
+    block.add_op(func.ReturnOp(*(y.value for y in read)))
+    join_pads(block)
+    known = {*block.args}
+    for op in block.ops:
+        assert known.issuperset(op.operands)
+        known.update(op.results)
 
 
 READERS = """7767517

@@ -184,13 +184,20 @@ def cells(begin: tuple[int, ...], extents: tuple[int, ...]) -> set[tuple[int, ..
     return set(product(*(range(n, n + size) for n, size in zip(begin, extents, strict=True))))
 
 
-def moves(old: tuple[int, ...], new: tuple[int, ...], extents: tuple[int, ...]) -> bool:
-    """Whether a copy from one box to another of that size, both amid values, is made in place."""
+def moves(
+    old: tuple[int, ...],
+    new: tuple[int, ...],
+    extents: tuple[int, ...],
+    strides: tuple[int, ...] = STRIDES,
+) -> bool:
+    """Whether a copy from one box to another of that size, both amid values, is made in place.
+
+    strides: those of the value that is copied to.
+    """
     type = TensorType(f32, extents)
     values = [Root(Kind.ARENA, prod(SHAPE), 4, k, Block(arg_types=[type]).args[0]) for k in (0, 1)]
-    one, other = (
-        Place(root, 0, STRIDES).moved(begin) for root, begin in zip(values, (old, new), strict=True)
-    )
+    one = Place(values[0], 0, STRIDES).moved(old)
+    other = Place(values[1], 0, strides).moved(new)
     function = func.FuncOp("copy", ([type], [type]), Region(Block(arg_types=[type])))
     _, memory = move_up([Call(function, (one,), (other,), ())])
     return bool(memory)
@@ -210,3 +217,10 @@ def test_boxes_that_stay_apart() -> None:
         if len(along) == 1:
             assert moves(old, new, extents) == apart, (old, new, extents)
         assert apart or not moves(old, new, extents), (old, new, extents)
+
+
+def test_boxes_of_other_strides() -> None:
+    """Where cells lie otherwise, a distance says nothing."""
+    old, new, extents = (0, 0, 0), (1, 0, 0), (1, 4, 5)
+    assert moves(old, new, extents)
+    assert not moves(old, new, extents, (20, 4, 1))

@@ -322,12 +322,15 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
 
     def write(b: Builder, x: Tensor) -> Tensor:
         for rows in (3, 5):
-            x = join(b, x, b.weight(WeightAttr.of(np.ones((rows, 16), np.float32))))
+            weight = b.weight(WeightAttr.of(np.ones((rows, 9), np.float32)))
+            r, c = b.loops_of(weight.shape)
+            x = b.map((r, c), x[0, c] * weight[r, c])
         return work(b, x)
 
-    plan = make_plan(make_network([ROW], write))
-    assert [root.byte_offset for root in plan.constants] == [0, 192]
-    assert plan.constant_bytes == 192 + 320
+    plan = make_plan(make_network([(4, 9)], write))
+    assert [root.bytes for root in plan.constants] == [108, 180]
+    assert [root.byte_offset for root in plan.constants] == [0, 128]
+    assert plan.constant_bytes == 128 + 192
 
 
 def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) -> None:

@@ -333,6 +333,17 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
     assert plan.constant_bytes == 128 + 192
 
 
+def test_values_begin_at_whole_lines(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """Each 64-byte aligned in the arena, however many cells the one below it has."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return work(b, join(b, work(b, x), join(b, x, x)))
+
+    plan = make_plan(make_network([(5, 9)], write))
+    begins = [p.root.byte_offset for p in plan.places.values() if p.root.kind is Kind.ARENA]
+    assert set(begins) == {0, 192}
+
+
 def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) -> None:
     """Reports name the layers of a kernel."""
     plan = make_plan(make_network([ROW], lambda b, x: chain(b, x, 2)))

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
+from ncc.compiler.loops.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.compiler.target import Target
 from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
 from ncc.dialects.element import number
@@ -34,9 +35,6 @@ index = IndexType()
 
 WRITTEN_OUT = 8
 """The most vectors of a loop without a loop."""
-
-SIDE_BY_SIDE, LONG = 4, 16
-"""Vectors of a turn of a long reduction, which do not wait for one another; how many are long."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class _Lanes:
         """The vectors up to `end` in a loop; some side by side, then those that are left, where
         they are combined.
         """
-        few = self.count is not None and self.count // self.width < LONG
+        few = self.count is not None and self.count // self.width < LONG_REDUCTION
         how = self.reduction
         if how is None or few:
             return self._loop(self.op.first, end, combined)

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.finish import FinishWriter
 from ncc.compiler.loops.reads import Point
+from ncc.compiler.loops.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 
 _NEUTRAL: dict[type[Operation], float] = {
     arith.AddfOp: 0.0,
@@ -41,12 +42,6 @@ _KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.MuliOp: vector.CombiningKindFlag.MUL,
 }
 """How the lanes of a vector are combined, by the same."""
-
-
-SIDE_BY_SIDE, LONG = 4, 16
-"""Vectors of partial results that long rows have, so that a step does not wait for the one before:
-those of several points, or of one. How many vectors are long.
-"""
 
 
 class RowWriter(FinishWriter):
@@ -102,7 +97,7 @@ class RowWriter(FinishWriter):
         lanes, count = self.schedule.vector, len(points)
         combine, neutral = self._combination()
         start = self.builder.splat(self.builder.constant(neutral, self._accumulated), lanes)
-        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG * lanes else 1
+        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
 
         def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
             starts = range(0, len(values) // count * lanes, lanes)

@@ -68,6 +68,10 @@ class Schedule:
 LINE = 16
 """Elements of a cache line."""
 
+SIDE_BY_SIDE, LONG_REDUCTION = 4, 16
+"""Vectors of partial results of a long reduction, so that a step does not wait for the one before;
+how many vectors are long."""
+
 CHUNKS_WANTED = 16
 """Chunks of a kernel: enough for several threads to share evenly, even if one comes late."""
 

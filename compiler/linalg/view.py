@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -122,6 +123,11 @@ class Role(Enum):
     BATCH = auto()  # parallel, moves both
     REDUCE = auto()  # reduced
     WINDOW = auto()  # reduced, beside an image loop in one index
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

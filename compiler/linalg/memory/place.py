@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from math import prod
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, i64
@@ -29,7 +28,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.linalg.network import callee_of
 from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
-from ncc.compiler.linalg.view import TAILS, shape_of
+from ncc.compiler.linalg.view import TAILS, contiguous, shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weights.weight import ConstantOp
@@ -37,11 +36,6 @@ from ncc.runtime.artifact import DYNAMIC_HEADER
 
 _OWNERS = (tensor.PadOp, tensor.ConcatOp, func.ReturnOp)
 _COUNT = TensorType(i64, [1])
-
-
-def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a dense tensor."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def element_bytes(type: Attribute) -> int:

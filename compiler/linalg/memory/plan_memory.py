@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
-from ncc.compiler.linalg.memory.place import Placement, contiguous, element_bytes
+from ncc.compiler.linalg.memory.place import Placement, element_bytes
 from ncc.compiler.linalg.memory.standing_frames import (
     BordersOf,
     borders_of,
@@ -36,7 +36,7 @@ from ncc.compiler.linalg.memory.standing_frames import (
 )
 from ncc.compiler.linalg.network import callee_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.view import contiguous, shape_of
 from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, Step, frames_of, touched
 from ncc.dialects.code import CodeOp
 from ncc.runtime.artifact import ALIGNMENT

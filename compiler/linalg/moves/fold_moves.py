@@ -13,6 +13,7 @@ Needs: the structured level before groups.  Breaks: nothing; results are equal b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -25,7 +26,7 @@ from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import groups_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, contiguous, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 
 
@@ -128,13 +129,12 @@ def _stays(move: Move) -> bool:
 
 def _number(index: Sequence[Linear], shape: Sequence[int]) -> Linear:
     """The place of an element among all of a shape, row by row."""
-    terms: dict[int, int] = {}
-    constant, size = 0, 1
-    for form, extent in zip(reversed(index), reversed(shape), strict=True):
+    terms = Counter[int]()
+    constant = 0
+    for form, stride in zip(index, contiguous(shape), strict=True):
         for loop, factor in form.terms:
-            terms[loop] = terms.get(loop, 0) + factor * size
-        constant += form.constant * size
-        size *= extent
+            terms[loop] += factor * stride
+        constant += form.constant * stride
     return Linear.of(terms, constant)
 
 

@@ -14,7 +14,6 @@ from ncc.compiler.diagnostics import (
     NccError,
     Problem,
     Unsupported,
-    did_you_mean,
 )
 from ncc.runtime import errors
 from ncc.runtime.errors import ArtifactError, InputError
@@ -97,13 +96,6 @@ def test_a_compiler_bug_asks_to_be_reported() -> None:
     assert "IR at that point: dump/03.mlir" in text and "please report it with that dump" in text
     assert "IR at that point:\nmodule {\n}" in str(CompilerBug("x", dump="module {\n}"))
     assert str(CompilerBug("x")).endswith("please report it")
-
-
-def test_did_you_mean_ignores_case_and_rejects_the_far() -> None:
-    """Near words are proposed in their own spelling, far ones are not."""
-    assert did_you_mean("convolutoin", ["Pooling", "Convolution"]) == "Convolution"
-    assert did_you_mean("xyz", ["Pooling", "Convolution"]) is None
-    assert did_you_mean("prob", []) is None
 
 
 def test_there_is_one_root() -> None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import random
-import time
 import zipfile
 import zlib
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ncc.runtime import archive, artifact, zip_headers
-from ncc.runtime.archive import Piece, content
+from ncc.runtime import artifact
+from ncc.runtime.archive import content, write_archive
 from ncc.runtime.artifact import Artifact, Binding, Table, as_bytes
 from ncc.runtime.errors import ArtifactError
 from ncc.runtime.session import Model
@@ -76,92 +73,12 @@ def test_the_file_is_an_ordinary_zip_archive(saved: Path) -> None:
         assert json.loads(file.read("manifest.json"))["inputs"][0]["shape"] == [3, 4]
 
 
-def test_large_entries_are_aligned_too(
-    reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Beyond 2 GB headers have more bytes: shown here with the limit lowered."""
-    monkeypatch.setattr(zip_headers, "LIMIT", 100)
-    path = tmp_path / "large.ncc"
-    reverse.save(path)
-    monkeypatch.undo()
-    with zipfile.ZipFile(path) as file:
-        assert file.testzip() is None
-        assert {entry.extract_version for entry in file.infolist()} == {45}
-    loaded = Artifact.load(path, verify_weights=True)
-    assert np.frombuffer(as_bytes(loaded.weights), np.uint8).ctypes.data % 4096 == 0
-
-
 @pytest.mark.parametrize("weights", [b"", bytearray(b"abc"), memoryview(b"abcd"), np.zeros((2, 3))])
 def test_any_buffer_can_hold_weights(reverse: Artifact, tmp_path: Path, weights: Any) -> None:
     """Also an empty one, and one of several dimensions."""
     path = tmp_path / "w.ncc"
     dataclasses.replace(reverse, weights=weights).save(path)
     assert bytes(as_bytes(Artifact.load(path).weights)) == bytes(weights)
-
-
-@pytest.mark.parametrize("room", [100, 5000, 12000])
-def test_a_failed_save_leaves_the_old_file(
-    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch, room: int
-) -> None:
-    """And no draft beside it: whether the disk is full at once, or at the first or last chunk."""
-    before = saved.read_bytes()
-    pwrite, left = os.pwrite, [room]
-
-    def full(file: int, data: memoryview, place: int) -> int:
-        left[0] -= len(data)
-        if left[0] < 0:
-            raise OSError("disk full")
-        return pwrite(file, data, place)
-
-    monkeypatch.setattr(os, "pwrite", full)
-    monkeypatch.setattr(archive, "_CHUNK", 4096)
-    with pytest.raises(OSError, match="disk full"):
-        dataclasses.replace(reverse, weights=bytes(9000)).save(saved)
-    assert saved.read_bytes() == before
-    assert [path.name for path in saved.parent.iterdir()] == ["net.ncc"]
-
-
-def test_a_chunk_that_cannot_be_made_ends_the_others(
-    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The error arrives, whichever thread met it; chunks behind it are not made."""
-    monkeypatch.setattr(archive, "_CHUNK", 1)
-    before, made = saved.read_bytes(), []
-
-    def chunk(number: int, room: memoryview) -> memoryview:
-        made.append(number)
-        if number == 7:
-            raise MemoryError("of the seventh")
-        time.sleep(0.001)
-        return room[:1]
-
-    with pytest.raises(MemoryError, match="of the seventh"):
-        reverse.save_with([Piece(1, partial(chunk, number)) for number in range(100_000)], saved)
-    assert 7 in made and len(made) < 50_000
-    assert saved.read_bytes() == before
-
-
-def test_a_system_that_writes_less_than_asked_is_asked_again(
-    saved: Path, reverse: Artifact, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As Linux does beyond 2 GB."""
-    pwrite = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda file, data, place: pwrite(file, data[:999], place))
-    reverse.save(saved.with_name("again.ncc"))
-    assert saved.with_name("again.ncc").read_bytes() == saved.read_bytes()
-
-
-def test_chunks_written_beside_make_the_same_file(
-    saved: Path, reverse: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many there are."""
-    weights = np.random.default_rng(0).bytes(10000)
-    large = dataclasses.replace(reverse, weights=weights)
-    large.save(saved)
-    monkeypatch.setattr(archive, "_CHUNK", 1024)
-    large.save(tmp_path / "chunks.ncc")
-    assert (tmp_path / "chunks.ncc").read_bytes() == saved.read_bytes()
-    assert bytes(as_bytes(Artifact.load(saved, verify_weights=True).weights)) == weights
 
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
@@ -178,7 +95,7 @@ def rewrite(path: Path, **changes: Any) -> None:
     manifest = {name: value for name, value in manifest.items() if value is not None}
     entries["manifest.json"] = json.dumps(manifest).encode()
     contents = {name: content(memoryview(data)) for name, data in entries.items()}
-    archive.write_archive(path, contents, frozenset())
+    write_archive(path, contents, frozenset())
 
 
 def a_binding(**fields: Any) -> dict[str, Any]:

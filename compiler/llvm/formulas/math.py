@@ -6,7 +6,7 @@ Each is written once a type, when first asked for, as straight code without a br
 by LLVM where it is called. exp, tanh and erf are within 2 units of the last place over all floats,
 on every target (docs/accuracy.md has the table); relative errors are below 2e-7 for log and the
 rounding functions, below 3e-7 for most others and 5e-7 for all (a little more on targets without
-fused multiply-add); tests/compiler/llvm/formulas/test_math.py holds them.
+fused multiply-add); tests/compiler/llvm/formulas hold them.
 """
 
 from __future__ import annotations

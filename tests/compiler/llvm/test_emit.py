@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
-import numpy as np
-import pytest
 from llvmlite import binding
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, f32, f64, i32
+from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import TRIPLE, emit_assembly, emit_object
-from ncc.compiler.llvm.text import float_text
-from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
+from ncc.compiler.target import AVX2, Target
 from ncc.runtime.machine_code import undefined_symbols
 
 SUM = """
@@ -61,55 +56,6 @@ def test_text(parse: Callable[[str], ModuleOp]) -> None:
     assert f'target triple = "{TRIPLE}"' in text
 
 
-@pytest.mark.parametrize(
-    "value", [0.0, -0.0, 1.0, -1.5, 0.1, 3.4e38, 1e-45, float("inf"), float("nan")]
-)
-@pytest.mark.parametrize("type", [f32, f64])
-def test_float_constants_keep_their_bits(value: float, type: object) -> None:
-    """LLVM reads back the very float that was spelled."""
-    chosen = f32 if type == f32 else f64
-    text = int(float_text(value, chosen), 16)
-    back = struct.unpack("<d", struct.pack("<Q", text))[0]
-    expected = float(np.float32(value)) if type == f32 else value
-    assert struct.pack("<d", back) == struct.pack("<d", expected)
-
-
-def test_half_constants() -> None:
-    """Half precision is spelled by its own bits; integers are no floats."""
-    assert float_text(1.0, Float16Type()) == "0xH3C00"
-    assert float_text(1.0, BFloat16Type()) == "0xR3F80"
-    with pytest.raises(CompilerBug, match="no number of bf16"):
-        float_text(1.001, BFloat16Type())
-    with pytest.raises(CompilerBug):
-        float_text(1.0, i32)
-
-
-def test_object_is_elf_without_needs(target: Target, parse: Callable[[str], ModuleOp]) -> None:
-    """An ELF object for x86-64 that defines the function and needs nobody else's."""
-    text = emit_llvm(lower(parse(SUM), target), target)
-    image = emit_object(text, target)
-    assert image[:5] == b"\x7fELF\x02"
-    assert struct.unpack_from("<HH", image, 16) == (1, 62), "relocatable, x86-64"
-    assert not undefined_symbols(image)
-    assert "sum" in {symbol.strip() for symbol in image.decode("latin-1").split("\0")}
-
-
-def test_targets_get_their_registers(parse: Callable[[str], ModuleOp]) -> None:
-    """The same vector of 16 lanes takes one register, two or four."""
-    text = """
-    func.func @k(%x: memref<16xf32>, %y: memref<16xf32>) {
-      %c0 = arith.constant 0 : index
-      %v = vector.load %x[%c0] : memref<16xf32>, vector<16xf32>
-      %w = arith.addf %v, %v : vector<16xf32>
-      vector.store %w, %y[%c0] : memref<16xf32>, vector<16xf32>
-      func.return
-    }"""
-    for target, register, count in ((AVX512, "%zmm", 1), (AVX2, "%ymm", 2), (BASELINE, "%xmm", 4)):
-        assembly = emit_assembly(emit_llvm(lower(parse(text), target), target), target)
-        sums = [line for line in assembly.splitlines() if "addps" in line]
-        assert len(sums) == count and all(register in line for line in sums)
-
-
 def test_more_text_defines_what_is_declared(parse: Callable[[str], ModuleOp]) -> None:
     """What the appended text defines is not declared a second time; elsewhere it may be defined."""
     text = """
@@ -137,21 +83,6 @@ def test_library_functions_are_inlined(parse: Callable[[str], ModuleOp]) -> None
     }"""
     assembly = emit_assembly(emit_llvm(lower(parse(text), AVX2), AVX2), AVX2)
     assert "call" not in assembly and "ncc.exp" not in assembly
-
-
-def test_refused_text_is_carried() -> None:
-    """What LLVM says, and about which text, is in the error."""
-    text = "define void @f() { ret i32 0 }"
-    with pytest.raises(CompilerBug) as caught:
-        emit_object(text, AVX2)
-    assert "LLVM refuses the text" in str(caught.value) and text in str(caught.value)
-
-
-def test_a_call_of_a_library_is_a_bug() -> None:
-    """An instruction that LLVM turns into a call of libm is found out when it is compiled."""
-    text = "define float @f(float %x, float %y) { %r = frem float %x, %y\n ret float %r }"
-    with pytest.raises(CompilerBug, match="compiled code calls fmodf"):
-        emit_object(text, AVX2)
 
 
 def test_text_parses_on_every_target(target: Target, parse: Callable[[str], ModuleOp]) -> None:

@@ -1,12 +1,11 @@
-"""rt.gather on every target, against numpy."""
+"""Gathers and prefetches on every target: what they read, and that a hint reads nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
+
+from tests.compiler.llvm.called import Compile, random
 
 TEXT = """
 func.func @f(%x: memref<99xf32>, %places: memref<{n}xi32>, %y: memref<{n}xf32>, %first: index) {{
@@ -20,7 +19,7 @@ func.func @f(%x: memref<99xf32>, %places: memref<{n}xi32>, %y: memref<{n}xf32>, 
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16])
-def test_each_lane_reads_at_its_place(compiled: Callable[..., Any], lanes: int) -> None:
+def test_each_lane_reads_at_its_place(compiled: Compile, lanes: int) -> None:
     """In any order, more than once, and in front of the first too."""
     code = compiled(TEXT.format(n=lanes))
     x, y = np.random.default_rng(0).standard_normal(99).astype(np.float32), np.zeros(lanes, "f")
@@ -28,3 +27,18 @@ def test_each_lane_reads_at_its_place(compiled: Callable[..., Any], lanes: int) 
     places[:2] = -40, 58
     code.call("f", x, places, y, 40)
     np.testing.assert_array_equal(y, x[40 + places])
+
+
+def test_prefetching_reaches_no_element(compiled: Compile) -> None:
+    """A hint may name an address that nobody can read."""
+    code = compiled("""
+    func.func @k(%x: memref<8xf32>) {
+      %far = arith.constant 1000000000000 : index
+      rt.prefetch %x[%far] : memref<8xf32>
+      rt.prefetch %x[%far] l1 : memref<8xf32>
+      func.return
+    }""")
+    calls = [line for line in code.llvm.splitlines() if "call void @llvm.prefetch.p0" in line]
+    assert ["i32 2" in call for call in calls] == [True, False]
+    assert ["i32 3" in call for call in calls] == [False, True]
+    code.call("k", random(8))

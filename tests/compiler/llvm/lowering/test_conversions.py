@@ -1,0 +1,80 @@
+"""Conversions: what is narrowed loses its upper bits, what is widened keeps its value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.compiler.llvm.called import Compile
+
+NUMBERS = [0, 1, -1, 5, -7, 127, -128, 255, 256, 32767, -32768, 65535, 2**31 - 1, -(2**31), 3, 9]
+
+
+@pytest.mark.parametrize("lanes", [0, 4, 16])
+@pytest.mark.parametrize(
+    ("name", "source", "result"),
+    [
+        ("extsi", "i8", "i32"), ("extsi", "i16", "i32"), ("extui", "i8", "i32"),
+        ("trunci", "i32", "i8"), ("trunci", "i32", "i16"), ("sitofp", "i32", "f32"),
+        ("sitofp", "i8", "f32"), ("uitofp", "i8", "f32"), ("fptosi", "f32", "i32"),
+        ("fptosi", "f32", "i8"), ("fptoui", "f32", "i8"), ("bitcast", "i32", "f32"),
+        ("bitcast", "f32", "i32"),
+    ],
+)  # fmt: skip
+def test_a_conversion_is_numpys(
+    name: str, source: str, result: str, lanes: int, compiled: Compile
+) -> None:
+    """For numbers that the result can be; in vectors and alone."""
+    dtypes = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "f32": np.float32}
+    a, b = (f"vector<{lanes}x{type}>" if lanes else type for type in (source, result))
+    x_type, y_type = f"memref<16x{source}>", f"memref<16x{result}>"
+    load, store = ("vector.load", "vector.store") if lanes else ("memref.load", "memref.store")
+    suffixes = (f", {a}", f", {b}") if lanes else ("", "")
+    code = compiled(f"""
+    func.func @k(%x: {x_type}, %y: {y_type}) {{
+      %c0 = arith.constant 0 : index
+      %c16 = arith.constant 16 : index
+      %step = arith.constant {lanes or 1} : index
+      scf.for %i = %c0 to %c16 step %step {{
+        %v = {load} %x[%i] : {x_type}{suffixes[0]}
+        %w = "arith.{name}"(%v) : ({a}) -> {b}
+        {store} %w, %y[%i] : {y_type}{suffixes[1]}
+      }}
+      func.return
+    }}""")
+    whole = np.array(NUMBERS, np.int64)
+    x = whole.astype(dtypes[source])
+    if name.startswith("fp"):
+        most = 255 if name == "fptoui" else 127
+        x = np.array([0.0, 0.9, 1.5, 2.5, most, *np.linspace(0, 100, 11)], np.float32)
+        x *= 1 if name == "fptoui" else -1
+    read = x.view(np.uint8) if name in ("extui", "uitofp") else x
+    wide = read.view(dtypes[result]) if name == "bitcast" else read.astype(dtypes[result])
+    if name == "fptoui":
+        wide = x.astype(np.uint8).view(np.int8)
+    y = np.zeros(16, dtypes[result])
+    code.call("k", x, y)
+    assert y.tobytes() == np.ascontiguousarray(wide).tobytes()
+
+
+@pytest.mark.parametrize("narrow", ["i8", "i32", "i64"])
+def test_an_index_keeps_its_sign(narrow: str, compiled: Compile) -> None:
+    """From memory, and back to it: an index is an i64."""
+    code = compiled(f"""
+    func.func @k(%x: memref<3x{narrow}>, %y: memref<3x{narrow}>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      scf.for %i = %c0 to %c3 step %c1 {{
+        %v = memref.load %x[%i] : memref<3x{narrow}>
+        %n = arith.index_cast %v : {narrow} to index
+        %m = arith.subi %n, %c1 : index
+        %w = arith.index_cast %m : index to {narrow}
+        memref.store %w, %y[%i] : memref<3x{narrow}>
+      }}
+      func.return
+    }}""")
+    x = np.array([-7, 0, 100], f"int{narrow[1:]}")
+    y = np.zeros_like(x)
+    code.call("k", x, y)
+    assert y.tolist() == [-8, -1, 99]

@@ -97,7 +97,7 @@ class _Repeating:
     def _repeated(self, b: Builder) -> SSAValue:
         """The data, each channel as often as its group makes one."""
         count = self.view.extents[self.output]
-        channels = [n // count for n in range(count * shape_of(self.data.value)[0])]
+        channels = [n // count for n in range(shape_of(self.joint.result)[0])]
         return select_inside(b, self.data.value, channels).value
 
 
@@ -106,8 +106,7 @@ def _reads_one_channel(view: View, data: Access, group: int) -> bool:
     if len(data.index) != 3 or any(form.coefficient(group) for form in data.index[1:]):
         return False
     channel = data.index[0]
-    others = channel.loops() - {group}
-    alone = all(view.extents[d] == 1 and d in view.reduced for d in others)
+    alone = all(view.extents[d] == 1 for d in channel.loops() - {group})
     return alone and channel.coefficient(group) == 1 and not channel.constant
 
 

@@ -56,8 +56,41 @@ def whole(b: Builder, x: Tensor, w: Tensor) -> Tensor:
     return sums(b, many, b.map((g, i, m), w[g, 0, m]), step=16)
 
 
+def channels_in_front(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Channels that are not there stay beside those that are."""
+    return sums(b, b.pad(b.cut(x, 0, 0, 18), [14, 0, 0], [0, 0, 0]), w)
+
+
+def channels_behind(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    return sums(b, b.pad(b.cut(x, 0, 0, 18), [0, 0, 0], [14, 0, 0]), w)
+
+
+def several_channels(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """Groups that make more than one channel each."""
+    g, o, p, q, i, m = b.loops("g:16 o:2 p:5 q:4 i:2 m:3")
+    return b.sum((g, o, p, q), over=(i, m), of=x[g * 2 + i, p, q + m] * w[g, o, m])
+
+
+def rows_of_groups(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    """What is no image of channels that groups make."""
+    p, g, q, i, m = b.loops("p:5 g:16 q:4 i:2 m:3")
+    return b.sum((p, g, q), over=(i, m), of=x[g * 2 + i, p, q + m] * w[g, i, m])
+
+
 @pytest.mark.parametrize(
-    ("write", "moved"), [(sums, 1), (padded, 1), (twice, 1), (overlapping, 0), (few, 0), (whole, 0)]
+    ("write", "moved"),
+    [
+        (sums, 1),
+        (padded, 1),
+        (channels_in_front, 1),
+        (channels_behind, 1),
+        (twice, 1),
+        (overlapping, 0),
+        (few, 0),
+        (whole, 0),
+        (several_channels, 0),
+        (rows_of_groups, 0),
+    ],
 )
 def test_which_are_parted(make_network: MakeNetwork, write: Any, moved: int) -> None:
     """What is read twice moves once; the numbers stay the same."""

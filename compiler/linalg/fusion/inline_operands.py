@@ -42,7 +42,7 @@ class InlineOperands(ComputationPass):
 
 def _reader(op: GenericOp) -> GenericOp | None:
     """What reads op's result at the same point, and is stored with something else."""
-    if op.attributes or op.parent is None:
+    if op.attributes:
         return None
     user = op.results[0].get_user_of_unique_use()
     if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
@@ -50,10 +50,9 @@ def _reader(op: GenericOp) -> GenericOp | None:
     view = View(user)
     if not view.is_pointwise or view.computes_coordinates:
         return None
-    mine = [k for k in view.live if view.reads[k].value is op.results[0]]
-    hosts = [k for k in view.live if k not in mine and _is_stored(view.reads[k], view)]
-    here = all(view.reads[k].index == view.write.index for k in mine)
-    return user if mine and hosts and here else None
+    reads = [view.reads[k] for k in view.live]
+    here = any(read.value is op.results[0] and read.index == view.write.index for read in reads)
+    return user if here and any(_is_stored(read, view) for read in reads) else None
 
 
 def _is_stored(access: Access, view: View) -> bool:
@@ -71,12 +70,9 @@ def _is_by_points(op: GenericOp) -> bool:
     view = View(op)
     if not view.is_pointwise or view.computes_coordinates or follows(view) is not None:
         return False
-    if view.write.axes is None or len(view.write.axes) != len(view.extents):
+    if view.write.axes is None:
         return False
-    reads = [view.reads[k] for k in view.live]
-    return len(reads) == len(view.reads) and all(
-        read.index == view.write.index or is_constant(read.value) for read in reads
-    )
+    return all(read.index == view.write.index or is_constant(read.value) for read in view.reads)
 
 
 def _inline(view: View, reader: GenericOp) -> None:

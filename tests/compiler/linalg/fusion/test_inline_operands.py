@@ -9,16 +9,17 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
 from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.fusion.inline_operands import InlineOperands
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from tests.compiler.linalg.computations import whole_numbers
+from tests.compiler.linalg.same_numbers import after
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -87,6 +88,85 @@ def no_sum(b: Builder, x: Tensor) -> Tensor:
     return add(b, scaled(b, x), x)
 
 
+def given(b: Builder, x: Tensor) -> Tensor:
+    return add(b, scaled(b, x), whole_numbers(b, *SHAPE))
+
+
+def no_sum_beside(b: Builder, x: Tensor) -> Tensor:
+    """Neither operand is a sum."""
+    return add(b, scaled(b, x), turned(b, x))
+
+
+def here_and_elsewhere(b: Builder, x: Tensor) -> Tensor:
+    """An operand that reads one value at the same point, and another one not."""
+    c, p, q = b.loops_of(x.shape)
+    return add(b, b.map((c, p, q), x[c, p, q] * x[c, q, p]), mix(b, x))
+
+
+def read_elsewhere(b: Builder, x: Tensor) -> Tensor:
+    y, total = scaled(b, x), mix(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), y[c, q, p] + total[c, p, q])
+
+
+def sum_elsewhere(b: Builder, x: Tensor) -> Tensor:
+    """The sum is read at another point, and so is not stored there."""
+    y, total = scaled(b, x), mix(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), y[c, p, q] + total[c, q, p])
+
+
+def in_another_order(b: Builder, x: Tensor) -> Tensor:
+    """Loops of the reader that go through the same points in another order."""
+    y, total = scaled(b, x), mix(b, x)
+    q, c, p = b.loops("q:4 c:4 p:4")
+    return b.map((c, p, q), y[c, p, q] - total[c, p, q])
+
+
+def by_numbers(b: Builder, x: Tensor) -> Tensor:
+    """x, by the numbers of its loops."""
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), x.at(b.index(c), b.index(p), b.index(q)) * 2.0)
+
+
+def numbers_of_loops(b: Builder, x: Tensor) -> Tensor:
+    y, total = by_numbers(b, x), mix(b, x)
+    q, c, p = b.loops("q:4 c:4 p:4")
+    return b.map((c, p, q), y[c, p, q] + total[c, p, q])
+
+
+def reader_of_numbers(b: Builder, x: Tensor) -> Tensor:
+    y, total = scaled(b, x), mix(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), y[c, p, q] + total[c, p, q] * x.at(b.index(p), b.index(q), b.index(c)))
+
+
+def every_other_row(b: Builder, x: Tensor) -> Tensor:
+    """An operand of which some rows are written, and the others are there."""
+    rows, total = whole_numbers(b, 4, 2, 4), mix(b, x)
+    c, p, q = b.loops_of(rows.shape)
+    return add(b, b.map((c, p * 2, q), rows[c, p, q] * 2.0, into=total), mix(b, x))
+
+
+def sum_of_constants(b: Builder, x: Tensor) -> Tensor:
+    w, (c, p, q, k) = whole_numbers(b, *SHAPE, 3), b.loops_of((*SHAPE, 3))
+    return add(b, b.sum((c, p, q), (k,), w[c, p, q, k] * 1.0), scaled(b, mix(b, x)))
+
+
+def written_over(b: Builder, x: Tensor) -> Tensor:
+    """What is written over it reads nothing of it."""
+    y, total = scaled(b, x), mix(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return b.map((c, p, q), total[c, p, q] * 2.0, into=y)
+
+
+def added_up(b: Builder, x: Tensor) -> Tensor:
+    """A reader that sums on, starting from a third value."""
+    y, total, start = scaled(b, x), mix(b, x), turned(b, x)
+    c, p, q = b.loops_of(x.shape)
+    return b.sum((c, p, q), (), y[c, p, q] * total[c, p, q], start)
+
+
 @pytest.mark.parametrize(
     ("write", "count", "kernels"),
     [
@@ -98,6 +178,18 @@ def no_sum(b: Builder, x: Tensor) -> Tensor:
         (hosted, 0, 2),
         (needed, 0, 2),
         (no_sum, 0, 1),
+        (given, 0, 1),
+        (no_sum_beside, 0, 2),
+        (here_and_elsewhere, 0, 2),
+        (read_elsewhere, 0, 2),
+        (sum_elsewhere, 0, 2),
+        (in_another_order, 1, 1),
+        (numbers_of_loops, 0, 2),
+        (reader_of_numbers, 0, 3),
+        (every_other_row, 0, 3),
+        (sum_of_constants, 0, 2),
+        (written_over, 0, 2),
+        (added_up, 0, 3),
     ],
 )
 def test_which_are_inlined(
@@ -120,6 +212,15 @@ def test_which_are_inlined(
         np.testing.assert_array_equal(a, b)
     Fuse().apply(Context(), module)
     assert sum(op.name == "func.call" for op in function.body.block.ops) == kernels
+
+
+@pytest.mark.parametrize("which", ["operand", "reader"])
+def test_what_says_more_of_itself_stays(make_network: MakeNetwork, which: str) -> None:
+    """Attributes of the operand, or of its reader, hold of it alone."""
+    module = make_network([SHAPE], residual)
+    scaling, _, reader = generics_of(network_of(module).body.block)
+    (scaling if which == "operand" else reader).attributes["tails"] = ArrayAttr([])
+    assert len(after(module, InlineOperands())) == 3
 
 
 NETWORK = """7767517

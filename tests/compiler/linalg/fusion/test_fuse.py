@@ -111,6 +111,79 @@ def test_what_cannot_be_an_epilogue(groups: Groups, why: str) -> None:
     assert set(groups(write)) == {1}
 
 
+SQUARE = (4, 4)
+
+
+def column_sums(b: Builder, x: Tensor, init: Tensor, step: int = 1) -> Tensor:
+    """The sum of each column, added to rows of other values that are so far apart."""
+    y, z, k = b.loops(f"y:{4 // step} z:4 k:4")
+    return b.sum((y * step, z), over=(k,), of=x[k, z] * 2.0, init=init)
+
+
+def every_other_row(b: Builder, x: Tensor, into: Tensor) -> Tensor:
+    """Other values, with some rows of x times 2 in place of theirs."""
+    y, z = b.loops("y:2 z:4")
+    return b.map((y * 2, z), x[y * 2, z] * 2.0, into=into)
+
+
+def diagonal(b: Builder, x: Tensor, into: Tensor) -> Tensor:
+    (y,) = b.loops("y:4")
+    return b.map((y, y), x[y, y] * 2.0, into=into)
+
+
+def by_numbers(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """x, plus what its loops' numbers lead to of y."""
+    k, m = b.loops_of(SQUARE)
+    return b.map((k, m), x[k, m] + y.at(b.index(m), b.index(k)))
+
+
+def numbers(b: Builder, x: Tensor) -> Tensor:
+    k, m = b.loops_of(SQUARE)
+    return b.map((k, m), x.at(b.index(m), b.index(k)))
+
+
+def added(b: Builder, x: Tensor, init: Tensor) -> Tensor:
+    at = b.loops_of(SQUARE)
+    return b.sum(at, (), x[at] * 2.0, init)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, x, y: added(b, column_sums(b, x, y), x),
+        lambda b, x, y: by_numbers(b, column_sums(b, x, y), x),
+        lambda b, x, y: every_other_row(b, column_sums(b, x, y), x),
+        lambda b, x, y: diagonal(b, column_sums(b, x, y), x),
+        lambda b, x, y: relu(b, every_other_row(b, x, y)),
+        lambda b, x, y: relu(b, column_sums(b, x, y, step=2)),
+    ],
+    ids=["adds on", "elsewhere by numbers", "some rows", "a diagonal", "behind some", "of some"],
+)
+def test_what_is_no_epilogue_of_a_whole_result(make_network: MakeNetwork, write: Any) -> None:
+    """Either has points that the other one has not, or reads what is in memory."""
+    block = network_of(make_network([SQUARE, SQUARE], write)).body.block
+    assert [len(group.operations) for group in find_groups(block)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, x, y: column_sums(b, x, column_sums(b, x, y)),
+        lambda b, x, y: column_sums(b, x, numbers(b, y)),
+        lambda b, x, y: column_sums(b, x, every_other_row(b, x, y)),
+        lambda b, x, y: column_sums(b, x, relu(b, y), step=2),
+        lambda b, x, y: column_sums(b, x, b.full(SQUARE, 1.0), step=2),
+        lambda b, x, y: column_sums(b, relu(b, x), y),
+        lambda b, x, y: every_other_row(b, x, relu(b, y)),
+    ],
+    ids=["sums", "by numbers", "some rows", "more rows", "filled", "no start", "written over"],
+)
+def test_what_sums_start_from_but_is_computed_before(make_network: MakeNetwork, write: Any) -> None:
+    """Only what is computed at each point of a sum that has all of them is so in its kernel."""
+    block = network_of(make_network([SQUARE, SQUARE], write)).body.block
+    assert [len(group.operations) for group in find_groups(block)] == [1, 1]
+
+
 def test_views_are_no_groups(make_network: MakeNetwork) -> None:
     """Pads, joins, slices and reshapes stay in the network's function."""
 

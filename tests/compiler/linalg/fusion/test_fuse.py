@@ -184,6 +184,17 @@ def test_what_sums_start_from_but_is_computed_before(make_network: MakeNetwork, 
     assert [len(group.operations) for group in find_groups(block)] == [1, 1]
 
 
+def test_a_fill_that_only_one_of_two_sums_covers(make_network: MakeNetwork) -> None:
+    """It is computed before both."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        ones = b.full(SQUARE, 1.0)
+        return [column_sums(b, x, ones), column_sums(b, x, ones, step=2)]
+
+    block = network_of(make_network([SQUARE], write)).body.block
+    assert [len(group.operations) for group in find_groups(block)] == [1, 1, 1]
+
+
 def test_views_are_no_groups(make_network: MakeNetwork) -> None:
     """Pads, joins, slices and reshapes stay in the network's function."""
 

@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.fusion.fuse import find_groups
 from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import pointwise_convolution
@@ -50,12 +50,74 @@ def window(b: Builder, x: Tensor) -> list[Tensor]:
     return [b.sum((c, y, z), (k,), x[c, y + k, z] * w[c, k])]
 
 
+def as_many_results(b: Builder, x: Tensor) -> list[Tensor]:
+    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 16 * MOST_BLOCKS)]
+
+
+def few_results(b: Builder, x: Tensor) -> list[Tensor]:
+    """Fewer than a block of them."""
+    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 3)]
+
+
+def inner_product(b: Builder, x: Tensor) -> list[Tensor]:
+    """Sums over the whole image: results are no image."""
+    x = select(b, joint(b, x).value, CHANNELS)
+    w = b.weight(WeightAttr.of(np.ones((32, *x.shape), np.float32)))
+    o, c, y, z = b.loops("o c y z")
+    return [b.sum((o,), (c, y, z), x[c, y, z] * w[o, c, y, z])]
+
+
+def largest(b: Builder, x: Tensor) -> list[Tensor]:
+    """A window of what is no sum of products."""
+    x = select(b, joint(b, x).value, CHANNELS)
+    c, y, z, k = b.loops(f"c y:{x.shape[1] - 1} z k:2")
+    return [b.max((c, y, z), (k,), x[c, y + k, z])]
+
+
+def read_besides(b: Builder, x: Tensor) -> list[Tensor]:
+    """A joint with a reader that may want a border around it."""
+    whole = joint(b, x)
+    return [pointwise_convolution(b, select(b, whole.value, CHANNELS), 20), whole]
+
+
+def two_joints(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
+    """A selection of a part of what another one is of."""
+    parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
+    some = select(b, b.concat(parts, axis).value, [*range(0, 32, 2), *range(1, 6)])
+    turned = select(b, parts[0].value, range(31, -1, -1))
+    return [pointwise_convolution(b, turned, 20), pointwise_convolution(b, some, 20)]
+
+
+def joint_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
+    """Parts that lie apart in memory."""
+    return two_joints(b, x, axis=1)
+
+
+def joint_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
+    parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
+    turned = select(b, parts[0].value, range(31, -1, -1))
+    return [pointwise_convolution(b, turned, 20), b.concat(parts, 0)]
+
+
 @pytest.mark.parametrize(
     ("write", "in_place"),
-    [(one_reader, True), (two_readers, False), (many_results, False), (window, False)],
+    [
+        (one_reader, 1),
+        (as_many_results, 1),
+        (two_joints, 2),
+        (two_readers, 0),
+        (many_results, 0),
+        (few_results, 1),
+        (window, 0),
+        (inner_product, 0),
+        (largest, 0),
+        (read_besides, 0),
+        (joint_of_rows, 1),
+        (joint_that_is_read, 0),
+    ],
 )
 def test_which(
-    make_network: MakeNetwork, write: Callable[..., list[Tensor]], in_place: bool
+    make_network: MakeNetwork, write: Callable[..., list[Tensor]], in_place: int
 ) -> None:
     """A selection that is read in place is part of its reader's kernel."""
     module = make_network([(16, 5, 4)], write)
@@ -66,3 +128,16 @@ def test_which(
     groups = find_groups(block)
     assert len(groups) == before - in_place
     assert sum(group.selection is not None for group in groups) == in_place
+
+
+def test_what_says_more_of_itself_reads_a_selection(make_network: MakeNetwork) -> None:
+    """Attributes of a sum, but for those of blocks, are about how it reads."""
+    module = make_network([(16, 5, 4)], one_reader)
+    after(module, Pack())
+    block = network_of(module).body.block
+    [selection] = (op for op in generics_of(block) if "lanes" in op.attributes)
+    [reader] = (use.operation for use in selection.results[0].uses)
+    reader.attributes["channels"] = ArrayAttr([])
+    before = len(find_groups(block))
+    after(module, ReadInPlace())
+    assert len(find_groups(block)) == before

@@ -129,7 +129,7 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     """
     view = View(op)
     product = view.product
-    if product is None or not view.reduced or not is_image(view, stands_or_moves):
+    if product is None or not is_image(view, stands_or_moves):
         return None
     data = view.reads[product[0]]
     pad = data.value.owner

@@ -26,7 +26,13 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, every_other
+from tests.compiler.linalg import computations
+from tests.compiler.linalg.computations import (
+    ELSEWHERE,
+    add_from_elsewhere,
+    every_other,
+    ones,
+)
 from tests.structured.evaluate import evaluate
 
 Array = NDArray[np.float32]
@@ -129,7 +135,7 @@ def test_what_takes_every_other_cell(
 
 def test_only_what_lies_beside_the_border_is_padded(make_network: MakeNetwork) -> None:
     """One row above and one column on the left: at stride 2 nothing reads the other sides."""
-    module = make_network([(3, 64, 64)], convolution(3, 2, (1, 1, 1, 1)))
+    module = make_network([(3, 64, 64)], convolution(3, 2, (1, 1, 1, 1), outputs=16))
     PeelBorders(SMALL).apply(Context(), module)
     sources = sorted(shape_of(pad.source) for pad in pads(module))
     assert sources == [(3, 2, 64), (3, 63, 2)]
@@ -142,6 +148,13 @@ def test_a_strip_of_an_input_is_read_where_it_lies(make_network: MakeNetwork) ->
     PeelBorders(AVX512).apply(Context(), module)
     sources = sorted(shape_of(pad.source) for pad in pads(module))
     assert sources == [(3, 2, 64), (3, 7, 2)]
+
+
+def check_whole(module: ModuleOp) -> None:
+    """That nothing is peeled."""
+    text = str(module)
+    PeelBorders(AVX512).apply(Context(), module)
+    assert str(module) == text
 
 
 def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,11 +171,8 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
     def framed(b: Builder, x: Tensor) -> Tensor:
         return convolve(b, b.pad(x, [1, 1, 1], [0, 1, 1]), 3, 1)
 
-    def whole(write: Callable[[Builder, Tensor], Tensor], shape: Sequence[int]) -> None:
-        module = make_network([shape], write)
-        text = str(module)
-        PeelBorders(AVX512).apply(Context(), module)
-        assert str(module) == text
+    def whole(write: Callable[[Builder, Tensor], Tensor], shape: Shape) -> None:
+        check_whole(make_network([shape], write))
 
     whole(convolution(7, 1, (3, 3, 3, 3)), (3, 96, 96))
     monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
@@ -175,6 +185,63 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
     whole(convolution(65, 1, (64, 0, 0, 0), outputs=16), (3, 96, 96))
     whole(convolution(1, 1, (2, 0, 0, 0)), (3, 96, 96))
     whole(convolution(3, 3, (0, 0, 0, 5)), (3, 96, 96))
+    whole(convolution(3, 3, (0, 0, 0, 2)), (3, 96, 96))
+
+
+def unpadded(b: Builder, x: Tensor) -> Tensor:
+    return convolve(b, x, 3, 1)
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    return computations.depthwise(b, b.pad(x, [0, 1, 1], [0, 1, 1]))
+
+
+def largest(b: Builder, x: Tensor) -> Tensor:
+    x = b.pad(x, [0, 1, 1], [0, 1, 1])
+    c, p, q, k = b.loops(f"c p:{x.shape[1] - 1} q k:2")
+    return b.max((c, p, q), (k,), x[c, p + k, q])
+
+
+def one_window(b: Builder, x: Tensor) -> Tensor:
+    """Sums that all cells have."""
+    x, w = b.pad(x, [0, 1, 1], [0, 1, 1]), b.weight(ones(16, *x.shape[:1], 98, 98))
+    o, p, q, i, k, m = b.loops("o p:96 q:96 i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, k, m] * w[o, i, k, m])
+
+
+def sequence(b: Builder, x: Tensor) -> Tensor:
+    x, w = b.pad(x, [0, 1], [0, 1]), b.weight(ones(16, 3, 3))
+    o, p, i, k = b.loops(f"o p:{x.shape[1] - 2} i k")
+    return b.sum((o, p), (i, k), x[i, p + k] * w[o, i, k])
+
+
+def volume(b: Builder, x: Tensor) -> Tensor:
+    x, w = b.pad(x, [0, 0, 1, 1], [0, 0, 1, 1]), ones(16, 3, 3, 3)
+    o, z, p, q, i, k, m = b.loops("o z p:48 q:96 i k m")
+    term = x[i, z, p + k, q + m] * b.weight(w)[o, i, k, m]
+    return b.sum((o, z, p, q), (i, k, m), term)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [
+        (unpadded, (3, 96, 96)),
+        (largest, (3, 96, 96)),
+        (one_window, (3, 96, 96)),
+        (depthwise, (32, 96, 96)),
+        (sequence, (3, 96 * 96)),
+        (volume, (3, 2, 48, 96)),
+    ],
+)
+def test_what_is_no_convolution_of_a_padded_image(
+    make_network: MakeNetwork,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Builder, Tensor], Tensor],
+    shape: Shape,
+) -> None:
+    """It stays as it is, whatever it costs."""
+    monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
+    check_whole(make_network([shape], write))
 
 
 NETWORK = """7767517

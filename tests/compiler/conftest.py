@@ -83,5 +83,5 @@ def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
         return Tiling(fitting[0], *sizes) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: 1)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: 1)
     return form

@@ -41,7 +41,7 @@ from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.parts import ROWS
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
-from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk, least_held
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
@@ -71,15 +71,17 @@ class ChooseConvolution(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         most = max(map(_bytes, generics_of(block)), default=0)
+        found = [one.tiling for one in map(self._match, generics_of(block)) if one is not None]
+        least = least_held(found, self.threads)
         done: set[Operation] = set()
         for inner in generics_of(block):
-            found = None if inner in done else self._match(inner)
-            if found is not None:
-                first, alike = _Rewrite(found, self.threads), map(self._match, found.beside())
+            convolution = None if inner in done else self._match(inner)
+            if convolution is not None:
+                first = _Rewrite(convolution, self.threads, least)
                 others = [
-                    _Rewrite(one, self.threads)
-                    for one in alike
-                    if one is not None and one.has_tiles_of(found)
+                    _Rewrite(one, self.threads, least)
+                    for one in map(self._match, convolution.beside())
+                    if one is not None and one.has_tiles_of(convolution)
                 ]
                 others = [one for one in others if one.can_join(first)]
                 first.run(most - _bytes(inner), others)
@@ -112,11 +114,15 @@ def _bytes(op: GenericOp) -> int:
 
 
 class _Rewrite:
-    """The rewriting of one convolution and of what follows it at each point."""
+    """The rewriting of one convolution and of what follows it at each point.
 
-    def __init__(self, convolution: Convolution, threads: int) -> None:
+    least: bytes of V and M of a chunk.
+    """
+
+    def __init__(self, convolution: Convolution, threads: int, least: int) -> None:
         self.convolution = convolution
         self.threads = threads
+        self.least = least
         self.tiling = convolution.tiling
         self.tiles = TiledImage(convolution)
         self.followers = Followers(convolution)
@@ -162,7 +168,7 @@ class _Rewrite:
         for other in others:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
-        size = replace(self.tiling, outputs=outputs).chunk(self.threads, room)
+        size = replace(self.tiling, outputs=outputs).chunk(self.threads, room, self.least)
         tiles = self.tiling.rows, self.tiling.columns
         reach = [
             n * step + more

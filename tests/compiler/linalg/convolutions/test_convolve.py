@@ -13,6 +13,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions import tiling
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.network import network_of
@@ -432,7 +433,26 @@ def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Tiling, "chunk", chunk := Mock(return_value=1))
     rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
     front, image, result = 96 * (14 * 14 + 7 * 7), 96 * 9 * 9, 32 * 7 * 7
-    chunk.assert_called_once_with(1, 4 * (front - image - result))
+    chunk.assert_called_with(1, 4 * (front - image - result), 0)
+
+
+def test_chunks_of_a_network_with_too_many(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are larger, so that there are fewer."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = relu(b, convolution(b, x, 96))
+        return x
+
+    def count() -> int:
+        module = make_network([(96, 112, 112)], write)
+        return sum("separable" in op.attributes for op in generics(rewritten(module)))
+
+    before = count()
+    monkeypatch.setattr(tiling, "MOST_CHUNKS", 8)
+    assert count() < before
 
 
 @pytest.mark.parametrize("follow", [relu, pool], ids=["pointwise", "pool"])
@@ -445,7 +465,7 @@ def test_a_last_chunk_of_fewer_rows(
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
     """Two rows of tiles, two more and one, whatever follows and however many read the image."""
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: 2)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: 2)
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:

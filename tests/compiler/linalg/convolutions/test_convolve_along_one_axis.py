@@ -145,7 +145,7 @@ def test_chunks_of_columns(
     size: int,
 ) -> None:
     """One row of tiles is cut along it, with what follows; the last chunk is what is left."""
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: size)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: size)
     shape = (16, 1, width)
     write = partial(residual, taps=taps, dilation=dilation)
     check_numbers(make_network([shape], write), [shape])

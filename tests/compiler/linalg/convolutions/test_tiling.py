@@ -22,9 +22,12 @@ from ncc.compiler.linalg.convolutions.tiling import (
     ACROSS,
     CALLS,
     DOWN,
+    LARGER,
+    MOST_CHUNKS,
     MOST_OF_A_ROW,
     Tiling,
     cycles_of,
+    least_held,
     plain_cycles,
     tiling_of,
 )
@@ -130,6 +133,33 @@ def test_a_row_of_any_length_has_few_chunks(target: Target, threads: int) -> Non
     assert sequence.length / sequence.chunk(threads) <= MOST_OF_A_ROW
     image = Tiling(F4, 64, 64, 1024, 1024, target)
     assert image.length / image.chunk(threads) > MOST_OF_A_ROW
+
+
+@ON_ALL
+@pytest.mark.parametrize("threads", [1, 2])
+def test_chunks_of_a_network(target: Target, threads: int) -> None:
+    """Where there would be too many, they are as large as it takes, or as runs hardly notice."""
+    tiling = Tiling(F4, 64, 64, 224, 224, target)
+
+    def chunks(least: int) -> int:
+        return len(tiling.chunks(tiling.chunk(threads, least=least)))
+
+    fit, larger = [MOST_CHUNKS // chunks(least) for least in (0, LARGER[-1])]
+    assert fit < larger
+    assert least_held([tiling] * fit, threads) == 0
+    least = least_held([tiling] * larger, threads)
+    assert least in LARGER and larger * chunks(least) <= MOST_CHUNKS
+    assert least_held([tiling] * (larger + 1), threads) == LARGER[-1]
+    rows = tiling.chunk(threads, least=LARGER[-1])
+    assert 4 * tiling.places * 128 * (rows + 1) > LARGER[-1]
+
+
+@ON_ALL
+def test_chunks_of_a_large_image(target: Target) -> None:
+    """V and M of one row of tiles are more than others have to be."""
+    tiling = Tiling(F4, 64, 64, 1080, 1920, target)
+    assert 4 * tiling.places * 128 > LARGER[-1]
+    assert tiling.chunk(least=LARGER[-1]) == tiling.chunk()
 
 
 @ON_ALL

@@ -33,7 +33,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> For
         return replace(Tiling(request.param, *sizes), formed=True)
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, threads, room: tiling.length)
+    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: tiling.length)
     found: Form = request.param
     return found
 

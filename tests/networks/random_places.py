@@ -6,23 +6,24 @@ from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from tests.networks.random_growth import Growth, Motif
 
 EQUATIONS = {
-    1: ["i->i", "i,i->i", "i,j->ij", "j,jk,k->ij"],
-    2: ["ij->i", "ji->ij", "ij,ij->i", "ik,kj->ij", "jk,ik->ij", "ij,ik,il->ijkl"],
-    3: ["ijk->i", "kij->ijk", "ijl,ilk->ijk", "ijk,jk->i"],
+    1: ["i->i", "i,i->i", "i,j->ij", "j,jk,k->ij", "i,ii->i"],
+    2: ["ij->i", "ji->ij", "ij,ij->i", "ik,kj->ij", "jk,ik->ij", "ij,ik,il->ijkl", "kj,ikk->ij"],
+    3: ["ijk->i", "kij->ijk", "ijl,ilk->ijk", "ijk,jk->i", "jkl,jji->i"],
     4: ["ijkl->ij", "lkji->ijkl", "ijkl,kl->ij"],
 }
 """By the rank of the first operand."""
 
 
 def said_by_letters(net: Growth, x: str) -> str:
-    """Einsum with constants."""
+    """Einsum with constants, and now and then with x twice."""
     equation = net.pick(EQUATIONS[len(net.shape(x))])
     first, *others = equation.split("->")[0].split(",")
     extents = dict(zip(first, net.shape(x), strict=True))
     given = [x]
     for token in others:
-        shape = [extents.setdefault(letter, net.number(1, 4)) for letter in token]
-        given.append(net.constant(net.random(shape)))
+        shape = [extents.setdefault(letter, net.pick([1, 2, 3, 4, 16])) for letter in token]
+        twice = tuple(shape) == net.shape(x) and net.chance(0.5)
+        given.append(x if twice else net.constant(net.random(shape)))
     return net.one("Einsum", *given, equation=tuple(map(ord, equation)))
 
 

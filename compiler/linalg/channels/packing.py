@@ -70,6 +70,7 @@ def packing_of(view: View, axes: PackedAxes) -> Packing | None:
             return None
         return Packing(axis, lane, frozenset(), dict.fromkeys(view.captured, Read.PACKED))
     reads: dict[SSAValue, Read] = {}
+    in_blocks: set[SSAValue] = set()
     sums: set[int] = set()
     for position in view.live:
         access = view.reads[position]
@@ -82,16 +83,22 @@ def packing_of(view: View, axes: PackedAxes) -> Packing | None:
             return None
         if how is not Read.PLAIN and not access.uses(lane):
             inner = access.index[0].loops() & set(view.reduced)
-            if _ragged_beside(view, position, inner):
+            if not _split_beside(view, position, inner):
                 how = Read.PLAIN
             else:
                 sums |= inner
         reads[access.value] = _stricter(reads.get(access.value), how)
+        if how is Read.PACKED:
+            in_blocks.add(access.value)
     for value in view.captured:
         how = _captured_read(view, value, lane, axes)
         if how is None:
             return None
-        reads[value] = how
+        reads[value] = _stricter(reads.get(value), how)
+        if how is Read.PACKED:
+            in_blocks.add(value)
+    if view.extents[lane] % BLOCK and any(reads[value] is Read.PLAIN for value in in_blocks):
+        return None  # read in both ways, it would be read past its end
     return Packing(axis, lane, frozenset(sums), reads)
 
 
@@ -107,15 +114,20 @@ def _can_split(view: View, lane: int) -> bool:
     return weights is None or weights.uses(lane)
 
 
-def _ragged_beside(view: View, position: int, inner: set[int]) -> bool:
-    """Whether another data operand would be read past its end where these loops are rounded up.
+def _split_beside(view: View, position: int, inner: set[int]) -> bool:
+    """Whether the other operands can be read where these loops are split.
 
-    Weights are rounded up as well; weights that are data are not.
+    Weights are put in blocks and rounded up as well. Weights that are data are not: where loops are
+    rounded up, they would be read past their end.
     """
-    if not any(view.extents[d] % BLOCK for d in inner):
-        return False
-    others = (view.reads[k] for k in view.live if k != position)
-    return any(not is_constant(a.value) and any(map(a.uses, inner)) for a in others)
+    whole = all(view.extents[d] % BLOCK == 0 for d in inner)
+
+    def can_split(other: Access) -> bool:
+        if is_constant(other.value):
+            return all(_splits(other, d) for d in inner)
+        return whole or not any(map(other.uses, inner))
+
+    return all(can_split(view.reads[k]) for k in view.live if k != position)
 
 
 def _stricter(before: Read | None, how: Read) -> Read:
@@ -126,9 +138,10 @@ def _stricter(before: Read | None, how: Read) -> Read:
     return how
 
 
-def _splits(access: Access, lane: int) -> bool:
+def _splits(access: Access, loop: int) -> bool:
     """Whether the loop indexes at most one axis of a weight, alone."""
-    return all(form.bare == lane or not form.coefficient(lane) for form in access.index)
+    moved = [form.bare for form in access.index if form.coefficient(loop)]
+    return moved in ([], [loop])
 
 
 def _read(view: View, access: Access, lane: int, axes: PackedAxes) -> Read | None:

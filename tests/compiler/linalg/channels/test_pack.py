@@ -317,3 +317,47 @@ def test_channels_of_a_stack_of_products_are_selected_one_by_one(
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     products = [op for op in module.walk() if isinstance(op, GenericOp) and View(op).product]
     assert shape_of(products[0].results[0]) == (11, 16, 3, BLOCK)
+
+
+@pytest.mark.parametrize("channels", [16, 20])
+@pytest.mark.parametrize("summed", [True, False])
+def test_a_diagonal_of_weights_is_read_where_it_lies(
+    make_network: MakeNetwork, channels: int, summed: bool
+) -> None:
+    """Weights are put in blocks along one axis of a loop, and a diagonal has two."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        layers = Layers(b, random.Random(0))
+        y = layers.depthwise(x)
+        w = layers.weight(channels, *((channels, 16) if summed else (16, 16)))
+        o, i, p, q = b.loops(f"o:16 i:{channels} p q")
+        factor = w[i, i, o] if summed else w[i, o, o]
+        return [relu(b, b.sum((o,), over=(i, p, q), of=y[i, p, q] * factor))]
+
+    x = np.random.default_rng(1).standard_normal((channels, 6, 6)).astype(np.float32)
+    module = make_network([x.shape], write)
+    (expected,) = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    module.verify()
+    (found,) = evaluate(network_of(module), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [16, 24])
+def test_a_value_is_not_read_past_its_end_where_it_is_also_read_plain(
+    make_network: MakeNetwork, columns: int
+) -> None:
+    """A matrix by itself: rows as they lie, columns in blocks, which may be rounded up."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        y = relu(b, x)
+        m, n, k = b.loops("m n k")
+        return [relu(b, b.sum((m, n), over=(k,), of=y[m, k] * y[k, n]))]
+
+    x = np.random.default_rng(1).standard_normal((columns, columns)).astype(np.float32)
+    module = make_network([x.shape], write)
+    (expected,) = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    module.verify()
+    (found,) = evaluate(network_of(module), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineExpr
 
 import ncc
 from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions import trim_windows
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import pad_sides
@@ -25,7 +26,8 @@ from ncc.dialects.scalar import maximum
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.compiled import compiled
-from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere
+from tests.compiler.linalg.computations import ELSEWHERE, add_from_elsewhere, relu, whole_numbers
+from tests.compiler.linalg.same_numbers import after, marked
 from tests.structured.evaluate import evaluate
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -126,8 +128,11 @@ WINDOWS: dict[str, Callable[..., tuple[tuple[int, ...], tuple[AffineExpr, ...]]]
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_other_windows_stay(make_network: MakeNetwork, window: str) -> None:
+def test_other_windows_stay(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch, window: str
+) -> None:
     """Where taps of an axis are no axis of the weights by themselves, or channels have a border."""
+    monkeypatch.setattr(trim_windows, "FEWEST_POINTS", 1)
     framed, beside = "border" in window, 0 if "together" in window else 12
 
     def write(b: Builder, x: Tensor) -> Tensor:
@@ -184,6 +189,124 @@ def test_what_stays(
     text = str(module)
     TrimWindows().apply(Context(), module)
     assert str(module) == text
+
+
+def plain(b: Builder, x: Tensor) -> Tensor:
+    """A convolution alone, of windows that see less than they have taps."""
+    x, w = b.pad(x, [0, 12, 12], [0, 12, 12]), whole_numbers(b, 4, 3, 3, 3)
+    o, p, q, i, k, m = b.loops("o p:17 q:17 i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, p + 12 * k, q + 12 * m] * w[o, i, k, m])
+
+
+def unpadded(b: Builder, x: Tensor) -> Tensor:
+    w, (o, p, q, i, k, m) = whole_numbers(b, 4, 3, 3, 3), b.loops("o:4 p:9 q:9 i:3 k:3 m:3")
+    return b.sum((o, p, q), (i, k, m), x[i, p + 4 * k, q + 4 * m] * w[o, i, k, m])
+
+
+def weights_of_a_run(b: Builder, x: Tensor) -> Tensor:
+    w, x = relu(b, whole_numbers(b, 4, 3, 3, 3)), b.pad(x, [0, 12, 12], [0, 12, 12])
+    o, p, q, i, k, m = b.loops("o p:17 q:17 i k m")
+    return b.sum((o, p, q), (i, k, m), x[i, p + 12 * k, q + 12 * m] * w[o, i, k, m])
+
+
+def largest(b: Builder, x: Tensor) -> Tensor:
+    x, (c, p, q, k) = b.pad(x, [0, 12, 0], [0, 12, 0]), b.loops("c:3 p:17 q:17 k:3")
+    return b.max((c, p, q), (k,), x[c, p + 12 * k, q])
+
+
+def one_weight_for_all_taps(b: Builder, x: Tensor) -> Tensor:
+    x, w = b.pad(x, [0, 12, 12], [0, 12, 12]), whole_numbers(b, 4, 3)
+    o, p, q, i, k, m = b.loops("o p:17 q:17 i k:3 m:3")
+    return b.sum((o, p, q), (i, k, m), x[i, p + 12 * k, q + 12 * m] * w[o, i])
+
+
+def one_row(b: Builder, x: Tensor) -> Tensor:
+    """All cells read the same elements."""
+    i, k = b.loops("i:3 k:17")
+    x, w = b.pad(b.map((i, k), x[i, 0, k]), [0, 1], [0, 1]), whole_numbers(b, 4, 3, 19)
+    o, p, q, i, k = b.loops("o p:17 q:17 i k")
+    return b.sum((o, p, q), (i, k), x[i, k] * w[o, i, k])
+
+
+def slice_by_slice(b: Builder, x: Tensor) -> Tensor:
+    """A volume without taps along its depth."""
+    x = b.pad(b.reshape(x, (3, 1, 17, 17)), [0, 0, 12, 12], [0, 0, 12, 12])
+    w = whole_numbers(b, 4, 3, 3, 3)
+    o, z, p, q, i, k, m = b.loops("o z p:17 q:17 i k m")
+    term = x[i, z, p + 12 * k, q + 12 * m] * w[o, i, k, m]
+    return b.sum((o, z, p, q), (i, k, m), term)
+
+
+def sequence(b: Builder, x: Tensor) -> Tensor:
+    x = b.pad(b.collapse(x, [[0], [1, 2]]), [0, 240], [0, 240])
+    w, (o, p, i, k) = whole_numbers(b, 4, 3, 3), b.loops("o:4 p:289 i:3 k:3")
+    return b.sum((o, p), (i, k), x[i, p + 240 * k] * w[o, i, k])
+
+
+def blind(b: Builder, x: Tensor) -> Tensor:
+    """Windows that all look past the image: what sums start from is a number."""
+    x, w = b.pad(b.cut(x, 1, 0, 3), [0, 6, 0], [0, 6, 0]), whole_numbers(b, 4, 3, 2)
+    o, p, q, i, k = b.loops("o p:3 q:17 i k")
+    return b.sum((o, p, q), (i, k), x[i, p + 12 * k, q] * w[o, i, k])
+
+
+def from_numbers(b: Builder, x: Tensor) -> Tensor:
+    x, w = b.pad(b.cut(x, 1, 0, 3), [0, 6, 0], [0, 6, 0]), whole_numbers(b, 4, 3, 2)
+    start = b.spread(whole_numbers(b, 4), (4, 3, 17), axis=0)
+    o, p, q, i, k = b.loops("o p:3 q:17 i k")
+    return b.sum((o, p, q), (i, k), x[i, p + 12 * k, q] * w[o, i, k], start)
+
+
+@pytest.mark.parametrize(
+    ("write", "parts"),
+    [
+        (plain, 9),
+        (slice_by_slice, 9),
+        (unpadded, None),
+        (weights_of_a_run, None),
+        (largest, None),
+        (one_weight_for_all_taps, None),
+        (one_row, None),
+        (sequence, None),
+        (blind, None),
+        (lambda b, x: relu(b, blind(b, x)), 0),
+        (from_numbers, 0),
+    ],
+)
+def test_which(
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor], parts: int | None
+) -> None:
+    """Convolutions of padded images that are values in memory; others stay as they are."""
+    module = make_network([(3, 17, 17)], write)
+    before = str(module)
+    after(module, TrimWindows())
+    assert str(module) == before if parts is None else len(sums(module)) == parts
+
+
+def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
+    """Attributes of a computation hold of it alone."""
+    module = marked(make_network([(3, 17, 17)], plain))
+    assert len(after(module, TrimWindows())) == 1
+
+
+@pytest.mark.parametrize(("side", "frame"), [(10, (4, 9)), (9, (9, 4))])
+def test_taps_that_are_seen_together_and_alone(
+    make_network: MakeNetwork, side: int, frame: tuple[int, int]
+) -> None:
+    """At stride 2 nothing lies between the cells of two taps, and a blind one between these and
+    those of the third. So the border is as wide as the former ask for.
+    """
+    sides = (side, 10, side, 10)
+    module = make_network([(3, 4, 4)], convolution((3, 3), 5, 2, sides))
+    x = [np.random.default_rng(1).standard_normal((3, 4, 4)).astype(np.float32)]
+    (before,) = evaluate(network_of(module), x, dtype=np.float64)
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    (pad,) = (op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp))
+    assert pad_sides(pad) == ([0, *frame[:1] * 2], [0, *frame[1:] * 2])
+    assert len(sums(module)) == 4
+    (found,) = evaluate(network_of(module), x, dtype=np.float64)
+    np.testing.assert_allclose(found, before, rtol=0, atol=1e-12)
 
 
 def test_border_of_what_sees(make_network: MakeNetwork) -> None:

@@ -258,7 +258,8 @@ def padded(net: Growth, x: str) -> str:
     value = net.pick([0.0, 0.0, 0.5, -3.4e38])
     x = net.one("Padding", x, **params, type=net.pick([0, 0, 0, 1, 2]), value=value)
     if net.chance(0.3):
-        return net.one("Pooling", x, kernel_w=2, pooling_type=net.number(0, 1), pad_mode=1)
+        window = {"kernel_w": 2, "stride_w": net.number(1, 2), "pad_mode": net.number(0, 3)}
+        return net.one("Pooling", x, pooling_type=net.number(0, 1), **window)
     return convolution(net, x, pad_left=net.number(0, 1))
 
 

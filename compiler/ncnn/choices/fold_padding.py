@@ -27,7 +27,7 @@ from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.movement.padding import CONSTANT, PaddingOp
-from ncc.dialects.ncnn.pooling.pooling import LOWEST, MAXIMUM, PoolingOp
+from ncc.dialects.ncnn.pooling.pooling import FULL, LOWEST, MAXIMUM, VALID, PoolingOp
 from ncc.dialects.ncnn.window import PAD_NAMES, Pad
 
 
@@ -102,10 +102,14 @@ class FusePaddingConvolution(FoldPadding):
 
 @choice(PoolingOp)
 class FusePaddingPooling(FoldPadding):
-    """Pooling(Padding(x, v)) = Pooling(x, pads)."""
+    """Pooling(Padding(x, v)) = Pooling(x, pads).
+
+    Where a window sees but NaN inside, a border of 0 was the largest.
+    """
 
     name = "fuse_padding_pooling"
     exact = False
+    differs_on = ("nan",)
 
     def look(self, op: Layer) -> Match | None:
         found = super().look(op)
@@ -119,6 +123,8 @@ class FusePaddingPooling(FoldPadding):
             return pads
         if op.global_pooling or op.adaptive_pooling:
             return f"{op.layer_name} pads nothing"
+        if op.pad_mode not in (FULL, VALID):
+            return f"{op.layer_name} pads by what it is given"
         shape = shape_of(op.operands[0])
         if shape is None or any(cells for pad in op.borders(shape[1:]) for cells in pad):
             return f"{op.layer_name} has borders of its own"

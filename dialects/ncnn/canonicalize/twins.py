@@ -69,7 +69,7 @@ def _saying(op: Layer) -> Hashable:
     declared = op.LAYER
     return (
         type(op),
-        tuple(getattr(op, name) for name in declared.params),
+        tuple(repr(getattr(op, name)) for name in declared.params),  # 0.0 equals -0.0
         tuple(op.properties.get(name) for name in declared.weights),
         tuple(op.operands),
         tuple(op.result_types),

@@ -29,6 +29,16 @@ def test_a_default_that_is_written_out_says_the_same(net: Any, optimized: Any) -
     assert set(Network.of(module).output_names) == {"a", "b"}
 
 
+def test_zeros_of_both_signs_say_two_things(net: Any) -> None:
+    """A number over one of them is infinite, over the other one as much below zero."""
+    module = net("""
+        Input x 0 1 x 0=5
+        BinaryOp a 1 1 x a 0=3 1=1 2=0.0
+        BinaryOp b 1 1 x b 0=3 1=1 2=-0.0
+    """)
+    assert not canonicalize(module)
+
+
 @pytest.mark.parametrize("differs_at", [0, 1000, None])
 def test_constants_are_told_apart_by_their_first_values(
     tmp_path: Path, differs_at: int | None

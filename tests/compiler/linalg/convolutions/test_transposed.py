@@ -254,6 +254,17 @@ def test_windows_of_a_border(make_network: Callable[..., ModuleOp], first: tuple
     assert not joined(make_network, phases, image=lambda b, x: b.pad(x, [0, 0, 0], [0, 9, 9]))
 
 
+@pytest.mark.parametrize("first", [(1, 2), (2, 0)])
+@pytest.mark.parametrize("border", [(0, 0), (1, 0), (0, 3), (2, 1)])
+def test_windows_that_begin_elsewhere(
+    make_network: Callable[..., ModuleOp], first: tuple[int, int], border: tuple[int, int]
+) -> None:
+    """Within the image, or in the border around it."""
+    phases = [phase(*place, first=first) for place in PLACES]
+    sides = [0, *border]
+    assert joined(make_network, phases, image=lambda b, x: b.pad(x, sides, sides))
+
+
 def test_weights_of_the_run(make_network: Callable[..., ModuleOp]) -> None:
     """Their places are known when they are packed, and not before."""
     assert not joined(make_network, ALL, taps=lambda b: relu(b, weights(b, (2, 16, 4, 4))))
@@ -278,7 +289,44 @@ def residual(b: Builder, y: Tensor) -> Tensor:
     return add(b, y, other)
 
 
-@pytest.mark.parametrize("follow", [lambda _, y: y, by_rows, residual])
+def by_channels(b: Builder, y: Tensor) -> Tensor:
+    """Scaled channel by channel, and what that makes once more."""
+    scales = weights(b, y.shape[:1], 2)
+    for _ in range(2):
+        o, p, q = b.loops_of(y.shape)
+        y = b.map((o, p, q), y[o, p, q] * scales[o])
+    return relu(b, y)
+
+
+def by_scales_of_the_run(b: Builder, y: Tensor) -> Tensor:
+    scales = relu(b, weights(b, y.shape[:1], 2))
+    o, p, q = b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] * scales[o])
+
+
+def by_one_number(b: Builder, y: Tensor) -> Tensor:
+    number, at = weights(b, (1,), 2), b.loops_of(y.shape)
+    return b.map(at, y[at] * number[0])
+
+
+def by_every_other_number(b: Builder, y: Tensor) -> Tensor:
+    numbers, (o, p, q) = weights(b, (3,), 2), b.loops_of(y.shape)
+    return b.map((o, p, q), y[o, p, q] * numbers[o * 2])
+
+
+@pytest.mark.parametrize(
+    "follow",
+    [
+        lambda _, y: y,
+        by_channels,
+        by_scales_of_the_run,
+        by_one_number,
+        by_every_other_number,
+        by_rows,
+        residual,
+        lambda b, y: relu(b, residual(b, by_channels(b, y))),
+    ],
+)
 def test_what_follows(
     make_network: Callable[..., ModuleOp], follow: Callable[[Builder, Tensor], Tensor]
 ) -> None:

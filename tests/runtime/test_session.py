@@ -133,11 +133,93 @@ def test_what_does_not_fit_is_named(reverse: Artifact, x: Any, found: str) -> No
     assert caught.value.blob == "data"
 
 
+def test_channels_may_come_last(reverse: Artifact) -> None:
+    """As images of other libraries have them."""
+    image = dataclasses.replace(reverse, inputs=(Binding("data", (1, 3, 4)),))
+    with pytest.raises(InputError, match=r"channels come first, feed x.transpose\(2, 0, 1\)$"):
+        Model(image, 1).run({"data": X[..., None]})
+    with pytest.raises(InputError, match="found float32 4x3x1$"):
+        Model(image, 1).run({"data": X.T[..., None]})
+    with pytest.raises(InputError, match="found float32 1x3$"):
+        Model(image, 1).run({"data": X[:1, :3]})
+
+
 def test_an_axis_of_one_may_be_missing(reverse: Artifact) -> None:
     """As the only channel of a grey image is."""
     image = dataclasses.replace(reverse, inputs=(Binding("data", (1, 3, 4)),))
     with pytest.raises(InputError, match="its first axis is not there, feed x\\[None\\]"):
         Model(image, 1).run({"data": X})
+
+
+CACHE = Binding("cache", (2, 0, 4), axis=1, counter=0)
+BEGUN = Binding("begun", (2, 1, 4), axis=1, counter=0)
+ROWS = Binding("rows", (0, 4), axis=0, counter=1)
+
+
+def checked(*bindings: Binding, **feeds: np.ndarray[Any, Any]) -> tuple[list[Any], dict[int, int]]:
+    """What is fed for inputs, as code reads it, and what these tell a run."""
+    counted: dict[int, int] = {}
+    dtype = np.dtype("float32")
+    return [session._checked(feeds, one, dtype, counted) for one in bindings], counted
+
+
+def zeros(*shape: int) -> np.ndarray[Any, Any]:
+    return np.zeros(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("fed", "counted"),
+    [
+        ({"cache": zeros(2, 5, 4), "begun": zeros(2, 6, 4), "rows": zeros(3, 4)}, {0: 5, 1: 3}),
+        ({"begun": zeros(2, 1, 4)}, {0: 0, 1: 0}),
+        ({"cache": zeros(0), "begun": zeros(2, 1, 4)}, {0: 0, 1: 0}),
+        ({"cache": zeros(7, 0), "begun": zeros(2, 1, 4), "rows": zeros(1, 4)}, {0: 0, 1: 1}),
+    ],
+    ids=["grown", "not fed", "empty", "of another shape"],
+)
+def test_inputs_tell_by_how_much_they_have_grown(
+    fed: dict[str, np.ndarray[Any, Any]], counted: dict[int, int]
+) -> None:
+    """Each counter once; a cache that begins empty need not be fed."""
+    arrays, told = checked(CACHE, BEGUN, ROWS, **fed)
+    assert told == counted
+    by_name = dict(zip(("cache", "begun", "rows"), arrays, strict=True))
+    assert all(by_name[name] is array for name, array in fed.items())
+    assert all(by_name[name].size == 0 for name in by_name.keys() - fed.keys())
+
+
+def test_an_input_that_has_not_grown_tells_so() -> None:
+    """Even where it is all that is fed, as it began."""
+    assert checked(BEGUN, begun=zeros(2, 1, 4))[1] == {0: 0}
+
+
+@pytest.mark.parametrize(
+    ("fed", "message"),
+    [
+        ({"cache": zeros(2, 5, 4), "begun": zeros(2, 5, 4)}, "those before it, .* for 5 rows"),
+        ({"begun": zeros(2, 2, 4)}, "those before it, .* for 0 rows"),
+        ({"cache": zeros(2, 5, 4)}, "no array was given for input 'begun'"),
+        ({"begun": zeros(2, 0, 4)}, "'begun' does not fit: .*2x0x4"),
+        ({"cache": zeros(2, 5, 3)}, "'cache' does not fit: .*2x5x3"),
+        ({"cache": zeros(5, 4)}, "'cache' does not fit: .*5x4"),
+        ({"cache": zeros(2, 5, 4).astype(np.float64)}, "'cache' does not fit: .*float64"),
+    ],
+)
+def test_what_has_not_grown_so(fed: dict[str, np.ndarray[Any, Any]], message: str) -> None:
+    """By something else, or along another axis; what does not begin empty has to be fed."""
+    with pytest.raises(InputError, match=message):
+        checked(CACHE, BEGUN, **fed)
+
+
+def test_what_has_grown_lies_in_one_piece() -> None:
+    """Whatever the strides of what is fed."""
+    x = np.arange(40, dtype=np.float32).reshape(4, 5, 2).T
+    [found], _ = checked(CACHE, cache=x)
+    assert found.flags.carray
+    np.testing.assert_array_equal(found, x)
+    [found], _ = checked(Binding("x", (2, 5, 4)), x=x)
+    assert found.flags.carray
+    np.testing.assert_array_equal(found, x)
 
 
 def test_a_pickled_model_runs_elsewhere(reverse: Artifact, tmp_path: Path) -> None:

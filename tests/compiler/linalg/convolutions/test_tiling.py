@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,17 @@ def test_weights_that_the_run_transforms(target: Target) -> None:
         assert tiling.form is F4 or not formed
     narrow = tiling_of(512, 512, 7, 7, replace(target, lanes=8))
     assert narrow is not None and not narrow.formed
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"groups": 2}, {"depth": Depth(2, 3)}, {"axes": (False, True)}, {"form": S2}],
+    ids=["groups", "volume", "one axis", "stride"],
+)
+def test_weights_that_come_transformed(other: dict[str, Any]) -> None:
+    """The run knows how to transform those of one image, of all its channels."""
+    tiling = Tiling(F4, 512, 512, 7, 7, AVX512)
+    assert tiling.can_form() and not replace(tiling, **other).can_form()
 
 
 @ON_ALL

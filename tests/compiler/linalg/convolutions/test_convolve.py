@@ -157,6 +157,33 @@ def test_volumes(
     assert image_transforms(module, always_tiled) == 2 * -(-9 // always_tiled.tile)
 
 
+@pytest.mark.parametrize(
+    ("shape", "write"),
+    [
+        ((16, 9, 10), lambda b, x: convolution(b, x, 16)),
+        ((16, 3, 9, 11), lambda b, x: volume(b, x, 16)),
+        ((16, 14, 14), lambda b, x: dilated(b, x, 16, 2)),
+        ((16, 3, 14, 14), lambda b, x: dilated(b, x, 16, 2)),
+    ],
+    ids=["image", "volume", "dilation", "dilation of a volume"],
+)
+def test_cells_that_tiles_have_beyond_the_result(
+    make_network: MakeNetwork,
+    always_tiled: Form,
+    shape: tuple[int, ...],
+    write: Callable[[Builder, Tensor], Tensor],
+) -> None:
+    """What says that nobody reads them speaks of tiles along an axis, and of cells in a tile."""
+    module = make_network([shape], lambda b, x: relu(b, write(b, relu(b, x))))
+    check_numbers(module, [shape])
+    views = [View(op) for op in generics(module)]
+    tails = [(view, *tail) for view in views for tail in view.tails]
+    assert tails
+    for view, outer, inner, count in tails:
+        assert view.extents[inner] == always_tiled.tile
+        assert 0 <= view.extents[outer] * always_tiled.tile - count < always_tiled.tile
+
+
 @pytest.mark.usefixtures("always_tiled_at_stride")
 @pytest.mark.parametrize("deep", [1, 2])
 def test_volumes_at_stride(make_network: MakeNetwork, deep: int) -> None:

@@ -10,13 +10,14 @@
 
 The first pad, concat or return that wants to own a value gets it, and a root of their own is left
 for what nobody owns. Where a wish cannot be met (two owners, a constant in a concat, a reshape of
-a padded value) a copy is inserted and said: no value is ever in two places.
+a padded value, a column that a code reads by vectors) a copy is inserted and said: no value is ever
+in two places.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from xdsl.dialects import arith, func, tensor
@@ -30,6 +31,7 @@ from ncc.compiler.linalg.network import callee_of
 from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
 from ncc.compiler.linalg.view import TAILS, contiguous, shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
+from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
@@ -66,6 +68,16 @@ def clipping(module: ModuleOp) -> set[str]:
     }
 
 
+def written_as_loops(module: ModuleOp) -> set[str]:
+    """Kernels that are codes: they read vectors along the last axis of an operand."""
+    return {
+        function.sym_name.data
+        for function in module.body.block.ops
+        if isinstance(function, func.FuncOp) and function.sym_visibility is not None
+        if any(isinstance(op, CodeOp) for op in function.body.block.ops)
+    }
+
+
 class Placement:
     """Places of all values of the network's function, and the copies that this took."""
 
@@ -82,10 +94,14 @@ class Placement:
             pass
         for value in self.block.args:
             self._place(value)
+        codes = written_as_loops(module)
         for op in list(self.block.ops):
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 # Claims stay: no owner claims a value through a reshape that its memory refuses.
                 self._place_all(self._copy(op, 0))
+            elif isinstance(op, func.CallOp) and callee_of(op) in codes:
+                for position in self._lying_apart(op):
+                    self._place_all(self._copy(op, position))
             self._place_all(op)
 
     def _claimed(self) -> bool:
@@ -182,6 +198,13 @@ class Placement:
         return at or op
 
     # --- places -----------------------------------------------------------------------------
+
+    def _lying_apart(self, call: func.CallOp) -> Iterator[int]:
+        """The operands whose neighbours along the last axis are none in memory."""
+        for position, value in enumerate(call.operands):
+            shape, strides = shape_of(value), self._place(value).strides
+            if shape and shape[-1] > 1 and strides[-1] != 1:
+                yield position
 
     def _place_all(self, op: Operation) -> None:
         """Give the results of op their places."""

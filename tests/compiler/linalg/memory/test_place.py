@@ -223,6 +223,25 @@ def test_a_reshape_that_strides_refuse(placed: PlaceNetwork) -> None:
     assert found.copies == 1
 
 
+@pytest.mark.parametrize(("size", "copies"), [((4, 1), 1), ((1, 3), 0)])
+def test_a_column_that_a_code_reads_is_copied(
+    placed: PlaceNetwork, size: Shape, copies: int
+) -> None:
+    """Its vectors run along the last axis, where neighbours of a row lie, but none of a column."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        part = b.collapse(b.slice(x, (0, 0), size), [[0, 1]])
+        code = Code([part], [(part.shape, f32)])
+        with code.lanes(part.shape[0]) as k:
+            code.results[0][k] = code.exp(code.inputs[0][k])
+        return b.code(code.operation())
+
+    found = placed([(4, 3)], write)
+    assert found.copies == copies
+    [call] = [step for step in found.plan.steps if isinstance(step, Call)][-1:]
+    assert [place.strides for place in call.places] == [(1,), (1,)]
+
+
 def test_values_are_claimed_once_for_many_copies(
     placed: PlaceNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,18 @@ def test_parameters_are_words_arrays_and_strings() -> None:
     ]
 
 
+def test_the_first_and_the_last_that_there_can_be() -> None:
+    """A type by number 0, a parameter by the largest, and the shortest and the longest string."""
+    words = (-23400, 0, -23430, 255, b"x" * 255 + b"\0", 31, 7, -233)
+    record = parse(*HEAD, 0, 1, 1, 0, 1, *words).layers[1]
+    assert record.type.text == "AbsVal"
+    assert {id: value.values for id, value in record.params.items()} == {
+        0: ("",),
+        30: ("x" * 255,),
+        31: (7,),
+    }
+
+
 @pytest.mark.parametrize("length", range(0, 40, 3))
 def test_a_file_cut_anywhere_is_an_error(length: int) -> None:
     """The message tells what should have come."""
@@ -81,8 +93,10 @@ def test_a_file_cut_anywhere_is_an_error(length: int) -> None:
         ((7767517, 2**31 - 1, 2, *FIRST), "cannot hold 2147483647 layers"),
         ((7767517, 0, 2, *FIRST), "cannot hold 0 layers"),
         ((7767517, 1, -1, *FIRST), "at least one blob"),
+        ((7767517, 1, 0, *FIRST), "at least one blob"),
         ((*HEAD, 110, 1, 1, 0, 1, -233), "unknown type"),
         ((*HEAD, -1, 1, 1, 0, 1, -233), "unknown type"),
+        ((*HEAD, 256, 1, 1, 0, 1, -233), "custom type 0"),
         ((*HEAD, 258, 1, 1, 0, 1, -233), "custom type 2"),
         ((*HEAD, RELU, -1, 1, 0, 1, -233), "cannot be -1"),
         ((*HEAD, RELU, 1, 2**30, 0, 1, -233), "cannot be 1073741824"),
@@ -93,10 +107,14 @@ def test_a_file_cut_anywhere_is_an_error(length: int) -> None:
         ((*RELU_HEAD, -23340, 1, 0, -233), "id that does not exist"),
         ((*RELU_HEAD, -23300, -1, -233), "cannot be -1"),
         ((*RELU_HEAD, -23300, 2**30, 1, -233), "cannot be 1073741824"),
-        ((*RELU_HEAD, -23400, 256, -233), "cannot be a string of 256 bytes"),
+        ((*RELU_HEAD, -23400, 256, b"x" * 256, -233), "cannot be a string of 256 bytes"),
+        ((*RELU_HEAD, -23400, -1, -233), "cannot be a string of -1 bytes"),
+        ((*RELU_HEAD, -23400, -8, -233), "cannot be a string of -8 bytes"),
         ((*RELU_HEAD, -23400, 8, -233), "cannot be a string of 8 bytes"),
         ((*RELU_HEAD, -23400, 2, b"\xff\xff\0\0", -233), "not a string in UTF-8"),
         ((*RELU_HEAD, 0, 1), "ends too early"),
+        ((*RELU_HEAD, -23400, 4, b"0w0h"), "ends too early"),
+        ((*RELU_HEAD, -23300, 1, 5), "ends too early"),
     ],
 )
 def test_a_broken_word_is_an_error(words: tuple[int | bytes, ...], message: str) -> None:

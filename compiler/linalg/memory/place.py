@@ -202,8 +202,7 @@ class Placement:
     def _lying_apart(self, call: func.CallOp) -> Iterator[int]:
         """The operands whose neighbours along the last axis are none in memory."""
         for position, value in enumerate(call.operands):
-            shape, strides = shape_of(value), self._place(value).strides
-            if shape and shape[-1] > 1 and strides[-1] != 1:
+            if self._place(value).strides[-1:] not in ((1,), ()):
                 yield position
 
     def _place_all(self, op: Operation) -> None:

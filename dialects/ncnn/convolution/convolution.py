@@ -19,8 +19,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, Grouped, OnPlane, contract
+from ncc.dialects.ncnn.convolution.contraction import Bank, contract
+from ncc.dialects.ncnn.convolution.filtering import Filtering, Grouped
 from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
+from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from ncc.dialects.ncnn.convolution.contraction import Bank
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer, DeconvolutionLayer
-from ncc.dialects.ncnn.convolution.filtering import Bank, Grouped, OnPlane, Windowed
+from ncc.dialects.ncnn.convolution.filtering import Grouped
+from ncc.dialects.ncnn.convolution.windowed import OnPlane, Windowed
 from ncc.dialects.ncnn.layer import Shape, integer, layer
 from ncc.dialects.ncnn.window import SAME_LOWER, SAME_UPPER, Pad, Window, planes
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.ncnn.convolution.filtering import Bank, Filtering, OnPlane
+from ncc.dialects.ncnn.convolution.contraction import Bank
+from ncc.dialects.ncnn.convolution.filtering import Filtering
+from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.sampling.sampling import (

@@ -1,4 +1,4 @@
-"""Filters that slide: what convolutions, their transposes and patches say, for any axes.
+"""Filters that slide: what convolutions and their transposes say, along any axes.
 
 The filters of one run are a `Bank`. They are stored, or with dynamic_weight they are an input, and
 the bias another one: then the file says nothing of their number and kernel, the input's shape does.
@@ -7,19 +7,16 @@ the bias another one: then the file says nothing of their number and kernel, the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from xdsl.ir.affine import AffineExpr
-
 from ncc.dialects.ncnn.axes import extents
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.convolution.sweep import Sweep
+from ncc.dialects.ncnn.convolution.contraction import Bank, Channels
+from ncc.dialects.ncnn.convolution.windowed import Windowed
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
-    Layer,
     LayerError,
     Shape,
     Tensor,
@@ -27,168 +24,8 @@ from ncc.dialects.ncnn.layer import (
     WeightAttr,
     integer,
 )
-from ncc.dialects.ncnn.quantization.int8 import Int8Layer, product
-from ncc.dialects.ncnn.window import (
-    PAD_NAMES,
-    SAME_LOWER,
-    SAME_UPPER,
-    Pad,
-    Window,
-    planes,
-)
-
-
-@dataclass(frozen=True)
-class Channels:
-    """`group` independent banks of filters, each from `inputs` channels to `outputs`."""
-
-    group: int
-    outputs: int
-    inputs: int
-
-    @property
-    def depthwise(self) -> bool:
-        return self.group > 1 and self.outputs == self.inputs == 1
-
-    @property
-    def axes(self) -> Shape:
-        """The channel axes of what a contraction writes."""
-        if self.group == 1:
-            return (self.outputs,)
-        return (self.group,) if self.outputs == 1 else (self.group, self.outputs)
-
-    @property
-    def kept(self) -> list[bool]:
-        """Which of the weights' axes (group, outputs, inputs) a contraction reads."""
-        grouped = self.group > 1
-        return [grouped, not grouped or self.outputs > 1, not grouped or self.inputs > 1]
-
-
-@dataclass(frozen=True)
-class Bank:
-    """The filters of one run: their channels, and the window along each axis in numpy order."""
-
-    channels: Channels
-    windows: tuple[Window, ...]
-
-    @property
-    def num_output(self) -> int:
-        return self.channels.group * self.channels.outputs
-
-    @property
-    def num_input(self) -> int:
-        return self.channels.group * self.channels.inputs
-
-    @property
-    def kernel(self) -> Shape:
-        return tuple(window.kernel for window in self.windows)
-
-    @property
-    def shape(self) -> Shape:
-        """The filters as (group, outputs, inputs, *kernel)."""
-        c = self.channels
-        return (c.group, c.outputs, c.inputs, *self.kernel)
-
-    @property
-    def kept(self) -> list[bool]:
-        """Which axes of `shape` a contraction reads: those of one cycle are gone."""
-        return [*self.channels.kept, *(k > 1 for k in self.kernel)]
-
-
-def contract(
-    b: Builder,
-    x: Tensor,
-    w: Tensor,
-    channels: Channels,
-    sweeps: Sequence[Sweep],
-    init: Tensor | float,
-) -> Tensor:
-    """One convolution along `sweeps`: x (channels, *space), w the axes that `Bank.kept` says.
-
-    The result has the axes `channels.axes` and then one a sweep.
-    """
-    x = whole_reads(b, x, sweeps)
-    space = range(len(sweeps))
-    names = [f"g:{channels.group}", f"o:{channels.outputs}"]
-    names += [f"y{k}:{sweeps[k].count}" for k in space]
-    names += [f"i:{channels.inputs}", *(f"u{k}:{sweeps[k].taps}" for k in space)]
-    g, o, *rest = b.loops(" ".join(names))
-    ys, i, us = rest[: len(sweeps)], rest[len(sweeps)], rest[len(sweeps) + 1 :]
-    kept = channels.kept
-    lead = [g] * kept[0] + [o] * kept[1]
-    at: AffineExpr = i if channels.group == 1 else g
-    if channels.group > 1 and channels.inputs > 1:
-        at = g * channels.inputs + i
-    places = [sweep.x(y, u) for sweep, y, u in zip(sweeps, ys, us, strict=True)]
-    taps = [s.tap(u) for s, u in zip(sweeps, us, strict=True) if s.kernel > 1]
-    over = [i] * kept[2] + [u for s, u in zip(sweeps, us, strict=True) if s.taps > 1]
-    target = [*lead, *(sweep.out(y) for sweep, y in zip(sweeps, ys, strict=True))]
-    term = product(x[(at, *places)], w[(*lead, *[i] * kept[2], *taps)])
-    if over or any(sweep.out_step > 1 for sweep in sweeps):
-        return b.sum(target, over=over, of=term, init=init)
-    return b.map(target, term + init[target] if isinstance(init, Tensor) else term)
-
-
-def whole_reads(b: Builder, x: Tensor, sweeps: Sequence[Sweep]) -> Tensor:
-    """x without what no sweep along its last axes reads where one walks it alone, cell by cell.
-
-    A loop that indexes an axis alone runs over all of it.
-    """
-    lead = x.rank - len(sweeps)
-    read = [
-        s.count if s.taps == s.x_step == 1 and s.x_start == 0 else n
-        for s, n in zip(sweeps, x.shape[lead:], strict=True)
-    ]
-    return b.slice(x, [0] * x.rank, (*x.shape[:lead], *read))
-
-
-class Windowed(Layer):
-    """A window that slides along the axes `AXES`."""
-
-    AXES: ClassVar[str]
-
-    kernel_w = integer(1)
-    dilation_w = integer(2, 1)
-    stride_w = integer(3, 1)
-    pad_left = integer(4)
-    pad_right = integer(15, "pad_left")
-
-    @property
-    def windows(self) -> list[Window]:
-        """The window along each axis that the params say, in numpy order."""
-        return [
-            Window(*(getattr(self, f"{what}_{axis}") for what in ("kernel", "stride", "dilation")))
-            for axis in self.AXES
-        ]
-
-    @property
-    def pads(self) -> list[Pad]:
-        """The padding params of each axis, in numpy order; they may be codes."""
-        return [(getattr(self, PAD_NAMES[a][0]), getattr(self, PAD_NAMES[a][1])) for a in self.AXES]
-
-    def names(self, *params: str) -> list[str]:
-        """The names of these params for every axis, in ncnn's order: w first."""
-        return [f"{param}_{axis}" for param in params for axis in reversed(self.AXES)]
-
-    def check_pads(self) -> None:
-        """Refuse pads below zero but a code that is not contradicted by another pad."""
-        for name in (name for axis in reversed(self.AXES) for name in PAD_NAMES[axis]):
-            value = getattr(self, name)
-            known = value >= 0 or value in (SAME_UPPER, SAME_LOWER)
-            if not known or (value < 0 and any(v > 0 for pad in self.pads for v in pad)):
-                raise LayerError(f"{name} is {value}, but other pads are not its code", name)
-
-
-class OnPlane(Windowed):
-    """The params of the second axis."""
-
-    AXES: ClassVar[str] = "hw"
-
-    kernel_h = integer(11, "kernel_w")
-    dilation_h = integer(12, "dilation_w")
-    stride_h = integer(13, "stride_w")
-    pad_top = integer(14, "pad_left")
-    pad_bottom = integer(16, "pad_top")
+from ncc.dialects.ncnn.quantization.int8 import Int8Layer
+from ncc.dialects.ncnn.window import Window, planes
 
 
 class Filtering(Windowed, Int8Layer):

@@ -13,8 +13,9 @@ from math import prod
 import numpy as np
 
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.convolution.filtering import OnPlane, whole_reads
+from ncc.dialects.ncnn.convolution.contraction import whole_reads
 from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
+from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,

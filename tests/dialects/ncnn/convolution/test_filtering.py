@@ -6,7 +6,8 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 
-from ncc.dialects.ncnn.convolution.filtering import Bank, Channels, Filtering
+from ncc.dialects.ncnn.convolution.contraction import Bank, Channels
+from ncc.dialects.ncnn.convolution.filtering import Filtering
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape
 from ncc.dialects.ncnn.window import Window
 
@@ -47,10 +48,3 @@ def test_filters_that_are_inputs(type: str, filters: Shape, shape: Shape) -> Non
     bank = layer(type, 2, dynamic_weight=1, stride_w=2, **group).bank((4, 9, 9), filters)
     assert bank.shape == shape
     assert all(window.stride == 2 for window in bank.windows)
-
-
-def test_a_contraction_reads_no_axis_of_one_cycle() -> None:
-    """Neither the only group, nor the only channel of a group, nor a kernel of one tap."""
-    assert Bank(Channels(1, 1, 1), (Window(1),)).kept == [False, True, True, False]
-    assert Bank(Channels(4, 1, 1), (Window(3),)).kept == [True, False, False, True]
-    assert Bank(Channels(4, 2, 1), (Window(3),)).kept == [True, True, False, True]

@@ -38,13 +38,13 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
-from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.parts import ROWS
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
 from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk, least_held
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
+from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.sums.halved_values import STEP
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of

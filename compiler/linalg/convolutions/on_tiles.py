@@ -17,10 +17,10 @@ from xdsl.ir.affine import AffineMap
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.convolutions.convolution import Convolution
-from ncc.compiler.linalg.convolutions.padding import padded
 from ncc.compiler.linalg.convolutions.tiling import Chunk
 from ncc.compiler.linalg.insert import recomputed, tensor_of
 from ncc.compiler.linalg.linear import Linear, indexing_map
+from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import PARALLEL, Builder, Tensor

@@ -7,6 +7,12 @@ x is not touched: the four lie side by side there. Weights get another order, in
 `tails` of the split loop is dropped where the weights behind it are zeros that blocking put there:
 0 times any int8 is 0.
 
+So are a loop's last products where it is no whole fours, as the columns of a window over a plain
+image: weights are filled up with zeros, and x gets cells behind its rows that these meet.
+
+    y[o, p, q] += x[i, p, q + k] * w[o, i, k]          k < 3
+        ->  y[o, p, q] += x[i, p, q + 4 k + l] * w[o, i, k, l]          k < 1, l < 4
+
 Needs: the structured level before groups; constant weights.  Breaks: nothing; sums are exact.
 """
 
@@ -22,10 +28,12 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import TAILS, View, tails_attribute
+from ncc.compiler.linalg.padding import padded
+from ncc.compiler.linalg.view import TAILS, Access, View, tails_attribute
 from ncc.dialects.comprehension import REDUCTION
 from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -68,17 +76,32 @@ def find(view: View) -> Split | None:
     data, weights = view.reads[pair[0]], view.reads[pair[1]]
     if not _is_int8(data.value) or not _is_int8(weights.value):
         return None
-    if not isinstance(weights.value.owner, ConstantOp):
+    if not isinstance(weights.value.owner, ConstantOp) or not _has_lanes(view, data, weights):
         return None
-    last = data.index[-1]
-    for loop in view.reduced:
-        axes = [k for k, form in enumerate(weights.index) if form.bare == loop]
-        alone = len(axes) == 1 and sum(form.coefficient(loop) != 0 for form in data.index) == 1
-        contiguous = alone and last.coefficient(loop) == 1 and loop not in view.indexed
-        whole = view.extents[loop] % QUAD == 0 and _needs_no_tail(view, loop, weights.value)
-        if contiguous and whole:
-            return Split(loop, pair[0], pair[1], axes[0])
-    return None
+    found = [
+        Split(loop, *pair, axes[0])
+        for loop in view.reduced
+        if len(axes := [k for k, form in enumerate(weights.index) if form.bare == loop]) == 1
+        and _lie_side_by_side(view, loop, data)
+        and _needs_no_tail(view, loop, weights.value)
+    ]
+    whole = [split for split in found if view.extents[split.loop] % QUAD == 0]
+    several = [split for split in found if view.extents[split.loop] > 1]
+    return next(iter([*whole, *several]), None)
+
+
+def _has_lanes(view: View, data: Access, weights: Access) -> bool:
+    """Whether results that lie side by side read the same data, whole vectors of them."""
+    lane = view.write.index[-1].bare
+    if lane is None or data.uses(lane) or not weights.uses(lane):
+        return False
+    return view.extents[lane] % BLOCK == 0
+
+
+def _lie_side_by_side(view: View, loop: int, data: Access) -> bool:
+    """Whether a loop does nothing but walk neighbours in the data, and weights."""
+    moved = [form for access in view.reads for form in access.index if form.coefficient(loop)]
+    return data.index[-1].coefficient(loop) == 1 and len(moved) == 2 and loop not in view.indexed
 
 
 def _needs_no_tail(view: View, loop: int, weights: SSAValue) -> bool:
@@ -118,6 +141,9 @@ def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValu
     op.operands[found.weights] = made[weights, found.axis]
     op.properties["indexing_maps"] = ArrayAttr(changed)
     op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
+    view = View(op)
+    reach = sum(by * (view.extents[d] - 1) for d, by in view.reads[found.data].index[-1].terms)
+    op.operands[found.data] = padded(op.operands[found.data], reach + 1)
     kept = [tail for tail in View(op).tails if found.loop not in tail[:2]]
     op.attributes.pop(TAILS, None)
     if kept:

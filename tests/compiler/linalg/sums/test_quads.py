@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.linalg.ops import GenericOp
 
@@ -38,12 +39,16 @@ def quantized(b: Builder, x: Tensor) -> Tensor:
     return b.map(at, saturated_int8(x[at] * 60.0))
 
 
-def convolution(kernel: int, outputs: int) -> Callable[[Builder, Tensor], Tensor]:
+def convolution(
+    kernel: int, outputs: int, stride: int = 1, dilation: int = 1, pad: int = 0
+) -> Callable[[Builder, Tensor], Tensor]:
     def write(b: Builder, x: Tensor) -> Tensor:
         x, w = quantized(b, x), b.weight(bytes_of(outputs, x.shape[0], kernel, kernel))
-        size = [n - kernel + 1 for n in x.shape[1:]]
+        x = b.pad(x, (0, pad, pad), (0, pad, pad))
+        size = [(n - dilation * (kernel - 1) - 1) // stride + 1 for n in x.shape[1:]]
         o, y, z, i, k, m = b.loops(f"o y:{size[0]} z:{size[1]} i k m")
-        term = convert(x[i, y + k, z + m], i32) * convert(w[o, i, k, m], i32)
+        read = x[i, y * stride + k * dilation, z * stride + m * dilation]
+        term = convert(read, i32) * convert(w[o, i, k, m], i32)
         return b.sum((o, y, z), over=(i, k, m), of=term)
 
     return write
@@ -53,6 +58,13 @@ def product(b: Builder, x: Tensor) -> Tensor:
     x, w = quantized(b, x), b.weight(bytes_of(32, x.shape[0]))
     o, i = b.loops("o i")
     return b.sum((o,), over=(i,), of=convert(x[i], i32) * convert(w[o, i], i32))
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    x, w = quantized(b, x), b.weight(bytes_of(x.shape[0], 3, 4))
+    o, y, z, k, m = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 3} k m")
+    term = convert(x[o, y + k, z + m], i32) * convert(w[o, k, m], i32)
+    return b.sum((o, y, z), over=(k, m), of=term)
 
 
 def contractions(module: ModuleOp) -> list[View]:
@@ -68,6 +80,11 @@ def contractions(module: ModuleOp) -> list[View]:
         (convolution(3, 40), (32, 4, 5)),
         (convolution(3, 24), (24, 4, 5)),
         (product, (36,)),
+        (convolution(3, 16), (3, 5, 5)),
+        (convolution(3, 16, stride=2), (1, 7, 9)),
+        (convolution(7, 20, stride=2, pad=3), (3, 12, 10)),
+        (convolution(4, 16, stride=4), (3, 8, 8)),
+        (product, (7,)),
     ],
 )
 def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, ...]) -> None:
@@ -87,9 +104,33 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
     np.testing.assert_array_equal(before, after)
 
 
-@pytest.mark.parametrize(("write", "shape"), [(convolution(3, 16), (3, 5, 5)), (product, (7,))])
+def test_cells_behind_rows_are_one_more_pad(make_network: MakeNetwork) -> None:
+    """An image that has a border gets a wider one, and none where its rows are long enough."""
+    widths = []
+    for shape in ((3, 5, 5), (3, 6, 6)):
+        module = make_network([shape], convolution(3, 16, stride=2, pad=1))
+        Pack().apply(Context(), module)
+        SplitQuads().apply(Context(), module)
+        [view] = contractions(module)
+        assert view.product is not None
+        widths.append(shape_of(view.reads[view.product[0]].value)[-1])
+        assert sum(isinstance(op, tensor.PadOp) for op in network_of(module).body.block.ops) == 1
+    assert widths == [5 + 3, 6 + 2]
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [
+        (convolution(3, 16, dilation=2), (3, 7, 7)),
+        (convolution(1, 16), (3, 5, 5)),
+        (product, (1,)),
+        (depthwise, (3, 5, 40)),
+    ],
+)
 def test_what_stays(make_network: MakeNetwork, write: Any, shape: tuple[int, ...]) -> None:
-    """Data whose neighbours along a loop lie apart, or do not fall into fours."""
+    """Data whose neighbours along a loop lie apart, that has none, or that each result has for
+    itself.
+    """
     module = make_network([shape], write)
     Pack().apply(Context(), module)
     before = str(module)

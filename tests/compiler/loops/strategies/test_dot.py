@@ -25,8 +25,18 @@ from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weights.weight import WeightAttr
 from tests.runnable import RUNNABLE
 
-# kernel, outputs, inputs of the convolutions of one network; blocks that are full and that are not.
-LAYERS = [(1, 16, 16), (3, 40, 20), (3, 17, 32), (2, 64, 8), (1, 8, 36)]
+# kernel, stride, outputs, inputs of the convolutions of one network; blocks that are full and that
+# are not, and images of few channels, whose windows fall into fours along rows.
+LAYERS = [
+    (1, 1, 16, 16),
+    (3, 1, 40, 20),
+    (3, 1, 17, 32),
+    (2, 1, 64, 8),
+    (1, 1, 8, 36),
+    (3, 2, 24, 3),
+    (7, 2, 16, 3),
+    (5, 1, 32, 1),
+]
 
 
 ONES = WeightAttr.of(np.ones((32, 32), np.float32))
@@ -80,10 +90,10 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Convolutions side by side, their weights and scales made up."""
     generator = np.random.default_rng(9)
     lines, weights = [], b""
-    for n, (kernel, outputs, inputs) in enumerate(LAYERS):
+    for n, (kernel, stride, outputs, inputs) in enumerate(LAYERS):
         size = outputs * inputs * kernel**2
         lines.append(f"Input in{n} 0 1 in{n} 0=9 1=7 2={inputs}")
-        params = f"0={outputs} 1={kernel} 4={kernel // 2} 5=1 6={size} 8=1"
+        params = f"0={outputs} 1={kernel} 3={stride} 4={kernel // 2} 5=1 6={size} 8=1"
         lines.append(f"Convolution c{n} 1 1 in{n} out{n} {params}")
         values = generator.integers(-128, 128, size).astype(np.int8).tobytes()
         weights += bytes([0x38, 0x4B, 0x0D, 0]) + values + bytes(-size % 4)

@@ -11,15 +11,15 @@ from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder
 
 
-def padded(value: SSAValue, rows: int, columns: int) -> SSAValue:
-    """`value` (channels, height, width), made at least rows x columns by cells behind it; so is
-    each slice of (channels, depth, height, width).
+def padded(value: SSAValue, *extents: int) -> SSAValue:
+    """`value`, made at least so long along its last axes by cells behind it: an image
+    (channels, height, width) by rows and columns, or by columns alone.
 
     Where the value is padded already that pad grows, and others who read it read a slice.
     """
     shape = shape_of(value)
-    still = [0] * (len(shape) - 2)
-    more = [*still, max(0, rows - shape[-2]), max(0, columns - shape[-1])]
+    ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)
+    more = [0] * (len(shape) - len(extents)) + [max(0, least - own) for own, least in ends]
     if not any(more):
         return value
     pad = value.owner

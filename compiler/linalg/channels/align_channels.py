@@ -22,17 +22,16 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum, Made
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
-from ncc.compiler.linalg.channels.packing import (
-    BLOCK,
+from ncc.compiler.linalg.channels.packed_views import (
     has_gaps,
     is_selected,
     joins_channels,
     joins_ragged,
-    lanes_in,
-    packing_of,
 )
+from ncc.compiler.linalg.channels.packing import packing_of
 from ncc.compiler.linalg.channels.select_channels import select, select_inside
 from ncc.compiler.linalg.insert import move_behind
 from ncc.compiler.linalg.linear import Linear

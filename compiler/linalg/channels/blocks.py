@@ -12,8 +12,8 @@ from xdsl.dialects import tensor
 from xdsl.ir import Operation
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.channels.block_size import BLOCK, blocks_of
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
-from ncc.compiler.linalg.channels.packing import BLOCK, blocks_of
 from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor

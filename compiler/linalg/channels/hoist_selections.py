@@ -20,7 +20,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import blocks_of
+from ncc.compiler.linalg.channels.block_size import blocks_of
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import doc_of, put_for, recomputed

@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.hoist_selections import is_free
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
-from ncc.compiler.linalg.channels.packing import is_selected, joins_channels
+from ncc.compiler.linalg.channels.packed_views import is_selected, joins_channels
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.insert import (
     builder_for,

@@ -16,7 +16,8 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation
 
-from ncc.compiler.linalg.channels.packing import BLOCK, Packing
+from ncc.compiler.linalg.channels.block_size import BLOCK
+from ncc.compiler.linalg.channels.packing import Packing
 from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.view import Access, View
 

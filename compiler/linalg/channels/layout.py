@@ -14,19 +14,11 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ncc.compiler.linalg.channels.block_size import BLOCK, blocks_of, lanes_in
 from ncc.compiler.linalg.channels.minimum_cut import NEVER, Cut
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes, follows
-from ncc.compiler.linalg.channels.packing import (
-    BLOCK,
-    Packing,
-    Read,
-    blocks_of,
-    has_gaps,
-    lanes_in,
-    packing_of,
-    takes_all,
-    view_can_pack,
-)
+from ncc.compiler.linalg.channels.packed_views import has_gaps, view_can_pack
+from ncc.compiler.linalg.channels.packing import Packing, Read, packing_of, takes_all
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 

@@ -26,10 +26,11 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels import layout
+from ncc.compiler.linalg.channels.block_size import BLOCK, blocks_of
 from ncc.compiler.linalg.channels.blocks import pack, unpack, view_of_blocks
 from ncc.compiler.linalg.channels.lane_split import LaneSplit
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
-from ncc.compiler.linalg.channels.packing import BLOCK, Packing, Read, blocks_of, takes_all
+from ncc.compiler.linalg.channels.packing import Packing, Read, takes_all
 from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import network_of

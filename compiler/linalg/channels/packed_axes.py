@@ -15,7 +15,7 @@ from ncc.dialects.element import BLOB_ELEMENTS
 
 class PackedAxes:
     """The axes of values, each found once: good until an operation is rewritten. So is `selected`:
-    whether only selections read a value, as `packing.is_selected` finds.
+    whether only selections read a value, as `packed_views.is_selected` finds.
 
     `Pack` writes blocks beside the operations that it finds, and erases these when all are written.
     """

@@ -25,8 +25,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.channels.packed_axes import follows
-from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
 from ncc.compiler.linalg.insert import computation_of, doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import network_of

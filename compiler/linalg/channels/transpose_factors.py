@@ -29,7 +29,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.insert import (
     computation_of,
     move_before,

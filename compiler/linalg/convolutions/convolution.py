@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, Tiling, tiling_of
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth

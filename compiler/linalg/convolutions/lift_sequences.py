@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.packing import lanes_in
+from ncc.compiler.linalg.channels.block_size import lanes_in
 from ncc.compiler.linalg.insert import erase_dead, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import network_of

@@ -21,7 +21,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.convolutions.parts import (
     COLUMNS,

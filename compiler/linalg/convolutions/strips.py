@@ -30,7 +30,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.parts import (
     ROWS,
     inside_pad,

@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import hypot, inf, prod
 
-from ncc.compiler.linalg.channels.packing import BLOCK, lanes_in
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.forms import BOTH, F4_5, ONE, Form, Plane, forms_of
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth

@@ -19,8 +19,8 @@ from math import prod
 from xdsl.dialects import tensor
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
-from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,

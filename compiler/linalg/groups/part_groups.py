@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum, Made
-from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.insert import erase_dead, tensor_of
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value

@@ -16,7 +16,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select_inside
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped

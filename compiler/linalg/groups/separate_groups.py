@@ -20,8 +20,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
-from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (

@@ -19,7 +19,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.insert import computation_of, move_behind, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels import packed_axes
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.channels.packing import BLOCK
 from ncc.compiler.linalg.channels.select_channels import select
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of

@@ -1,19 +1,19 @@
-"""Whether joints are in blocks is found with as little asking as there is to know."""
+"""How a computation would be packed: which loops are split, and how operands are read then."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.channels import packing
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
-from ncc.compiler.linalg.channels.select_channels import select
+from ncc.compiler.linalg.channels.packing import Packing, Read, packing_of
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
@@ -21,69 +21,89 @@ from tests.compiler.linalg.computations import relu
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 
+def weights(b: Builder, *shape: int) -> Tensor:
+    return b.weight(WeightAttr.of(np.ones(shape, np.float32)))
+
+
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
-    """asked(name): what a function of packing is asked from now on."""
+def packed(make_network: MakeNetwork) -> Callable[..., Packing | None]:
+    """packed(write, *shapes): the packing of the last computation of a network."""
 
-    def note(name: str) -> list[Any]:
-        questions: list[Any] = []
-        answer = getattr(packing, name)
+    def last(write: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Packing | None:
+        block = network_of(make_network(list(shapes), write)).body.block
+        *_, generic = (op for op in block.ops if isinstance(op, GenericOp))
+        return packing_of(View(generic), PackedAxes())
 
-        def noted(what: Any, axes: PackedAxes) -> Any:
-            questions.append(what)
-            return answer(what, axes)
-
-        monkeypatch.setattr(packing, name, noted)
-        return questions
-
-    return note
+    return last
 
 
-def test_a_joint_that_is_summed_is_not_followed(
-    make_network: MakeNetwork, asked: Callable[[str], list[Any]]
+def summed(channels: int, outputs: int = 32) -> Callable[[Builder, Tensor], Tensor]:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        o, y, z, i = b.loops("o y z i")
+        return b.sum((o, y, z), (i,), x[i, y, z] * weights(b, outputs, channels)[o, i])
+
+    return write
+
+
+def test_what_goes_channel_by_channel_is_read_in_blocks(
+    packed: Callable[..., Packing | None],
 ) -> None:
-    """Joints of joints, each read by a sum: what stands behind each of them is not looked at."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        for _ in range(8):
-            w = b.weight(WeightAttr.of(np.ones((16, x.shape[0]), np.float32)))
-            o, y, z, i = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i")
-            x = b.concat([x, b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])], 0)
-        return relu(b, x)
-
-    block = network_of(make_network([(32, 4, 4)], write)).body.block
-    joints = [op for op in block.ops if isinstance(op, tensor.ConcatOp)]
-    questions, followed = asked("has_gaps"), asked("is_selected")
-    assert not any([packing.has_gaps(joint, PackedAxes()) for joint in joints])
-    assert len(questions) == len(followed) == len(joints) == 8
+    """Of any number of channels: lanes past the last one meet nothing."""
+    found = packed(relu, (20, 4, 4))
+    assert found is not None and (found.axis, found.lane, found.sums) == (0, 0, frozenset())
+    assert list(found.reads.values()) == [Read.PACKED]
 
 
-def test_joints_may_lie_in_one_another_to_any_depth(make_network: MakeNetwork) -> None:
-    """Each is read by the next one only, and the last one by whoever called."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        for _ in range(500):
-            x = b.concat([x, b.full((16, 1, 1), 0.0)], 0)
-        return x
-
-    block = network_of(make_network([(16, 1, 1)], write)).body.block
-    assert not packing.is_selected(block.args[0], PackedAxes())
-
-
-@pytest.mark.parametrize("selected", [False, True])
-def test_joints_behind_one_another_are_asked_once(
-    make_network: MakeNetwork, asked: Callable[[str], list[Any]], selected: bool
+@pytest.mark.parametrize(("channels", "how"), [(15, Read.PLAIN), (16, Read.EITHER)])
+def test_summed_channels_are_read_in_blocks_where_they_fill_one(
+    packed: Callable[..., Packing | None], channels: int, how: Read
 ) -> None:
-    """Whichever of them is asked first, and whatever reads the last one."""
+    """Then the loop that sums them is split as well."""
+    found = packed(summed(channels), (channels, 4, 4))
+    assert found is not None and list(found.reads.values()) == [how]
+    assert found.sums == ({3} if how is Read.EITHER else set())
+
+
+def groups(step: int) -> Callable[[Builder, Tensor], Tensor]:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        g, o, y, z, i = b.loops(f"g:2 o:16 y:4 z:4 i:{step}")
+        w = weights(b, 2, 16, step)
+        return b.sum((g, o, y, z), (i,), x[g * step + i, y, z] * w[g, o, i])
+
+    return write
+
+
+@pytest.mark.parametrize(("step", "how"), [(24, Read.PLAIN), (32, Read.EITHER)])
+def test_a_group_is_read_in_blocks_that_begin_with_it(
+    packed: Callable[..., Packing | None], step: int, how: Read
+) -> None:
+    """One that begins amid a block is read plain."""
+    found = packed(groups(step), (2 * step, 4, 4))
+    assert found is not None and list(found.reads.values()) == [how]
+
+
+def test_weights_that_are_data_are_not_rounded_up(packed: Callable[..., Packing | None]) -> None:
+    """Beside a factor that the run makes, channels are read in blocks where these are whole."""
+
+    def write(b: Builder, x: Tensor, w: Tensor) -> Tensor:
+        o, y, z, i = b.loops("o y z i")
+        return b.sum((o, y, z), (i,), x[i, y, z] * w[o, i, 0])
+
+    for channels, how in ((24, Read.PLAIN), (32, Read.EITHER)):
+        found = packed(write, (channels, 4, 4), (32, channels, 1))
+        assert found is not None and next(iter(found.reads.values())) is how
+
+
+@pytest.mark.parametrize(("channels", "how"), [(20, None), (32, Read.PLAIN)])
+def test_what_is_read_in_both_ways_is_read_plain(
+    packed: Callable[..., Packing | None], channels: int, how: Read | None
+) -> None:
+    """Each channel beside the first one; in blocks whose last is not full, it is not at all."""
 
     def write(b: Builder, x: Tensor) -> Tensor:
-        for _ in range(20):
-            x = b.concat([x, b.full((16, 1, 1), 0.0)], 0)
-        return select(b, x.value, range(0, 336, 2)) if selected else x
+        c, y, z = b.loops("c y z")
+        return b.map((c, y, z), x[c, y, z] + x[0, y, z])
 
-    block = network_of(make_network([(16, 1, 1)], write)).body.block
-    values = [block.args[0], *(op.result for op in block.ops if isinstance(op, tensor.ConcatOp))]
-    for order in (values, values[::-1]):
-        questions, axes = asked("_joined"), PackedAxes()
-        assert [packing.is_selected(value, axes) for value in order] == [selected] * 21
-        assert len(questions) == 21
+    found = packed(write, (channels, 4, 4))
+    assert (found is None) == (how is None)
+    assert found is None or list(found.reads.values()) == [how]

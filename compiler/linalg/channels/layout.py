@@ -6,38 +6,18 @@ layout costs writing and reading it once more. The labels with the least sum of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
 from xdsl.dialects import tensor
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
-from xdsl.dialects.tensor import ExtractOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK, blocks_of, lanes_in
+from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
+from ncc.compiler.linalg.channels.layout_costs import costs_of, one_pass
 from ncc.compiler.linalg.channels.minimum_cut import NEVER, Cut
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes, follows
 from ncc.compiler.linalg.channels.packed_views import has_gaps, view_can_pack
-from ncc.compiler.linalg.channels.packing import Packing, Read, packing_of, takes_all
+from ncc.compiler.linalg.channels.packing import Packing, Read, packing_of
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
-from ncc.compiler.linalg.view import Access, Role, View, shape_of
-
-BYTES_PER_MULTIPLY_ADD = 0.6
-"""Bytes that can be moved in the time of one vectorised multiply-add."""
-
-BYTES_PER_LONE_READ, BYTES_PER_GATHERED_READ = 32.0, 12.0
-"""Bytes that can be moved in the time of reading one element, or block, at a computed place: by
-itself, or with the others of a vector."""
-
-STEPS_APART = 20
-"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
-
-STEPS_BY_A_VECTOR, STEPS_ACROSS_ROWS = 10, 7
-"""Vectorised multiply-adds in the time of one of a plain matrix by a vector, and of one that sums
-channels of points which do not lie side by side."""
-
-STEPS_OF_LANES = 8
-"""Vectorised multiply-adds in the time of summing the lanes of a vector."""
+from ncc.compiler.linalg.view import View, shape_of
 
 
 def choose(block: Block, axes: PackedAxes) -> dict[Operation, Packing | None]:
@@ -67,43 +47,55 @@ class _Choice:
             packing = packing_of(view, self.axes)
             if packing is not None:
                 self.packings[op] = packing
-                self.problem.prefer(op, *_costs(view, packing))
+                self.problem.prefer(op, *costs_of(view, packing))
         elif isinstance(op, VIEWS) and not is_constant(op.results[0]):
             if view_can_pack(op, self.axes):
                 self.packings[op] = None
                 self.problem.prefer(op, 0.0, 0.0)
 
     def add_edges(self, op: Operation) -> None:
-        """What it costs when op and the producers of its operands have different labels.
-
-        A computation that could be stored with what it reads takes a pass of its own then.
-        """
-        packing = self.packings.get(op)
+        """What it costs when op and the producers of its operands have different labels."""
         captured = self.views[op].captured if isinstance(op, GenericOp) else ()
         for value in dict.fromkeys((*op.operands, *captured)):
             source = value.owner
-            if not isinstance(source, Operation) or source not in self.packings:
-                if op in self.packings and _goes_on_from(op, value):
-                    self.problem.pay_if_packed(op, NEVER)
-                elif op in self.packings and _wants_packed(op, packing, value):
-                    self.problem.read_packed(value, None, op, self._copy(value))
-                    self.problem.pay_if_packed(op, self._apart(op, value))
-                continue
-            if op not in self.packings:
-                if not isinstance(op, FillOp):
-                    self.problem.read_plain(value, source, None, self._conversion(value))
-            elif isinstance(op, GenericOp) and value is op.outputs[0]:
-                self.problem.connect(source, op, NEVER, NEVER)
-            elif packing is None or packing.reads.get(value) is Read.PACKED:
-                self.problem.read_plain(value, source, op, self._conversion(value))
-                self.problem.read_packed(value, source, op, self._conversion(value))
+            if isinstance(source, Operation) and source in self.packings:
+                self._connect(source, op, value)
+            elif op in self.packings:
+                self._read_given(op, value)
+
+    def _read_given(self, op: Operation, value: SSAValue) -> None:
+        """What it costs to pack op because of a value that is plain in any case."""
+        if _goes_on_from(op, value):
+            self.problem.pay_if_packed(op, NEVER)
+        elif _wants_packed(op, self.packings[op], value):
+            self.problem.read_packed(value, None, op, self._copy(value))
+            self.problem.pay_if_packed(op, self._apart(op, value))
+
+    def _connect(self, source: Operation, op: Operation, value: SSAValue) -> None:
+        """What it costs when a value and op, which reads it, have different labels.
+
+        A computation that could be stored with what it reads takes a pass of its own then.
+        """
+        conversion = self._conversion(value)
+        if op not in self.packings:
+            if not isinstance(op, FillOp):
+                self.problem.read_plain(value, source, None, conversion)
+            return
+        if isinstance(op, GenericOp) and value is op.outputs[0]:
+            self.problem.connect(source, op, NEVER, NEVER)
+            return
+        packing = self.packings[op]
+        match Read.PACKED if packing is None else packing.reads.get(value):
+            case Read.PACKED:
+                self.problem.read_plain(value, source, op, conversion)
+                self.problem.read_packed(value, source, op, conversion)
                 apart = NEVER if has_gaps(source, self.axes) else self._apart(op, value)
                 self.problem.connect(source, op, apart, apart)
-            elif packing.reads.get(value) is Read.EITHER:
-                self.problem.read_plain(value, source, op, self._conversion(value))
-                self.problem.connect(source, op, 0.0, self._conversion(value) / 4)
-            else:
-                self.problem.read_plain(value, source, None, self._conversion(value))
+            case Read.EITHER:
+                self.problem.read_plain(value, source, op, conversion)
+                self.problem.connect(source, op, 0.0, conversion / 4)
+            case _:
+                self.problem.read_plain(value, source, None, conversion)
 
     def _conversion(self, value: SSAValue) -> float:
         """Bytes of one more write and read; where the last axis is packed, it is only a view.
@@ -115,7 +107,7 @@ class _Choice:
             return 64.0
         axis = self.axes.of(value)
         waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
-        return _one_pass(value) * (1 + waste / 2)
+        return one_pass(value) * (1 + waste / 2)
 
     def _copy(self, value: SSAValue) -> float:
         """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
@@ -123,140 +115,12 @@ class _Choice:
         """
         shape = shape_of(value)
         ragged = len(shape) == 2 and shape[1] % BLOCK
-        return _one_pass(value) if ragged else self._conversion(value)
+        return one_pass(value) if ragged else self._conversion(value)
 
     def _apart(self, op: Operation, value: SSAValue) -> float:
         """Bytes of the pass that op takes for itself where it could be stored with a value."""
         together = isinstance(op, GenericOp) and follows(self.views[op]) is value
-        return _one_pass(value) if together else 0.0
-
-
-def _costs(view: View, packing: Packing) -> tuple[float, float]:
-    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
-    extent = view.extents[packing.lane]
-    waste = lanes_in(extent) / extent - 1
-    if view.channels is not None:
-        moved = _one_pass(view.op.results[0])
-        return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
-    reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
-    if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
-        count = prod(view.extents) * len(reads)
-        block = BYTES_PER_LONE_READ / BLOCK
-        return count * block * (1 + waste), count * _plain_read(view, reads)
-    if follows(view) is not None:
-        return 0.0, 0.0
-    if not view.reduced:
-        return _one_pass(view.op.results[0]) / 2 * waste, 0.0
-    work = prod(view.extents) * BYTES_PER_MULTIPLY_ADD
-    return work * waste, work * _plain_sum(view)
-
-
-def _plain_sum(view: View) -> float:
-    """Multiply-adds that one of a sum costs more among plain values than in blocks."""
-    roles, last = view.roles, view.write.index[-1].bare
-    if view.product is not None and Role.IMAGE not in roles.values():
-        return STEPS_BY_A_VECTOR
-    if last is not None and _lies_along(view, last):
-        return _along_a_row(view.extents[last])
-    data = view.reads[view.live[0]]
-    contiguous = last is not None and data.index[-1].coefficient(last) == 1
-    if Role.OUT in roles.values():
-        return _along_points(view, data) if contiguous else STEPS_ACROSS_ROWS
-    if last is not None and contiguous:
-        return _along_a_row(view.extents[last])
-    row = _summed_row(view)
-    return _along_a_summed_row(row) if row >= BLOCK else STEPS_APART
-
-
-def _plain_read(view: View, reads: Sequence[ExtractOp]) -> float:
-    """Bytes that can be moved in the time of each of these reads of plain values."""
-    along = view.write.index[-1].bare
-    if along is not None and all(_reads_row(view, read, along) for read in reads):
-        extent = view.extents[along]
-        return BYTES_PER_LONE_READ / BLOCK * (1 + _along_a_row(extent))
-    return BYTES_PER_GATHERED_READ if _gathers(view, reads) else BYTES_PER_LONE_READ
-
-
-def _reads_row(view: View, read: ExtractOp, along: int) -> bool:
-    """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
-    numbers = [op for op in view.body.ops if isinstance(op, IndexOp) and op.dim.value.data == along]
-    last = read.indices[-1].owner
-    return last in numbers and all(
-        isinstance(use.operation, ExtractOp) and use.index == len(use.operation.operands) - 1
-        for number in numbers
-        for use in number.result.uses
-    )
-
-
-def _gathers(view: View, reads: Sequence[ExtractOp]) -> bool:
-    """Whether vectors along the rows of a plain result are read at places of their own."""
-    along = view.write.index[-1].bare
-    if along is None or along in view.indexed or view.reduced:
-        return False
-    return all(isinstance(op.indices[0].owner, IndexOp) for op in reads)
-
-
-def _lies_along(view: View, last: int) -> bool:
-    """Whether a product reads a factor that a run makes, or is fed, by rows as it writes them."""
-    product = view.product
-    factor = None if product is None else view.reads[product[1]]
-    return factor is not None and not is_constant(factor.value) and factor.index[-1].bare == last
-
-
-def _along_a_row(extent: int) -> float:
-    """Multiply-adds that a window costs more along a plain row than in blocks.
-
-    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
-    """
-    vectors = extent // BLOCK + (extent % BLOCK).bit_count()
-    return 2.5 * vectors * BLOCK / extent - 2.0
-
-
-def _along_points(view: View, data: Access) -> float:
-    """Multiply-adds that a sum over channels costs more along plain rows than in blocks, where the
-    last vector of a row overlaps the one before.
-    """
-    row = _points_in_turn(view, data)
-    vector = min(BLOCK, 1 << row.bit_length() - 1)
-    return 1.5 * -(-row // vector) * BLOCK / row - 1.0
-
-
-def _points_in_turn(view: View, data: Access) -> int:
-    """Points side by side in the result whose data lie so, too: those of a row, or of several
-    where these follow one another.
-    """
-    loops, shape = [form.bare for form in reversed(view.write.index)], shape_of(data.value)
-    points, whole = 1, True
-    for loop, read, extent in zip(loops, reversed(data.index), reversed(shape), strict=False):
-        if loop is None or not whole or points > 1 and read.bare != loop:
-            break
-        points *= view.extents[loop]
-        whole = read.bare == loop and view.extents[loop] == extent
-    return points
-
-
-def _summed_row(view: View) -> int:
-    """Cells side by side in all that is read which are summed to one, as an image's in its mean."""
-    reads = (view.reads[position] for position in view.live)
-    summed = [access for access in reads if any(map(access.uses, view.reduced))]
-    return min((_row_of(view, access) for access in summed), default=1)
-
-
-def _row_of(view: View, access: Access) -> int:
-    """Cells side by side in what is read that its innermost loops, all reduced ones, walk."""
-    row = 1
-    for form, extent in zip(reversed(access.index), reversed(shape_of(access.value)), strict=True):
-        if form.bare not in view.reduced or view.extents[form.bare] != extent:
-            break
-        row *= extent
-    return row
-
-
-def _along_a_summed_row(extent: int) -> float:
-    """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
-    than in blocks.
-    """
-    return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
+        return one_pass(value) if together else 0.0
 
 
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:
@@ -273,8 +137,3 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
     if isinstance(op, GenericOp) and value is op.outputs[0]:
         return False
     return packing is None or packing.reads.get(value) is Read.PACKED
-
-
-def _one_pass(value: SSAValue) -> float:
-    """Bytes of writing a value and of reading it."""
-    return 8.0 * prod(shape_of(value))

@@ -11,8 +11,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from xdsl.dialects.builtin import f32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
@@ -20,12 +18,6 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.stable_text import stable_text
 from ncc.dialects.operation import operands_of
-
-LARGEST_PLACE = 2**31 - 1
-"""How far from the first of them elements may lie that are read by their places."""
-
-MOST_INTERLEAVED = 8
-"""The most vectors that are interleaved, or taken apart, in registers."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +74,11 @@ class Stage:
     def reads(self) -> list[Access]:
         """Its accesses."""
         return [access for access in self.inputs if access is not None]
+
+    @property
+    def extracts(self) -> list[ExtractOp]:
+        """The reads at computed coordinates of its body."""
+        return [op for op in self.body.ops if isinstance(op, ExtractOp)]
 
     @property
     def yielded(self) -> SSAValue:
@@ -239,107 +236,8 @@ class _Properties:
     items: tuple[tuple[str, Attribute], ...]
 
 
-def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set[SSAValue]:
-    """The values of a body that differ from lane to lane."""
-    values: set[SSAValue] = set()
-    for argument, access in zip(stage.body.args, stage.inputs, strict=False):
-        if access is not None and access.coefficients[lane]:
-            values.add(argument)
-        elif access is None and flight_varies:
-            values.add(argument)
-    if len(stage.body.args) > len(stage.inputs) and flight_varies:
-        values.add(stage.body.args[-1])
-    for op in stage.body.ops:
-        by_index = isinstance(op, IndexOp) and kernel.index_of[op.dim.value.data] == lane
-        if by_index or any(operand in values for operand in op.operands):
-            values.update(op.results)
-    return values
-
-
-def extracts(stage: Stage) -> list[ExtractOp]:
-    """The reads at computed coordinates of a body."""
-    return [op for op in stage.body.ops if isinstance(op, ExtractOp)]
-
-
 def is_argument(value: SSAValue, body: Block) -> int | None:
     """The position of a block argument of the body; None for anything else."""
     if isinstance(value, BlockArgument) and value.owner is body:
         return value.index
     return None
-
-
-def can_be_lane(kernel: Kernel, lane: int) -> bool:
-    """Whether a parallel loop's neighbours can share a vector: contiguous or uniform accesses."""
-    if kernel.store.coefficients[lane] != 1:
-        return False
-    if any(a.coefficients[lane] not in (0, 1) for a in kernel.accesses()):
-        return False
-    return all(_extracts_allow(kernel, lane, i) for i in range(len(kernel.stages)))
-
-
-def can_gather(kernel: Kernel, lane: int) -> bool:
-    """Whether a parallel loop's neighbours can share a vector, their elements read anywhere.
-
-    They are counted in int32, within one step of the outermost coordinate. What says where they are
-    may lie apart, as coordinates of points do: it is read one by one, for all channels.
-    """
-    if kernel.accumulates or kernel.store.coefficients[lane] != 1:
-        return False
-    if lane in kernel.indexed or not any(map(extracts, kernel.stages)):
-        return False
-    for stage in kernel.stages:
-        values = varying(stage, lane, kernel, flight_varies=True)
-        for op in extracts(stage):
-            held = kernel.captured[op.tensor]
-            near = op.indices[0] not in values and held.strides[0] < LARGEST_PLACE
-            if not near or kernel.element_types[held.argument] != f32:
-                return False
-    return True
-
-
-def interleaved_loops(kernel: Kernel) -> tuple[int, int] | None:
-    """A parallel loop, and a short one whose steps lie between its neighbours where something is
-    read or stored; all else lies side by side along the first. None where there are none such.
-    """
-    accesses = kernel.accesses()
-    by_tables = any(access.table is not None for access in accesses)
-    if by_tables or kernel.halving is not None or any(map(extracts, kernel.stages)):
-        return None
-    fixed = kernel.indexed | kernel.clipped
-    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
-    for members in loops:
-        count = kernel.extents[members]
-        if not 2 <= count <= MOST_INTERLEAVED:
-            continue
-        for lane in loops:
-            if lane == members or lane in kernel.reduced or kernel.extents[lane] <= count:
-                continue
-            apart = [a for a in accesses if a.coefficients[lane] not in (0, 1)]
-            dense = all(
-                (a.coefficients[lane], a.coefficients[members]) == (count, 1) for a in apart
-            )
-            floats = all(kernel.element_types[a.argument] == f32 for a in apart)
-            if apart and dense and floats and kernel.store.coefficients[lane]:
-                return lane, members
-    return None
-
-
-def _extracts_allow(kernel: Kernel, lane: int, position: int) -> bool:
-    """Computed coordinates may vary along the lane only as the last index by itself."""
-    stage = kernel.stages[position]
-    values = varying(stage, lane, kernel, flight_varies=True)
-    for op in stage.body.ops:
-        if isinstance(op, IndexOp) and op.results[0] in values:
-            if any(not isinstance(use.operation, ExtractOp) for use in op.results[0].uses):
-                return False
-    for op in extracts(stage):
-        moving = [i for i, at in enumerate(op.indices) if at in values]
-        if not moving:
-            continue
-        last = op.indices[-1]
-        alone = (
-            moving == [len(op.indices) - 1] and getattr(last.owner, "name", "") == "linalg.index"
-        )
-        if not alone or kernel.captured[op.tensor].strides[-1] != 1:
-            return False
-    return True

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel import Access, Kernel, Stage, interleaved_loops
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.schedule import LINE
+from ncc.compiler.loops.vector_loops import interleaved_loops
 
 LONG = 4096
 """Steps of a loop that are worth sharing among threads."""

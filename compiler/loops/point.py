@@ -12,9 +12,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import vector_type
-from ncc.compiler.loops.kernel import Access, Kernel, Stage, extracts, varying
+from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.reads import Point, ReadWriter, is_vector
 from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.vector_loops import varying
 from ncc.dialects.operation import only_result, operands_of
 
 
@@ -187,7 +188,7 @@ def _places_and_weights(stage: Stage) -> set[Operation]:
 
     It is rounded step by step, in vectors as in scalars: a floor may hang on the last bit.
     """
-    if not extracts(stage):
+    if not stage.extracts:
         return set()
     read: set[Operation] = set()
     for op in stage.body.ops:

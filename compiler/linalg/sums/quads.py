@@ -28,7 +28,7 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ncc.compiler.linalg.channels.packing import BLOCK
+from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.insert import erase_dead
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
 from ncc.compiler.loops.strategies.cycles import L2_SHARE, Cost
 from ncc.compiler.loops.strategies.operands import Operands, cells, product_of
 from ncc.compiler.loops.strategies.prefetch import prefetched_to_l1, prefetched_to_l2
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 
 EVEN_CHUNKS = 32

@@ -30,11 +30,12 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import LINE, Schedule, tile_of, vector_of
 from ncc.compiler.loops.strategies.combination import combine
 from ncc.compiler.loops.strategies.transform import Loops, Transform
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 from ncc.dialects.element import dtype_of
 

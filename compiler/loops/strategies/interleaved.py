@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel import Kernel, interleaved_loops
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.vector_loops import interleaved_loops
 from ncc.compiler.target import Target
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, can_gather, extracts
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import (
     Schedule,
     chunks_of,
@@ -10,6 +10,7 @@ from ncc.compiler.loops.schedule import (
     tile_of,
     vector_of,
 )
+from ncc.compiler.loops.vector_loops import can_be_lane, can_gather
 from ncc.compiler.target import Target
 
 LEAST_SQUARE = 4
@@ -48,7 +49,7 @@ def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
 def _read_alike(kernel: Kernel, lane: int) -> int | None:
     """The loop of blocks of channels that are read at the same computed places."""
     read = [a for a in kernel.anchor.inputs if a is not None]
-    if kernel.accumulates or not read or not extracts(kernel.anchor):
+    if kernel.accumulates or not read or not kernel.anchor.extracts:
         return None
     led = kernel.indexed - {lane}
     alike = [d for d in led if kernel.extents[d] > 1 and not any(a.coefficients[d] for a in read)]
@@ -80,7 +81,7 @@ def transposed(kernel: Kernel, target: Target) -> Schedule | None:
       v = x[z, y], n vectors along y, transposed in registers
       out[y, z] = f(v)                              n vectors along z
     """
-    if kernel.accumulates or any(extracts(stage) for stage in kernel.stages):
+    if kernel.accumulates or any(stage.extracts for stage in kernel.stages):
         return None
     best: tuple[int, int, int] | None = None
     for lane in kernel.parallel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import (
     Schedule,
     chunks_of,
@@ -14,6 +14,7 @@ from ncc.compiler.loops.schedule import (
     tile_of,
     vector_of,
 )
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 
 MAX_UNROLLED = 9
@@ -117,7 +118,7 @@ def rows(kernel: Kernel, target: Target) -> Schedule | None:
         return None
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
     lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
-    if not lanes or extracts(kernel.anchor) or kernel.anchor.yielded.owner is kernel.anchor.body:
+    if not lanes or kernel.anchor.extracts or kernel.anchor.yielded.owner is kernel.anchor.body:
         return None
     lane = max(lanes, key=lambda d: kernel.extents[d])
     order = in_store_order(kernel, kernel.parallel)
@@ -141,7 +142,11 @@ def scattered(kernel: Kernel, target: Target) -> Schedule | None:
         for k, m: v += x[y + k, z + m] * w[k, m]
         out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
     """
-    if not kernel.accumulates or not kernel.reduced or any(map(extracts, kernel.stages)):
+    if (
+        not kernel.accumulates
+        or not kernel.reduced
+        or any(stage.extracts for stage in kernel.stages)
+    ):
         return None
     steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
     found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]

@@ -15,8 +15,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16
 
 from ncc.compiler.linalg.view import uncast
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane, is_argument
+from ncc.compiler.loops.kernel import Access, Kernel, is_argument
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 from ncc.dialects import tile
 

@@ -20,10 +20,11 @@ from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.loops.kernel import Access, Kernel, can_be_lane
+from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.strategies.combination import combine, together
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 
 

@@ -21,11 +21,12 @@ from xdsl.ir.affine import AffineExpr
 
 import ncc
 from ncc.compiler.linalg.network import network_of
-from ncc.compiler.loops.kernel import Kernel, can_be_lane, extracts
+from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.choose import choose
 from ncc.compiler.loops.strategies.pointwise import scalar
 from ncc.compiler.loops.strategies.writer import write as write_kernel
+from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Index, Tensor
 from ncc.dialects.scalar import Scalar, clamp, exp, maximum, to_index
@@ -200,7 +201,7 @@ def _can_be_row(kernel: Kernel, loop: int) -> bool:
     known = isinstance(
         kernel.anchor.yielded.owner, arith.AddfOp | arith.MaxnumfOp | arith.MinnumfOp
     )
-    plain = not kernel.tails and not extracts(kernel.anchor)
+    plain = not kernel.tails and not kernel.anchor.extracts
     long = kernel.extents[loop] >= 2
     return known and plain and long and set(moves) <= {0, 1} and 1 in moves
 

@@ -15,7 +15,7 @@ import ncc
 from ncc.compiler.linalg.fusion import split_moves
 from ncc.compiler.linalg.fusion.split_moves import SplitMoves
 from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.loops import kernel
+from ncc.compiler.loops import vector_loops
 from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.shapes import Shape
@@ -49,7 +49,7 @@ Moved: TypeAlias = Callable[..., list[Shape]]
 
 def test_as_many_neighbours_as_kernels_interleave() -> None:
     """The pass and the schedules mean the same by a few channels."""
-    assert split_moves.MOST_INTERLEAVED == kernel.MOST_INTERLEAVED
+    assert split_moves.MOST_INTERLEAVED == vector_loops.MOST_INTERLEAVED
 
 
 @pytest.mark.parametrize("channels", [2, 3, 4, 7, 8])

@@ -92,6 +92,14 @@ def is_integer(element: Attribute) -> bool:
     return isinstance(element, IntegerType | IndexType)
 
 
+def holds(element: Attribute, value: float) -> bool:
+    """Whether a number, rounded towards zero where these are integers, is one of such elements."""
+    if not isinstance(element, IntegerType):
+        return True
+    least = -(1 << (element.width.data - 1))
+    return least <= value < -least  # NaN is not
+
+
 def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
     """A number as the attribute of an `arith.constant` of that type."""
     if isinstance(element, IntegerType | IndexType):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import Attribute
+
+from ncc.dialects.element import holds, name_of
 from ncc.dialects.ncnn.param import LayerError
 
 
@@ -13,6 +16,13 @@ def check_positive(op: object, names: Sequence[str]) -> None:
         value = getattr(op, name)
         if value <= 0:
             raise LayerError(f"{name} is {value}, but must be positive", name)
+
+
+def check_element(op: object, name: str, element: Attribute) -> None:
+    """Raise `LayerError` where a param is no number that elements of this type can be."""
+    value = getattr(op, name)
+    if not holds(element, value):
+        raise LayerError(f"{name} is {value:g}, which no {name_of(element)} is", name)
 
 
 def check_choice(op: object, name: str, choices: Sequence[int]) -> None:

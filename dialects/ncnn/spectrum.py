@@ -39,6 +39,9 @@ REAL, IMAGINARY = 1, 2
 BY_LENGTH, BY_WINDOW = 1, 2
 """How a spectrum is normalized: by the root of n_fft, of the sum of the window's squares."""
 
+MOST_POINTS = 1 << 14
+"""Values of the longest frame: its matrix takes gigabytes."""
+
 
 class FourierLayer(Layer):
     """Frames of n_fft values, hoplen apart, seen through a window of winlen in their middle."""
@@ -58,6 +61,8 @@ class FourierLayer(Layer):
         check_positive(self, ["n_fft", "hoplen", "winlen"])
         if self.winlen > self.n_fft:
             raise LayerError(f"winlen {self.winlen} is more than n_fft {self.n_fft}", "winlen")
+        if self.n_fft > MOST_POINTS:
+            raise LayerError(f"n_fft is {self.n_fft}, but at most {MOST_POINTS} here", "n_fft")
         check_choice(self, "window_type", range(3))
         check_choice(self, "center", (0, 1))
 

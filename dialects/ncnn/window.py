@@ -127,16 +127,16 @@ class Adaptive:
     output: int
 
     @property
-    def bounds(self) -> list[tuple[int, int]]:
-        """First cell and the one behind the last, of each part."""
-        return [
-            (i * self.size // self.output, -(-(i + 1) * self.size // self.output))
-            for i in range(self.output)
-        ]
+    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first cells of all parts, and the ones behind their last."""
+        edges = np.arange(self.output + 1) * self.size
+        return edges[:-1] // self.output, -(-edges[1:] // self.output)
 
     @property
-    def longest(self) -> int:
-        return max(stop - start for start, stop in self.bounds)
+    def lengths(self) -> NDArray[np.int64]:
+        """The cells of each part; some parts have one more than others."""
+        starts, stops = self.bounds
+        return stops - starts
 
     @property
     def regular(self) -> Window | None:
@@ -147,17 +147,16 @@ class Adaptive:
 
     def cells(self) -> NDArray[np.int64]:
         """The cells of each part, shape (output, longest); short parts repeat their last cell."""
-        starts = np.array([start for start, _ in self.bounds])
-        lasts = np.array([stop - 1 for _, stop in self.bounds])
+        starts, stops = self.bounds
         cells: NDArray[np.int64] = np.minimum(
-            starts[:, None] + np.arange(self.longest), lasts[:, None]
+            starts[:, None] + np.arange(self.lengths.max()), stops[:, None] - 1
         )
         return cells
 
     def shares(self) -> NDArray[np.float32]:
         """The weight of each of `cells` in its part's mean: 1 / length, 0 for repeated ones."""
-        lengths = np.array([stop - start for start, stop in self.bounds])[:, None]
-        shares = np.where(np.arange(self.longest) < lengths, 1 / lengths, 0)
+        lengths = self.lengths[:, None]
+        shares = np.where(np.arange(lengths.max()) < lengths, 1 / lengths, 0)
         return shares.astype(np.float32)
 
 

@@ -60,6 +60,9 @@ which is as slow.
 WORTH_MORE = 0.9
 """Several convolutions take at most this part of the cycles of one: each reads the image."""
 
+MOST_PHASES = 1 << 16
+"""Of strides and results beyond these no convolution is made: most phases would have no tap."""
+
 
 @dataclass(frozen=True)
 class JoinPhases(ComputationPass):
@@ -71,8 +74,10 @@ class JoinPhases(ComputationPass):
 
     def rewrite(self, op: GenericOp) -> None:
         layer = TransposedConvolution.of(op)
-        way = None if layer is None else _best(layer, self.target)
-        if layer is not None and way is not None and way.sees(layer):
+        if layer is None or _count(layer) > MOST_PHASES:
+            return
+        way = _best(layer, self.target)
+        if way is not None and way.sees(layer):
             _rewrite(layer, way)
 
 
@@ -132,6 +137,15 @@ class _Way:
             )
             for axes in self.axes
         )
+
+
+def _count(layer: TransposedConvolution) -> int:
+    """How many phases one convolution would compute, those included to which no tap belongs."""
+    extents = shape_of(layer.source()[0])[1:]
+    return prod(
+        size if extent == 1 < size else walk.stride
+        for walk, size, extent in zip(layer.walks[0], layer.sizes, extents, strict=True)
+    )
 
 
 def _best(layer: TransposedConvolution, target: Target) -> _Way | None:

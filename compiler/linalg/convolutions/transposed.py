@@ -92,19 +92,15 @@ class Axis:
     def of(walks: Sequence[Walk]) -> Axis:
         """By as many cells in front as make the window the narrowest."""
         stride = walks[0].stride
-        choices = [Axis._behind(walks, before) for before in range(stride)]
-        return min(choices, key=lambda axis: axis.window)
-
-    @staticmethod
-    def _behind(walks: Sequence[Walk], before: int) -> Axis:
-        moved = [walk.behind(before) for walk in walks]
-        reach = [d for walk in moved for d in walk.taps]
-        taps_of = {walk.place: walk.taps for walk in moved}
+        # One more in front changes the window where a phase becomes the first.
+        choices = sorted({0, *(stride - walk.place for walk in walks if walk.place)})
+        before = min(choices, key=lambda cells: len(_reach(_behind(walks, cells))))
+        moved = _behind(walks, before)
+        reach, taps_of = _reach(moved), {walk.place: walk.taps for walk in moved}
         places = tuple(
-            tuple(taps_of.get(phase, {}).get(d, -1) for d in range(min(reach), max(reach) + 1))
-            for phase in range(walks[0].stride)
+            tuple(taps_of.get(phase, {}).get(d, -1) for d in reach) for phase in range(stride)
         )
-        return Axis(before, min(reach), places)
+        return Axis(before, reach.start, places)
 
     @staticmethod
     def of_phase(walk: Walk) -> Axis:
@@ -131,6 +127,17 @@ class Axis:
     def cells(self, extent: int) -> int:
         """How many of each phase there are for so many of the result."""
         return -(-(extent + self.before) // self.stride)
+
+
+def _behind(walks: Sequence[Walk], before: int) -> list[Walk]:
+    """All phases of an axis if so many more cells of the result lie in front."""
+    return [walk.behind(before) for walk in walks]
+
+
+def _reach(walks: Sequence[Walk]) -> range:
+    """The cells of the image that any of these phases reads, counted from its cell 0."""
+    read = [d for walk in walks for d in walk.taps]
+    return range(min(read), max(read) + 1)
 
 
 @dataclass(frozen=True)

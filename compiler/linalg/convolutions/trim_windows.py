@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from xdsl.dialects import tensor
@@ -124,15 +124,19 @@ class _Axis:
         dilation = form.coefficient(taps[0]) if taps else 1
         count = view.extents[taps[0]] if taps else 1
         low, extent = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
+        cells = view.extents[loop]
+        # A tap sees the image from the first cell that has it there to the last.
+        sides = [side - dilation * tap for tap in range(count) for side in (low, low + extent)]
+        edges = sorted({0, cells, *(min(max(0, -(-side // step)), cells) for side in sides)})
         runs: list[_Run] = []
-        for p in range(view.extents[loop]):
+        for p, behind in pairwise(edges):
             first = max(0, -((step * p - low) // dilation))
             last = min(count, (extent - 1 + low - step * p) // dilation + 1)
             seen = (first, last) if first < last else BLIND
             if runs and runs[-1].taps == seen:
-                runs[-1] = _Run((runs[-1].cells[0], p + 1), seen)
+                runs[-1] = _Run((runs[-1].cells[0], behind), seen)
             else:
-                runs.append(_Run((p, p + 1), seen))
+                runs.append(_Run((p, behind), seen))
         return _Axis(step, dilation, low, extent, found[0] if found else None, count, tuple(runs))
 
     @property

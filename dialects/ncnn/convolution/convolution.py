@@ -18,7 +18,9 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
+from xdsl.dialects.builtin import i8
 
+from ncc.dialects.ncnn.checks import check_element
 from ncc.dialects.ncnn.convolution.contraction import Bank, contract
 from ncc.dialects.ncnn.convolution.filtering import Filtering, Grouped
 from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
@@ -151,6 +153,8 @@ class PlaneConvolution(OnPlane, ConvolutionLayer):
         super().check()
         if self.is_dynamic and self.int8_scale_term:
             raise LayerError("weights that are inputs have no int8 scales", "int8_scale_term")
+        if self.int8_scale_term:
+            check_element(self, "pad_value", i8)
 
 
 @layer("Convolution", inputs=(1, 3))

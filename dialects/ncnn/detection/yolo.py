@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32, i32, i64
 
+from ncc.dialects.element import holds
 from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
@@ -83,7 +84,7 @@ class YoloLayer(Layer):
         for head in range(len(maps)):
             for box in range(self.num_box):
                 self.anchor(head, box)
-            self.scale(head, 1, 1)
+            self.scale(head, *maps[head][:0:-1])
         return (DYNAMIC, COLUMNS)
 
     def reference(self, *maps: Array) -> Array:
@@ -252,16 +253,20 @@ class Yolov3DetectionOutputOp(YoloLayer):
         place = head * self.num_box + box
         if place >= len(self.mask):
             raise LayerError(f"{len(self.mask)} in mask, but map {head} needs more", "mask")
-        chosen = int(self.mask[place])
-        if not 0 <= chosen < len(self.biases) // 2:
-            raise LayerError(f"mask names anchor {chosen}, which biases has not", "mask")
+        named = self.mask[place]
+        if not 0 <= named < len(self.biases) // 2:
+            raise LayerError(f"mask names anchor {named:g}, which biases has not", "mask")
+        chosen = int(named)
         return self.biases[2 * chosen], self.biases[2 * chosen + 1]
 
     def scale(self, head: int, w: int, h: int) -> tuple[int, int]:
         if head >= len(self.anchors_scale):
             raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
-        pixels = np.float32(self.anchors_scale[head])
-        return int(pixels * np.float32(w)), int(pixels * np.float32(h))
+        pixels = self.anchors_scale[head]
+        sizes = np.float32(pixels) * np.array((w, h), np.float32)
+        if not all(holds(i32, size) for size in sizes):
+            raise LayerError(f"{pixels:g} pixels a cell of {w}x{h} are no image", "anchors_scale")
+        return int(sizes[0]), int(sizes[1])
 
     def rate_array(self, something: Array, classes: Array) -> tuple[Array, Array]:
         classes = np.where(np.isnan(classes), np.float32("-inf"), classes)

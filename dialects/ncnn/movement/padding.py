@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.ir import Attribute
 
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_choice, check_element
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -74,6 +76,11 @@ class PaddingOp(MovingLayer):
         if self.type != CONSTANT or self.per_channel_pad_data is None:
             return None
         return self.per_channel_pad_data.array()
+
+    def element_types(self, *operands: Attribute) -> Attribute | Sequence[Attribute]:
+        if self.type == CONSTANT:
+            check_element(self, "value", operands[0])
+        return super().element_types(*operands)
 
     def infer(self, x: Shape) -> Shape:
         pads = self.pads(len(x))

@@ -183,7 +183,8 @@ class PoolingLayer(Layer):
             return np.asarray(fold(x, axis=space))
         if self.adaptive_pooling:
             for axis, parts in zip(space, self.adaptive(x.shape), strict=True):
-                cells = [fold(np.take(x, range(*part), axis), axis=axis) for part in parts.bounds]
+                bounds = zip(*parts.bounds, strict=True)
+                cells = [fold(np.take(x, range(*part), axis), axis=axis) for part in bounds]
                 x = np.stack(cells, axis)
             return x
         borders = self.borders(x.shape[1:])

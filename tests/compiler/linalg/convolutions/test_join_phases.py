@@ -116,3 +116,9 @@ def test_sequences(tmp_path: Path, outputs: int, taps: int, params: str) -> None
     """Sequences are images of one row."""
     text = SEQUENCE.format(outputs=outputs, params=f"{params} 6={20 * taps * outputs}")
     compare(tmp_path, text, (6, 21), "avx512")
+
+
+def test_strides_of_few_taps_stay(tmp_path: Path) -> None:
+    """Of more phases than a convolution could have channels, nearly all have no tap."""
+    text = IMAGE.format(kind="Deconvolution", outputs=2, params="1=2 11=1 3=70000 13=1 6=80")
+    compare(tmp_path, text, (6, 1, 2), "avx512")

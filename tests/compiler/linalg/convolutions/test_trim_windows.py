@@ -109,6 +109,14 @@ def test_numbers(
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
 
 
+def test_cells_are_not_gone_through_one_by_one(make_network: MakeNetwork) -> None:
+    """A border may be as wide as a number of the file, and is known by its ends."""
+    module = make_network([(3, 8, 8)], convolution((3, 3), 1, 1, (1, 1, 1, 2**31 - 1)))
+    TrimWindows().apply(Context(), module)
+    module.verify()
+    assert [view.extents[1:3] for view in sums(module)] == [(8, 9)]
+
+
 WINDOWS: dict[str, Callable[..., tuple[tuple[int, ...], tuple[AffineExpr, ...]]]] = {
     "taps of rows and columns together": lambda o, p, q, i, k, m: (
         (4, 4, 3, 3),

@@ -81,13 +81,26 @@ def test_rows_longer_than_a_vector_are_searched(type: str, check_layer: Check) -
         ("YoloDetectionOutput", {}, [(7, 1, 1)], None),
         ("Yolov3DetectionOutput", {}, [(6, 1, 1)], "mask"),
         ("Yolov3DetectionOutput", {"mask": (3.0,)}, [(6, 1, 1)], "mask"),
+        ("Yolov3DetectionOutput", {"mask": (float("nan"),)}, [(6, 1, 1)], "mask"),
         ("Yolov3DetectionOutput", {"mask": (0.0,)}, [(6, 1, 1)], "anchors_scale"),
+        (
+            "Yolov3DetectionOutput",
+            {"mask": (0.0,), "anchors_scale": (float("inf"),)},
+            [(6, 1, 1)],
+            "anchors_scale",
+        ),
+        (
+            "Yolov3DetectionOutput",
+            {"mask": (0.0,), "anchors_scale": (2.0**30,)},
+            [(6, 1, 2)],
+            "anchors_scale",
+        ),
     ],
 )
 def test_yolo_refuses(
     type: str, params: dict[str, Any], shapes: Any, param: str | None, check_layer: Check
 ) -> None:
-    """Missing anchors, masks and scales; channels that do not fit."""
+    """Missing anchors, masks and scales, and such as are no numbers; channels that do not fit."""
     with pytest.raises(LayerError) as caught:
         check_layer(type, {**YOLO, **params}, [np.zeros(shape, np.float32) for shape in shapes])
     assert caught.value.param == param

@@ -74,6 +74,14 @@ def test_source_places() -> None:
     assert source_places(1, (0, 0), 2).tolist() == [0]
 
 
+@pytest.mark.parametrize("value", [-129.0, 128.0, float("inf"), float("nan")])
+def test_a_value_that_no_element_is(value: float, check_layer: Check) -> None:
+    """A border of int8 is made of int8."""
+    with pytest.raises(LayerError, match=r"value is .*, which no int8 is") as caught:
+        check_layer("Padding", {"top": 1, "value": value}, [ramp(2, 2).astype(np.int8)])
+    assert caught.value.param == "value"
+
+
 @pytest.mark.parametrize(
     "params, x, weights, message, param",
     [

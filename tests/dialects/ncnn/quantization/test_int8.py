@@ -68,6 +68,8 @@ def test_padding_is_in_quantized_numbers(check_layer: Check) -> None:
     weights = [floats(0, 1), floats(10), floats(10)]
     expected = np.array([[[-1.0, 0.3, 0.3]]], np.float32)
     check_layer("Convolution", params, [X], weights, expected=[expected])
+    with pytest.raises(LayerError, match="pad_value is 200, which no int8 is"):
+        check_layer("Convolution", {**params, "pad_value": 200.0}, [X], weights)
 
 
 @pytest.mark.parametrize(("term", "scales"), [(1, floats(10, 16)), (2, floats(10))])

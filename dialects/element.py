@@ -96,14 +96,19 @@ def holds(element: Attribute, value: float) -> bool:
     """Whether a number, rounded towards zero where these are integers, is one of such elements."""
     if not isinstance(element, IntegerType):
         return True
-    least = -(1 << (element.width.data - 1))
+    least: int = -(1 << (element.width.data - 1))
     return least <= value < -least  # NaN is not
 
 
 def number(value: float, element: Attribute) -> FloatAttr | IntegerAttr:
-    """A number as the attribute of an `arith.constant` of that type."""
+    """A number as the attribute of an `arith.constant` of that type: beyond all float32, an
+    infinity.
+    """
     if isinstance(element, IntegerType | IndexType):
         return IntegerAttr(int(value), element)
     if not isinstance(element, AnyFloat):
         raise TypeError(f"{element} has no numbers")
+    if element == f32:
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
     return FloatAttr(float(value), element)

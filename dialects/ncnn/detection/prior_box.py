@@ -96,6 +96,7 @@ class PriorBoxOp(Layer):
     def expand(self, b: Builder, x: Tensor, image: Tensor | None = None) -> Tensor:
         return b.table(self.table(x.shape, None if image is None else image.shape))
 
+    @np.errstate(invalid="ignore", over="ignore")
     def table(self, x: Shape, image: Shape | None) -> Array:
         """The boxes, in float32."""
         h, w = x[1:]

@@ -263,7 +263,8 @@ class Yolov3DetectionOutputOp(YoloLayer):
         if head >= len(self.anchors_scale):
             raise LayerError(f"anchors_scale has no value for map {head}", "anchors_scale")
         pixels = self.anchors_scale[head]
-        sizes = np.float32(pixels) * np.array((w, h), np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = np.float32(pixels) * np.array((w, h), np.float32)
         if not all(holds(i32, size) for size in sizes):
             raise LayerError(f"{pixels:g} pixels a cell of {w}x{h} are no image", "anchors_scale")
         return int(sizes[0]), int(sizes[1])

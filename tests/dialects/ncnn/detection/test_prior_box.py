@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -67,3 +68,12 @@ def test_needs_an_image(check_layer: Check) -> None:
     }  # fmt: skip
     with pytest.raises(LayerError, match="neither a param nor a second input"):
         check_layer("PriorBox", params, [MAP])
+
+
+def test_roots_of_negative_sizes_are_nan(check_layer: Check) -> None:
+    """As they are for ncnn, like places of infinite steps; nobody is warned of them."""
+    params = {"min_sizes": (-4.0,), "max_sizes": (9.0,), "image_width": 8, "image_height": 8}
+    params |= {"step_width": float("inf")}
+    with warnings.catch_warnings(action="error"):
+        [boxes] = check_layer("PriorBox", params, [np.zeros((1, 1, 1), np.float32)])
+    assert np.isnan(boxes[0]).tolist() == [True, False, True, False] + [True] * 4

@@ -42,6 +42,7 @@ def test_recorded(case: Any, check_layer: Check) -> None:
         ("TanH", {}, [-INF, 0, 1], [-1, 0, math.tanh(1)]),
         ("ELU", {}, [-1, 0, 3], [0.1 * (math.exp(-1) - 1), 0, 3]),
         ("SELU", {"alpha": 2.0, "lambd": 3.0}, [-1, 0, 3], [6 * (math.exp(-1) - 1), 0, 9]),
+        ("SELU", {"alpha": 3e38, "lambd": 2.0}, [-1, 0, 3], [-math.inf, 0, 6]),
         ("CELU", {"alpha": 2.0}, [-1, 0, 3], [2 * (math.exp(-0.5) - 1), 0, 3]),
         ("Mish", {}, [-30, 0, 1, 30], [0, 0, math.tanh(math.log(1 + math.e)), 30]),
         ("Mish", {}, [-5, 15, 25, 100], [-0.0335762, 15, 25, 100]),

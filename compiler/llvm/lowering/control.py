@@ -31,57 +31,65 @@ def _bind_all(function: Function, sources: Sequence[SSAValue], results: Sequence
         function.bind(source, result)
 
 
-def _runs_once_or_more(lower: Linear, upper: Linear) -> bool:
-    distance = upper - lower
-    return not distance.terms and distance.constant > 0
-
-
 def lower_for(function: Function, op: scf.ForOp) -> None:
     """A loop, or no loop where it is known to run once."""
     if not isinstance(op.lb.type, IndexType):
         raise CompilerBug(f"an scf.for that counts in {op.lb.type}", pass_name=PASS)
     lower, upper, step = (function.index(bound) for bound in (op.lb, op.ub, op.step))
     distance = upper - lower
-    if not (distance.terms or step.terms) and 0 < distance.constant <= step.constant:
+    runs = not distance.terms and distance.constant > 0
+    if runs and not step.terms and distance.constant <= step.constant:
         _lower_single(function, op, lower)
-        return
-    builder = function.builder
+    else:
+        _lower_turns(function, op, (lower, upper, step), runs)
+
+
+def _lower_turns(
+    function: Function, op: scf.ForOp, bounds: tuple[Linear, Linear, Linear], runs: bool
+) -> None:
+    """A loop from lower to upper by step. runs: whether it is known to run once or more often."""
+    builder, addresses = function.builder, function.addresses
     outer = builder.scope
-    carried = op.body.block.args[1:]
-    header = Block(arg_types=[i64, *_machine_types(carried)])
-    certain = _runs_once_or_more(lower, upper)
-    after = Block(arg_types=[] if certain else _machine_types(op.results))
-    first, last, by = (function.addresses.value(form) for form in (lower, upper, step))
+    lower, _, step = bounds
+    first, last, by = map(addresses.value, bounds)
     initial = function.values(op.iter_args)
+    header = Block(arg_types=[i64, *_machine_types(op.iter_args)])
+    after = Block(arg_types=[] if runs else _machine_types(op.results))
 
     scope = function.open(header, outer)
-    addresses = function.addresses
     addresses.enter(scope, header, None if step.terms else header.args[0])
-    function.bind(op.body.block.args[0], header.args[0])
-    _bind_all(function, carried, header.args[1:])
-    for position, start in enumerate(initial):
-        if builder.is_number(start) and _stays_number(op, position):
-            builder.call_number(header.args[1 + position])
-    results = function.values(function.lower(op.body.block).operands)
+    results = _lower_turn(function, op, header, initial)
     counter = builder.add_in(builder.scope, header.args[0], by)
     moved = addresses.advance(scope, step.constant)
     again = builder.compare("slt", counter, last)
-    leaving = [] if certain else results
-    function.builder.branch_if(again, header, [counter, *results, *moved], after, leaving)
+    turn = [counter, *results, *moved]
+    builder.branch_if(again, header, turn, after, [] if runs else results)
 
     builder.scope = outer
-    starts = addresses.start(scope, lower)
-    if certain:
-        function.builder.branch(header, [first, *initial, *starts])
+    entered = [first, *initial, *addresses.start(scope, lower)]
+    if runs:
+        builder.branch(header, entered)
     else:
-        runs = builder.compare("slt", first, last)
-        function.builder.branch_if(runs, header, [first, *initial, *starts], after, initial)
+        entering = builder.compare("slt", first, last)
+        builder.branch_if(entering, header, entered, after, initial)
     function.add(after)
     outer.block = after
-    _bind_all(function, op.results, results if certain else after.args)
-    for position, result in enumerate(after.args):
-        if builder.is_number(initial[position]) and builder.is_number(results[position]):
+    _bind_all(function, op.results, results if runs else after.args)
+    for result, before, made in zip(after.args, initial, results, strict=False):
+        if builder.is_number(before) and builder.is_number(made):
             builder.call_number(result)
+
+
+def _lower_turn(
+    function: Function, op: scf.ForOp, header: Block, initial: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """The body of a loop behind its header, whose arguments it carries; what it hands on."""
+    builder = function.builder
+    _bind_all(function, op.body.block.args, header.args[: len(op.body.block.args)])
+    for position, start in enumerate(initial):
+        if builder.is_number(start) and _stays_number(op, position):
+            builder.call_number(header.args[1 + position])
+    return function.values(function.lower(op.body.block).operands)
 
 
 def _stays_number(loop: scf.ForOp, position: int) -> bool:

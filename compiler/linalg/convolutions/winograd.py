@@ -40,8 +40,9 @@ from functools import cache
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, f32
+from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.convolutions.forms import Plane
+from ncc.compiler.linalg.convolutions.forms import Form, Plane
 from ncc.compiler.linalg.insert import computation_of
 from ncc.compiler.linalg.view import TAILS, Matrix, tails_attribute
 from ncc.dialects.comprehension import Builder, Tensor
@@ -209,29 +210,31 @@ def _summed(b: Builder, v: Tensor, constants: Constants, depth: Depth | None) ->
     """M, of all groups, or of the slices of a volume; a sum over the parts of a window, too."""
     plane, weights = constants.plane, constants.weights
     grouped = depth is None and weights.rank > 4
-    down, across = (form.parts for form in plane.forms)
-    rows, columns = (
-        n - (form.parts - 1) * d
-        for n, form, d in zip(v.shape[-2:], plane.forms, plane.dilations, strict=True)
+    (window, wide), (rows, columns) = (
+        [form.window for form in plane.forms],
+        [
+            tiles - (form.parts - 1) * phases
+            for tiles, form, phases in zip(v.shape[-2:], plane.forms, plane.dilations, strict=True)
+        ],
     )
-    window, wide = (form.window for form in plane.forms)
-    slices = f"z:{depth.slices}" if depth else ""
+    slices, taps = (f"z:{depth.slices}", f"d:{depth.taps}") if depth else ("", "")
+    parts = f"n:{plane.parts}" if plane.parts > 1 else ""
     names = f"{'g' if grouped else ''} o p:{window} q:{wide} {slices} t:{rows} u:{columns} i"
-    over = f"{f'd:{depth.taps}' if depth else ''} {f'n:{down * across}' if plane.parts > 1 else ''}"
-    loops = [name.partition(":")[0] for name in f"{names} {over}".split()]
-    at = dict(zip(loops, b.loops(f"{names} {over}"), strict=True))
-    p, q, t, u = (at[name] for name in "pqtu")
-    first, second, row, column = p, q, t, u
-    if down > 1:
-        first, row = at["n"] * window + p, at["n"] * plane.dilations[0] + t
-    if across > 1:
-        second, column = at["n"] * wide + q, at["n"] * plane.dilations[1] + u
-    channel = [at[name] for name in "go" if name in at]
-    read = channel[0] * weights.shape[-1] + at["i"] if grouped else at["i"]
+    loops = f"{names} {taps} {parts}".split()
+    letters = [name[0] for name in loops]
+    at = dict(zip(letters, b.loops(" ".join(loops)), strict=True))
+
+    def in_part(loop: str, form: Form, step: int) -> AffineExpr:
+        return at["n"] * step + at[loop] if form.parts > 1 else at[loop]
+
+    component = [in_part(*axis, axis[1].window) for axis in zip("pq", plane.forms, strict=True)]
+    tile = [in_part(*axis) for axis in zip("tu", plane.forms, plane.dilations, strict=True)]
+    output = [at[name] for name in "go" if name in at]
+    read = output[0] * weights.shape[-1] + at["i"] if grouped else at["i"]
     place = [at["z"] * depth.stride + at["d"] * depth.dilation] if depth else []
-    taps = [at["d"]] if depth else []
     factors = (
-        v[(read, p, q, *place, row, column)] * weights[(first, second, *channel, at["i"], *taps)]
+        v[(read, at["p"], at["q"], *place, *tile)]
+        * weights[(*component, *output, at["i"], *([at["d"]] if depth else []))]
     )
     result = [at[name] for name in "gopqztu" if name in at]
     product = b.sum(result, [at[name] for name in "idn" if name in at], factors)

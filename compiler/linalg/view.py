@@ -167,7 +167,7 @@ def fill_number(op: FillOp) -> float:
 
 def uncast(value: SSAValue) -> SSAValue:
     """What an exact conversion to a wider type was made of: itself, if it is none."""
-    while isinstance(value.owner, arith.ExtSIOp | arith.ExtFOp):
+    while isinstance(value.owner, arith.ExtSIOp | arith.ExtUIOp | arith.ExtFOp):
         value = value.owner.operands[0]
     return value
 

@@ -281,6 +281,27 @@ class Paired(Derived):
 
 
 @dataclass(frozen=True)
+class Surplus(Derived):
+    """-128 times the sums of int8 weights over all axes but those of `kept`: what is wrong with a
+    sum of products whose other factors have 128 too much. Some of (64, 3, 3, 3) by (0,) is (64,).
+    """
+
+    kept: tuple[int, ...]
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(self.of.shape[axis] for axis in self.kept)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int32)
+
+    def array(self) -> Array:
+        summed = tuple(axis for axis in range(len(self.of.shape)) if axis not in self.kept)
+        return np.asarray(self.of.array().sum(axis=summed, dtype=np.int32) * np.int32(-128))
+
+
+@dataclass(frozen=True)
 class Bits(Derived):
     """The float32 values of another weight taken for int32, bit by bit."""
 

@@ -35,6 +35,7 @@ from ncc.dialects.weights.derived import (
     Joined,
     Paired,
     Phases,
+    Surplus,
     Taken,
     Transformed,
 )
@@ -63,6 +64,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
+    #ncnn.weight<[64] surplus [0] of <[64, 3, 3, 3] random 7 0 1.0 0.0 "i1">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
     #ncnn.weight<[3, 4] narrow of <[3, 4] stored "net.bin" 4 "fp16">>
     #ncnn.weight<[3, 5] taken 0 [1, 0, 1] of <[2, 5] stored "net.bin" 4 "fp32">>
@@ -120,6 +122,9 @@ class WeightAttr(Data[Weights]):
             while parser.parse_optional_punctuation(","):
                 phases.append(_parse_phases(parser))
             return Phases(of(), tuple(phases))
+        if parser.parse_optional_keyword("surplus"):
+            kept = _parse_integers(parser)
+            return Surplus(of(), kept)
         if parser.parse_optional_keyword("joined"):
             count = parser.parse_integer()
             return Joined(of(), count)
@@ -153,6 +158,8 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"taken {axis} {_list_text(places)}", of)
                 case Phases(of, places):
                     _print_made(printer, f"phases {', '.join(map(_table_text, places))}", of)
+                case Surplus(of, kept):
+                    _print_made(printer, f"surplus {_list_text(kept)}", of)
                 case Joined(of, count):
                     _print_made(printer, f"joined {count}", of)
                 case Transformed(of, down, across):

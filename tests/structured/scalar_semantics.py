@@ -81,6 +81,10 @@ def _divide_truncating(a: Array, b: Array) -> Array:
     return np.asarray(np.where((a < 0) == (b < 0), quotient, -quotient))
 
 
+def _without_sign(x: Array) -> Array:
+    return x.view(f"u{x.dtype.itemsize}")
+
+
 def _same(x: Array) -> Array:
     return x
 
@@ -166,6 +170,7 @@ _FUNCTIONS: Mapping[type[Operation], Function] = {
     arith.ExtFOp: _same,
     arith.TruncFOp: _same,
     arith.ExtSIOp: _same,
+    arith.ExtUIOp: _without_sign,
     arith.TruncIOp: _same,
     arith.SIToFPOp: _same,
     arith.FPToSIOp: np.trunc,

@@ -13,6 +13,12 @@ image: weights are filled up with zeros, and x gets cells behind its rows that t
     y[o, p, q] += x[i, p, q + k] * w[o, i, k]          k < 3
         ->  y[o, p, q] += x[i, p, q + 4 k + l] * w[o, i, k, l]          k < 1, l < 4
 
+Such instructions take x without a sign. What makes x stores 128 more, and
+sums start from what that takes off them again:
+
+    y[o, p] += x[i, p] * w[o, i]
+        ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
+
 Needs: the structured level before groups; constant weights.  Breaks: nothing; sums are exact.
 """
 
@@ -21,21 +27,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, i8
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.insert import erase_dead
+from ncc.compiler.linalg.insert import (
+    builder_for,
+    doc_of,
+    erase_dead,
+    move_before,
+    move_behind,
+    tensor_of,
+)
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
-from ncc.compiler.linalg.view import TAILS, Access, View, tails_attribute
-from ncc.dialects.comprehension import REDUCTION
-from ncc.dialects.weights.derived import Blocked
+from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.view import TAILS, Access, View, filled_with, shape_of, tails_attribute
+from ncc.dialects.comprehension import REDUCTION, Builder
+from ncc.dialects.operation import copy_of
+from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 QUAD = 4
@@ -50,12 +66,16 @@ class SplitQuads(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        made: dict[tuple[SSAValue, int], SSAValue] = {}
-        for generic in generics_of(block):
-            found = find(View(generic))
-            if found is not None:
-                _split(generic, found, made)
-        erase_dead(block)
+        views = map(View, generics_of(block))
+        found = {view.op: split for view in views if (split := find(view)) is not None}
+        quads = _Quads()
+        for generic, split in found.items():
+            if _has_points(View(generic), split):
+                quads.read_unsigned(generic, split)
+        for generic, split in found.items():
+            quads.split(generic, split)
+        if found:
+            erase_dead(block)
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,8 @@ def find(view: View) -> Split | None:
 
 def _has_lanes(view: View, data: Access, weights: Access) -> bool:
     """Whether results that lie side by side read the same data, whole vectors of them."""
+    if view.write.axes is None or weights.axes is None:
+        return False
     lane = view.write.index[-1].bare
     if lane is None or data.uses(lane) or not weights.uses(lane):
         return False
@@ -116,35 +138,95 @@ def _is_int8(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType) and value.type.element_type == i8
 
 
-def _split(op: GenericOp, found: Split, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
-    """Make two loops of one, the inner one over four neighbours; weights are blocked once."""
-    maps = [m.data for m in op.indexing_maps.data]
-    count = maps[0].num_dims
-    quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
-    loops = [AffineDimExpr(d) for d in range(count)]
-    loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
-    changed: list[AffineMapAttr] = []
-    for position, affine in enumerate(maps):
-        if position == found.weights:
-            results = (*affine.results, place)
-        else:
-            results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
-        changed.append(indexing_map(count + 1, results))
-    weights = op.operands[found.weights]
-    if (weights, found.axis) not in made:
-        constant = weights.owner
-        assert isinstance(constant, ConstantOp)
-        in_fours = Blocked(constant.value.data, (found.axis,), QUAD).weights
-        blocked = ConstantOp.of(WeightAttr(in_fours))
-        Rewriter.insert_op(blocked, InsertPoint.before(constant))
-        made[weights, found.axis] = blocked.result
-    op.operands[found.weights] = made[weights, found.axis]
-    op.properties["indexing_maps"] = ArrayAttr(changed)
-    op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
-    view = View(op)
-    reach = sum(by * (view.extents[d] - 1) for d, by in view.reads[found.data].index[-1].terms)
-    op.operands[found.data] = padded(op.operands[found.data], reach + 1)
-    kept = [tail for tail in View(op).tails if found.loop not in tail[:2]]
-    op.attributes.pop(TAILS, None)
-    if kept:
-        op.attributes[TAILS] = tails_attribute(kept)
+class _Quads:
+    """Rewrites contractions; what several of them read is made once."""
+
+    def __init__(self) -> None:
+        self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
+        self.unsigned: dict[SSAValue, SSAValue] = {}
+
+    def split(self, op: GenericOp, found: Split) -> None:
+        """Make two loops of one, the inner one over four neighbours."""
+        maps = [m.data for m in op.indexing_maps.data]
+        count = maps[0].num_dims
+        quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
+        loops = [AffineDimExpr(d) for d in range(count)]
+        loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
+        changed: list[AffineMapAttr] = []
+        for position, affine in enumerate(maps):
+            if position == found.weights:
+                results = (*affine.results, place)
+            else:
+                results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
+            changed.append(indexing_map(count + 1, results))
+        op.operands[found.weights] = self._in_fours(op.operands[found.weights], found.axis)
+        op.properties["indexing_maps"] = ArrayAttr(changed)
+        op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
+        view = View(op)
+        reach = sum(by * (view.extents[d] - 1) for d, by in view.reads[found.data].index[-1].terms)
+        op.operands[found.data] = padded(op.operands[found.data], reach + 1)
+        kept = [tail for tail in view.tails if found.loop not in tail[:2]]
+        op.attributes.pop(TAILS, None)
+        if kept:
+            op.attributes[TAILS] = tails_attribute(kept)
+
+    def _in_fours(self, weights: SSAValue, axis: int) -> SSAValue:
+        """Weights whose fours along an axis come last."""
+        if (weights, axis) not in self.weights:
+            constant = weights.owner
+            assert isinstance(constant, ConstantOp)
+            in_fours = ConstantOp.of(
+                WeightAttr(Blocked(constant.value.data, (axis,), QUAD).weights)
+            )
+            Rewriter.insert_op(in_fours, InsertPoint.before(constant))
+            self.weights[weights, axis] = in_fours.result
+        return self.weights[weights, axis]
+
+    def read_unsigned(self, op: GenericOp, found: Split) -> None:
+        """Read the data as numbers without a sign, 128 more, and start from what that adds."""
+        data, view, b = op.operands[found.data], View(op), builder_for(op)
+        weights = view.reads[found.weights]
+        loops = [form.bare for form in weights.index]
+        kept = tuple(axis for axis, loop in enumerate(loops) if loop in view.parallel)
+        surplus = b.weight(WeightAttr(Surplus(weights_of(weights.value), kept).weights))
+        at = b.loops_of(shape_of(op.results[0]))
+        place = {form.bare: axis for form, axis in zip(view.write.index, at, strict=True)}
+        begin = surplus[tuple(place[loops[axis]] for axis in kept)]
+        if filled_with(op.outputs[0]) != 0:
+            begin = tensor_of(op.outputs[0])[at] + begin
+        start = b.map(at, begin)
+        move_before(b, op)
+        op.operands[len(view.reads)] = start.value
+        op.operands[found.data] = self._unsigned(data, doc_of(op))
+        for use in list(op.body.block.args[found.data].uses):
+            if isinstance(use.operation, arith.ExtSIOp):
+                wide = arith.ExtUIOp(use.operation.input, use.operation.result.type)
+                Rewriter.replace_op(use.operation, wide)
+
+    def _unsigned(self, value: SSAValue, doc: str) -> SSAValue:
+        """A value with 128 more, made where the value is, under its views."""
+        if value not in self.unsigned:
+            b = Builder(Block(), doc)
+            owner = value.owner
+            if isinstance(owner, tensor.PadOp):
+                low, high = pad_sides(owner)
+                source = tensor_of(self._unsigned(owner.source, doc))
+                made = b.pad(source, low, high, (int(pad_value(owner)) & 0xFF) - 128)
+            elif isinstance(owner, VIEWS):
+                sources = {source: self._unsigned(source, doc) for source in owner.operands}
+                b.block.add_op(view := copy_of(owner, sources))
+                made = tensor_of(view.results[0])
+            else:
+                at, x = b.loops_of(shape_of(value)), tensor_of(value)
+                made = b.map(at, x[at] + -128)
+            move_behind(b, value)
+            self.unsigned[value] = made.value
+        return self.unsigned[value]
+
+
+def _has_points(view: View, found: Split) -> bool:
+    """Whether several points read the same weights: where one does, it waits for them, and a sum
+    more for the signs costs nothing.
+    """
+    data, weights = view.reads[found.data], view.reads[found.weights]
+    return any(data.uses(d) and not weights.uses(d) for d in view.parallel if view.extents[d] > 1)

@@ -15,7 +15,7 @@ from math import prod
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, short_of, vector_of
 from ncc.compiler.loops.strategies.cycles import L2_SHARE, Cost
-from ncc.compiler.loops.strategies.operands import Operands, cells, product_of
+from ncc.compiler.loops.strategies.operands import Operands, Quad, cells, product_of
 from ncc.compiler.loops.strategies.prefetch import prefetched_to_l1, prefetched_to_l2
 from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
@@ -37,7 +37,8 @@ class Candidate:
     def schedule(self) -> Schedule:
         operands, kernel, sizes = self.operands, self.operands.kernel, dict(self.tile)
         still, stream = operands.still.coefficients, operands.stream.coefficients
-        reduced = [d for d in kernel.reduced if d != operands.quad]
+        quad = None if operands.quad is None else operands.quad.loop
+        reduced = [d for d in kernel.reduced if d != quad]
         order = _order(operands, sizes)
         return Schedule(
             operands.lane,
@@ -46,9 +47,9 @@ class Candidate:
             order,
             tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(still[d])))),
             chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
-            prefetch_l2=prefetched_to_l2(operands, sizes, order) if operands.quad is None else (),
+            prefetch_l2=prefetched_to_l2(operands, sizes, order) if quad is None else (),
             prefetch_l1=prefetched_to_l1(operands, sizes, order),
-            quad=operands.quad,
+            quad=quad,
             short=operands.short,
             joined=operands.joined,
         )
@@ -80,9 +81,9 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
 
 
 def tiled(
-    kernel: Kernel, target: Target, lane: int, stream: Access, still: Access, quad: int
+    kernel: Kernel, target: Target, lane: int, stream: Access, still: Access, quad: Quad
 ) -> list[Candidate]:
-    """The schedules of dot products over the loop `quad`."""
+    """The schedules of dot products."""
     return _candidates(_operands(kernel, target, lane, stream, still, quad), target)
 
 
@@ -92,7 +93,7 @@ def _operands(
     lane: int,
     stream: Access,
     still: Access,
-    quad: int | None = None,
+    quad: Quad | None = None,
 ) -> Operands:
     def alone(a: Access, b: Access) -> tuple[int, ...]:
         own = [d for d in kernel.parallel if a.coefficients[d] and not b.coefficients[d]]

@@ -3,7 +3,8 @@
     x, the operand that stands still along the lane: four bytes, in every lane
     w, the one that moves: four bytes a lane, lanes one behind the other
 
-The operation wants x unsigned. x + 128 is, and 128 times the sum of w is taken off at the end:
+The operation wants x unsigned, as the kernel may read it already. Else x + 128 is, and 128 times
+the sum of w is taken off at the end:
 
     sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
 
@@ -23,7 +24,7 @@ from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, tiled
-from ncc.compiler.loops.strategies.operands import product_of
+from ncc.compiler.loops.strategies.operands import Quad, product_of
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 
@@ -49,6 +50,13 @@ def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
     return None
 
 
+def reads_unsigned(kernel: Kernel, still: Access) -> bool:
+    """Whether what stands still is bytes without a sign."""
+    anchor = kernel.anchor
+    argument = anchor.body.args[anchor.inputs.index(still)]
+    return any(isinstance(use.operation, arith.ExtUIOp) for use in argument.uses)
+
+
 def dot(kernel: Kernel, target: Target) -> Schedule | None:
     """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
     return cheapest(candidates(kernel, target))
@@ -65,7 +73,8 @@ def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
         return []
     if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
         return []
-    return tiled(kernel, target, lane, stream, still, quad=loop)
+    signed = not reads_unsigned(kernel, still)
+    return tiled(kernel, target, lane, stream, still, Quad(loop, signed, halved=not target.dot))
 
 
 class DotNest(Nest):
@@ -77,10 +86,13 @@ class DotNest(Nest):
         if found is None:
             raise CompilerBug("a dot product of what lies in no fours")
         _, _, self.still, self.stream = found
+        self.signed = not reads_unsigned(kernel, self.still)
 
     def _accumulate(self, points: list[Point]) -> list[SSAValue]:
         initial = [self._vector(self._initial(point)) for point in points]
         self.cache = {}
+        if not self.signed:
+            return self._reduce(list(self.schedule.reduced), points, initial)
         rows = list(dict.fromkeys(map(self._row, points)))
         zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
         values = self._reduce(list(self.schedule.reduced), points, [*initial, *[zero] * len(rows)])
@@ -108,6 +120,8 @@ class DotNest(Nest):
             )
             for point, value in zip(points, values, strict=False)
         ]
+        if not self.signed:
+            return sums
         biased = self._bias()
         surplus = zip(values[len(points) :], rows.values(), strict=True)
         return [*sums, *(self._dot(value, biased, w) for value, w in surplus)]
@@ -132,11 +146,11 @@ class DotNest(Nest):
             source = self.entry.args[self.still.argument]
             four = self.builder.load(source, self._address(self.still, point), QUAD)
             one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
-            word = self._first(one)
-            signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
-            spread = self.builder.splat(word, self.state.lanes)
-            unsigned = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
-            self.cache[key] = self._as_bytes(unsigned)
+            spread = self.builder.splat(self._first(one), self.state.lanes)
+            if self.signed:
+                signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
+                spread = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
+            self.cache[key] = self._as_bytes(spread)
         return self.cache[key]
 
     def _bias(self) -> SSAValue:

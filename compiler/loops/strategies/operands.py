@@ -31,6 +31,19 @@ def product_of(kernel: Kernel) -> tuple[Access, Access] | None:
 
 
 @dataclass(frozen=True)
+class Quad:
+    """The loop over the four products that a lane of a dot product takes in.
+
+    signed   whether `still` has signs, for which each vector of `stream` has a sum more
+    halved   whether the target multiplies the four two by two, of operands in two halves
+    """
+
+    loop: int
+    signed: bool
+    halved: bool
+
+
+@dataclass(frozen=True)
 class Operands:
     """The operands of a contraction for one choice of the lane.
 
@@ -38,7 +51,7 @@ class Operands:
     still    does not move along the lane: its elements are broadcast
     points   the loops that only `still` moves with, innermost first
     vectors  the loops that only `stream` moves with, without the lane
-    quad     the loop over the four products that a lane of a dot product takes in, if there is one
+    quad     what is known of dot products, where a lane takes in four products
     short    that of a `Schedule`
     whole    elements of a vector that is not short
     """
@@ -52,12 +65,13 @@ class Operands:
     still: Access
     points: tuple[int, ...]
     vectors: tuple[int, ...]
-    quad: int | None = None
+    quad: Quad | None = None
     short: tuple[int, int] | None = None
 
     @cached_property
     def steps(self) -> int:
-        return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != self.quad)
+        quad = None if self.quad is None else self.quad.loop
+        return prod(self.kernel.extents[d] for d in self.kernel.reduced if d != quad)
 
     @property
     def joined(self) -> bool:
@@ -86,12 +100,12 @@ class Operands:
     def registers(self, p: int, q: int) -> int:
         """How many a tile takes: accumulators, all of the smaller operand, one for the other.
 
-        Dot products have one accumulator more for each vector of `stream`, and hold these in two
-        halves. Where short vectors of two points are joined, both broadcasts are held beside the
+        Where short vectors of two points are joined, both broadcasts are held beside the
         vector that is made of them.
         """
         if self.quad is not None:
-            return p * q + 3 * q + 3
+            held = p * q + q * self.quad.signed
+            return held + (2 * q + 3 if self.quad.halved else min(p, q) + 1 + self.quad.signed)
         if self.short is not None and self.joined and q >= self.kernel.extents[self.short[0]]:
             return p * q - p // 2 + min(p, q) + 3
         return p * q + min(p, q) + 1

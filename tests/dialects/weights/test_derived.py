@@ -7,7 +7,16 @@ import pytest
 from xdsl.dialects.builtin import bf16
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
-from ncc.dialects.weights.derived import Bits, Blocked, Halves, Joined, Paired, Phases, Taken
+from ncc.dialects.weights.derived import (
+    Bits,
+    Blocked,
+    Halves,
+    Joined,
+    Paired,
+    Phases,
+    Surplus,
+    Taken,
+)
 from ncc.dialects.weights.weight import WeightAttr
 
 
@@ -34,6 +43,18 @@ def test_bits() -> None:
     bits = Bits(WeightAttr.of(words.view(np.float32)).data).weights
     assert bits.dtype.name == "int32"
     np.testing.assert_array_equal(bits.array(), words)
+
+
+def test_surplus() -> None:
+    """What 128 in place of the other factors comes to; of blocks what it is of plain weights."""
+    values = np.random.default_rng(0).integers(-128, 128, (5, 3, 2, 700)).astype(np.int8)
+    plain = WeightAttr.of(values).data
+    surplus = Surplus(plain, (0,)).weights
+    expected = -128 * values.astype(np.int64).sum(axis=(1, 2, 3))
+    assert surplus.shape == (5,) and surplus.array().dtype == np.int32
+    np.testing.assert_array_equal(surplus.array(), expected)
+    blocks = Surplus(Blocked(plain, (1, 0), 4).weights, (0, 5)).weights.array()
+    np.testing.assert_array_equal(blocks.ravel(), [*expected, 0, 0, 0])
 
 
 def test_taken() -> None:

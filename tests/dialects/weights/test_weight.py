@@ -20,6 +20,7 @@ from ncc.dialects.weights.derived import (
     Joined,
     Paired,
     Phases,
+    Surplus,
     Taken,
     Transformed,
 )
@@ -48,6 +49,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Transformed(_counted(2, 1, 2, 2), ((1.0, 0.5), (0.1, 0.0)), ((1.0, 0.0),)).weights,
         Dequantized(BYTES, _counted(2, 1), 6, 32, 4).weights,
         Paired(BYTES).weights,
+        Surplus(BYTES, (1,)).weights,
         Bits(_counted(2, 3)).weights,
         Halves(_counted(2, 2, 2, 2)).weights,
         Taken(_counted(3, 2), (2, 0, 2, 1)).weights,

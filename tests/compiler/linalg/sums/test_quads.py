@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.linalg.ops import GenericOp
 
@@ -17,6 +18,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.quads import QUAD, SplitQuads
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of
 from ncc.dialects.scalar import convert, saturated_int8
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 from tests.structured.evaluate import evaluate
@@ -44,7 +46,7 @@ def convolution(
 ) -> Callable[[Builder, Tensor], Tensor]:
     def write(b: Builder, x: Tensor) -> Tensor:
         x, w = quantized(b, x), b.weight(bytes_of(outputs, x.shape[0], kernel, kernel))
-        x = b.pad(x, (0, pad, pad), (0, pad, pad))
+        x = b.pad(x, (0, pad, pad), (0, pad, pad), 3.0)
         size = [(n - dilation * (kernel - 1) - 1) // stride + 1 for n in x.shape[1:]]
         o, y, z, i, k, m = b.loops(f"o y:{size[0]} z:{size[1]} i k m")
         read = x[i, y * stride + k * dilation, z * stride + m * dilation]
@@ -102,6 +104,52 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
     assert data.index[-1].coefficient(four) == 1 and not view.tails
     [after] = evaluate(network_of(module), [x])
     np.testing.assert_array_equal(before, after)
+
+
+def is_unsigned(view: View) -> bool:
+    assert view.product is not None
+    return isinstance(next(iter(view.body.args[view.product[0]].uses)).operation, arith.ExtUIOp)
+
+
+def test_data_of_several_readers_loses_its_signs_once(make_network: MakeNetwork) -> None:
+    """Under each view of it, and for those alone that sum its products with constants."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = quantized(b, x)
+        halves = b.cut(x, 1, 0, 2), b.cut(x, 1, 2, 4)
+        sums = []
+        for k, y in enumerate((*halves, b.concat(halves, 1))):
+            o, r, c, i = b.loops("o r c i")
+            term = convert(y[i, r, c], i32) * convert(b.weight(bytes_of(16, 16))[o, i], i32)
+            y = b.sum((o, r, c), over=(i,), of=term, init=float(k))
+            sums.append(b.reshape(y, (prod(y.shape),)))
+        at = b.loops_of(x.shape)
+        plain = b.map(at, convert(x[at], i32))
+        return b.concat([*sums, b.reshape(plain, (prod(plain.shape),))], 0)
+
+    module = make_network([(16, 4, 3)], write)
+    x = np.random.default_rng(4).standard_normal((16, 4, 3)).astype(np.float32)
+    [before] = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    SplitQuads().apply(Context(), module)
+    module.verify()
+    found = contractions(module)
+    assert len(found) == 3 and all(map(is_unsigned, found))
+    ops = [op for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    shifts = [op for op in ops if isinstance(op.body.block.first_op, arith.ConstantOp)]
+    bytes_made = [op for op in shifts if element_of(op.results[0]) == element_of(op.operands[0])]
+    assert len(bytes_made) == 1
+    [after] = evaluate(network_of(module), [x])
+    np.testing.assert_array_equal(before, after)
+
+
+def test_signs_stay_where_one_point_reads_the_weights(make_network: MakeNetwork) -> None:
+    """A product with a vector waits for its weights, not for what its signs cost."""
+    module = make_network([(36,)], product)
+    Pack().apply(Context(), module)
+    SplitQuads().apply(Context(), module)
+    [view] = contractions(module)
+    assert not is_unsigned(view)
 
 
 def test_cells_behind_rows_are_one_more_pad(make_network: MakeNetwork) -> None:

@@ -96,6 +96,17 @@ def in_a_file(context: click.Context, parameter: click.Parameter, path: str) -> 
     return str(copy)
 
 
+def once(
+    context: click.Context, parameter: click.Parameter, pairs: tuple[tuple[str, Any], ...]
+) -> tuple[tuple[str, Any], ...]:
+    """What is told of several names, of each once."""
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name} is given more than once")
+    return pairs
+
+
 # Who reads a file tells what is wrong with it, be it that there is none.
 PARAM = click.argument("param", type=click.Path())
 REREAD_PARAM = click.argument("param", type=click.Path(), callback=in_a_file)
@@ -107,6 +118,7 @@ SHAPES = click.option(
     "shapes",
     type=named_shape,
     multiple=True,
+    callback=once,
     metavar="NAME=SHAPE",
     help="The shape of an input, where the file leaves it open or another is wanted: "
     "data=3x224x224.",
@@ -188,7 +200,7 @@ COMPILING = all_of(
         "input_types",
         type=named_type,
         multiple=True,
-        callback=lambda context, param, pairs: dict(pairs),
+        callback=lambda *given: dict(once(*given)),
         metavar="NAME=TYPE",
         help="The element type of an input, where it is another than its readers want: data=int8.",
     ),
@@ -207,6 +219,7 @@ FEEDING = all_of(
         "given",
         type=named_file,
         multiple=True,
+        callback=once,
         metavar="NAME=@FILE",
         help="An input, as a .npy file. Inputs that are not given are random.",
     ),
@@ -215,6 +228,7 @@ FEEDING = all_of(
         "shapes",
         type=named_shape,
         multiple=True,
+        callback=once,
         metavar="NAME=SHAPE",
         help="The shape of an input that is not given: data=3x224x224.",
     ),

@@ -120,7 +120,7 @@ def compile_command(
     if out == "-":
         raise click.UsageError("a compiled model is a file, whose name -o tells")
     stopwatch = Stopwatch()
-    path = Path(out) if out is not None else Path(param).with_name(stem(param) + ".ncc")
+    path = Path(out) if out is not None else Path(param).parent / (stem(param) + ".ncc")
     place_of(path)  # for its errors, which would come late
     with progress(f"compiling {param}"):
         chosen = Options.of(**options)
@@ -195,6 +195,8 @@ def write_levels(
     elif len(wanted) == 1 and not Path(out).is_dir():
         write(Path(out), texts[wanted[0]])
     else:
+        if Path(out).exists() and not Path(out).is_dir():
+            raise click.UsageError(f"{out} is a file: -o names a folder for several levels")
         Path(out).mkdir(parents=True, exist_ok=True)
         for level in wanted:
             write(Path(out, name + SUFFIXES[level]), texts[level])

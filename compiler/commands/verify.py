@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     from ncc.compiler.verification.verify import Report
 
 
+def part(text: str) -> float:
+    """1e-4"""
+    with suppress(ValueError):
+        if float(text) >= 0:  # NaN is not
+            return float(text)
+    raise click.BadParameter(f"{text!r} is no part, as 1e-4 is one")
+
+
 @click.command("verify", short_help="Compare compiled code with ncnn, blob by blob.")
 @REREAD_PARAM
 @BIN
@@ -33,9 +42,9 @@ if TYPE_CHECKING:
 @FEEDING
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0),
+    type=part,
     metavar="PART",
-    default=1e-4,
+    default="1e-4",
     show_default=True,
     help="Part of the largest value.",
 )

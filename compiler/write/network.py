@@ -57,6 +57,8 @@ def write(
     written to; then nothing is written.
     """
     lines, text = _text(module, hints)
+    if Path(param_path).suffix == ".bin" and Path(bin_path).suffix == ".param":
+        raise InputError(f"{param_path} is to hold the network and {bin_path} its weights: swapped")
     with _together(Path(param_path).resolve(), Path(bin_path).resolve()) as (param, bin):
         param.write_bytes(text.encode())
         with bin.open("wb") as file:

@@ -188,6 +188,7 @@ def test_a_failure_leaves_what_was_there(network: Build, tmp_path: Path) -> None
     "names, message",
     [
         (("out", "out"), "two files at once"),
+        (("out.bin", "out.param"), "swapped"),
         (("nowhere/out.param", "out.bin"), "there is no folder"),
         (("out.param", "."), "no plain file"),
         (("out.param", "/dev/null"), "no plain file"),

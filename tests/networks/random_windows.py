@@ -123,10 +123,12 @@ def filtered_by_inputs(net: Growth, x: str) -> str:
 
 
 def resized(net: Growth, x: str) -> str:
-    """A plane of another size, its cells chosen or mixed."""
+    """A plane of another size, its cells chosen or mixed; by scales maybe of the same one."""
     if len(net.shape(x)) != 3:
         raise Rejected
-    sizes = {"output_height": net.number(1, 9), "output_width": net.number(1, 9)}
+    sizes: Params = {"output_height": net.number(1, 9), "output_width": net.number(1, 9)}
+    if net.chance(0.3) and min(net.shape(x)[1:]) > 1:
+        sizes = {f"{side}_scale": net.pick([1.0, 1.1, 1.7, 0.5]) for side in ("height", "width")}
     return net.one(
         "Interp", x, resize_type=net.number(1, 3), align_corner=net.number(0, 1), **sizes
     )

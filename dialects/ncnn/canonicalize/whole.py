@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ncc.dialects.ncnn.canonicalize.identities import Identity
 from ncc.dialects.ncnn.canonicalize.pattern import canonical, refuse_retyping
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
@@ -22,7 +24,7 @@ from ncc.dialects.ncnn.sampling.resample import InterpOp
 class Whole(Identity):
     """layer(x) = x where shapes prove it."""
 
-    def legal(self, op: Layer) -> str | None:
+    def legal(self, op: Any) -> str | None:
         shape = shape_of(op.operands[0])
         if shape is None:
             return "the shape of its input is not known"
@@ -96,9 +98,17 @@ class EliminatePermute(Whole):
 
 @canonical(InterpOp)
 class EliminateInterp(Whole):
-    """Interp(x) = x where x has the size wanted: ncnn hands it on, whatever the way of resizing."""
+    """Interp(x) = x where x has the size wanted: ncnn hands it on, whatever the way of resizing,
+    but for a bicubic one whose scales are not 1: its weights follow these, rounded as the size is.
+    """
 
     name = "eliminate_interp"
+
+    def legal(self, op: InterpOp) -> str | None:
+        shapes = [shape for value in op.operands if (shape := shape_of(value)) is not None]
+        if refused := super().legal(op):
+            return refused
+        return None if op.stays(*shapes) else "its bicubic weights follow its scales"
 
 
 @canonical(FlipOp)

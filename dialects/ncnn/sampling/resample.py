@@ -159,7 +159,7 @@ class InterpOp(Layer):
         scaled = np.float32(own["h"]) * np.float32(self.height_scale)
         return int(scaled), int(np.float32(own["w"]) * np.float32(self.width_scale))
 
-    def _stays(self, *xs: Shape) -> bool:
+    def stays(self, *xs: Shape) -> bool:
         """Whether the first input has the size already, and no bicubic scale of its own."""
         x, (height, width) = xs[0], self._size(*xs)
         scaled = self.by_scale and (self.width_scale, self.height_scale) != (1.0, 1.0)
@@ -182,7 +182,7 @@ class InterpOp(Layer):
 
     def infer(self, *xs: Shape) -> Shape:
         x, (height, width) = xs[0], self._size(*xs)
-        if self._stays(*xs):
+        if self.stays(*xs):
             return x
         if min(width, 1 if len(x) == 2 else height) < 1:
             raise LayerError(f"{x} would be resized to a height of {height}, a width of {width}")
@@ -195,7 +195,7 @@ class InterpOp(Layer):
         shape = self.infer(*shapes)
         if x.ndim == 1:
             return np.broadcast_to(x[:, None, None], shape)
-        if self._stays(*shapes):
+        if self.stays(*shapes):
             return x
         x = x[:, 0] if x.ndim == 4 else x
         for axis, sweep in self._sweeps(*shapes).items():
@@ -208,7 +208,7 @@ class InterpOp(Layer):
         if x.rank == 1:
             at = b.loops_of(shape)
             return b.map(at, x[at[0]])
-        if self._stays(*shapes):
+        if self.stays(*shapes):
             return x
         if x.rank == 4:
             first = b.slice(x, (0,) * 4, (x.shape[0], 1, *x.shape[2:]))

@@ -36,6 +36,7 @@ from ncc.dialects.ncnn.window import (
     planes,
     windows_of,
 )
+from ncc.dialects.scalar import select
 
 LOWEST = float(np.finfo(np.float32).min)
 """What stands outside for the largest of a window."""
@@ -238,7 +239,8 @@ class PoolingLayer(Layer):
         if self.pooling_type == MAXIMUM:
             return b.max((c, *ys), over=us, of=cell)
         for table, y, u in zip(shares, ys, us, strict=True):
-            cell = cell * table[y, u]
+            share = table[y, u]
+            cell = select(share > 0.0, cell * share, 0.0)  # of no share, infinity would be NaN
         return b.sum((c, *ys), over=us, of=cell)
 
     def _expand_mean_of_real(self, b: Builder, x: Tensor, sizes: Sequence[int]) -> Tensor:

@@ -36,6 +36,16 @@ def test_a_norm_of_nothing_leaves_the_input(check_layer: Check) -> None:
     check_layer("Normalize", params, [x], [np.array([7.0])], expected=[x])
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_norm_that_is_no_number_makes_none(mode: int, check_layer: Check) -> None:
+    """The least norm is no stand-in for it: NaN spreads over the channels of its place."""
+    x = np.array([[3, np.nan, 1], [4, 1, np.inf]], np.float32).reshape(2, 1, 3)
+    params = {"scale_data_size": 1, "channel_shared": 1, "eps": 0.5, "eps_mode": mode}
+    with np.errstate(invalid="ignore"):
+        [found] = check_layer("Normalize", params, [x], [np.array([1.0])])
+    assert np.isnan(found).reshape(2, 3).tolist() == [[False, True, False], [False, True, True]]
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -116,6 +116,15 @@ def test_adaptive_pooling_divides_any_size(
     check_layer("Pooling", params, [ramp(2, 5, 6)])
 
 
+def test_parts_of_unequal_length_keep_infinities(check_layer: Check) -> None:
+    """A short part's last cell, which stands in for those it lacks, counts once."""
+    x = np.arange(25, dtype=np.float32).reshape(1, 5, 5)
+    x[0, 1, 1], x[0, 4, 3] = np.inf, -np.inf
+    params = {"pooling_type": 1, "adaptive_pooling": 1, "out_w": 3}
+    [found] = check_layer("Pooling", params, [x])
+    assert np.isinf(found).sum() == 6 and not np.isnan(found).any()
+
+
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (2, 5, 3, 4)])
 def test_adaptive_to_its_own_extents_hands_on(shape: tuple[int, ...], check_layer: Check) -> None:
     """A matrix stays a matrix and a volume a volume, where other poolings make three axes."""

@@ -54,7 +54,8 @@ class PatchLayer(OnPlane):
 class UnfoldOp(PatchLayer):
     """Of (c, h, w), the matrix (c * cells, patches): each patch a column, a channel after another.
 
-    Padding follows the rules of convolution. A matrix is one channel.
+    Padding follows the rules of convolution. A matrix is one channel; a vector is one row, which is
+    padded at its ends alone.
     """
 
     pad_value = real(18)
@@ -65,6 +66,8 @@ class UnfoldOp(PatchLayer):
         if len(shape) != 3:
             raise LayerError(f"Unfold takes (c, h, w), not {x}")
         pads = convolution_pads(self.pads, self.windows, shape[1:])
+        if len(x) == 1:
+            pads[0] = (0, 0)
         return shape, pads, output_sizes(self.windows, padded_shape(shape[1:], pads), "kernel")
 
     def infer(self, x: Shape) -> Shape:

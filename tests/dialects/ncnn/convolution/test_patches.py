@@ -45,6 +45,12 @@ def test_what_stands_outside_has_a_value(check_layer: Check) -> None:
     check_layer("Unfold", {**params, "pad_left": -234}, [ramp(1, 2)], expected=expected)
 
 
+def test_a_vector_is_padded_at_its_ends(check_layer: Check) -> None:
+    """It is one row, above and below which nothing is added."""
+    params = {"kernel_w": 2, "kernel_h": 1, "pad_left": 1, "pad_right": 0, "pad_top": 2}
+    check_layer("Unfold", params, [np.arange(3.0)], expected=array([0, 0, 1], [0, 1, 2]))
+
+
 def test_overlapping_patches_are_added(check_layer: Check) -> None:
     """Of patches of ones: how many windows see each cell."""
     params = {"kernel_w": 2, "output_w": 3}
@@ -87,6 +93,7 @@ def test_folding_unfolded_counts(stride: int, dilation: int, check_layer: Check)
         ("Unfold", {"kernel_w": 0}, (1, 3, 3), "kernel_w is 0"),
         ("Unfold", {"pad_left": -7}, (1, 3, 3), "pad_left is -7"),
         ("Unfold", {"kernel_w": 4}, (1, 3, 3), "4x4 does not fit"),
+        ("Unfold", {"pad_left": 1}, (3,), "2x2 does not fit into 1x5"),
         ("Unfold", {}, (1, 1, 3, 3), r"Unfold takes \(c, h, w\)"),
         ("Fold", {}, (4, 4), "output_w is 0"),
         ("Fold", {"output_w": 3, "pad_left": -233}, (4, 4), "no codes"),

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.fusion.fuse import find_groups
+from ncc.compiler.linalg.fusion.find_groups import find_groups
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.moves.fold_moves import Move
 from ncc.compiler.linalg.network import generics_of, network_of

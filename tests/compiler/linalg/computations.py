@@ -96,3 +96,15 @@ def add_from_elsewhere(b: Builder, x: Tensor, y: Tensor, how: str) -> Tensor:
         "further down": (c, p + 2, q),
     }
     return b.map((c, p, q), x[c, p, q] + y[cells[how]])
+
+
+def sum_of(b: Builder, x: Tensor, init: Tensor | float = 0.0) -> Tensor:
+    """out[y, z] = init + the sum of x[y, k] * x[k', z] over k, as far as rows go."""
+    y, z, k = b.loops(f"y:{x.shape[0]} z:{x.shape[1]} k:{x.shape[0]}")
+    return b.sum((y, z), over=(k,), of=x[y, 0] * x[k, z], init=init)
+
+
+def last_row(b: Builder, x: Tensor) -> Tensor:
+    """The last row in place of each."""
+    y, z = b.loops_of(x.shape)
+    return b.map((y, z), x[x.shape[0] - 1, z])

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.channels.select_channels import select
-from ncc.compiler.linalg.fusion.fuse import find_groups
+from ncc.compiler.linalg.fusion.find_groups import find_groups
 from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor

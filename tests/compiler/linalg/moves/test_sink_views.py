@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.fusion.fuse import find_groups
+from ncc.compiler.linalg.fusion.find_groups import find_groups
 from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.dialects.comprehension import Builder, Tensor

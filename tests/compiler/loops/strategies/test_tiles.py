@@ -16,7 +16,7 @@ import ncc
 from ncc.compiler import passes
 from ncc.compiler.artifact import objects
 from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.fusion import fuse
+from ncc.compiler.linalg.fusion import find_groups
 from ncc.compiler.linalg.sums import halves
 from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.llvm.emit import emit_llvm
@@ -318,7 +318,7 @@ def test_makers_store_halves(
     for name, values in found.items():
         layers = 4  # one behind the other, at most
         assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
-    monkeypatch.setattr(fuse, "_halved", lambda op, groups: None)
+    monkeypatch.setattr(find_groups, "_halved", lambda op, groups: None)
     apart = compiled(param, None, 1).run(feeds)
     for others in (apart, shared.run(feeds)):
         assert all((others[name] == values).all() for name, values in found.items())

@@ -141,7 +141,8 @@ def optimize(
 
     in_bin: "null" makes random weights; None is the .bin beside the .param. fp16: store weights as
     halves. start, end: the first and the last layer to keep, by name. off: passes that must not
-    fire. keep: blobs that must survive by name. input_shapes: in numpy order by blob name.
+    fire. keep: blobs that must survive by name. Of both, a string is one. input_shapes: in numpy
+    order by blob name.
     verify_rewrites: try each rewrite on numbers, and refuse those that change any. dry_run: write
     nothing.
 
@@ -185,6 +186,7 @@ def optimize_network(
     verify_rewrites: bool = False,
 ) -> Optimized:
     """The same without writing; the network before and after as modules."""
+    off, keep = ([names] if isinstance(names, str) else names for names in (off, keep))
     random = in_bin is not None and os.fspath(in_bin) == NO_WEIGHTS
     result = read(
         in_param, None if random else in_bin, random_weights=SEED if random else None, opaque=True

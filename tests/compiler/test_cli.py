@@ -220,38 +220,6 @@ def test_numbers_below_zero_are_refused(ncc: Run) -> None:
         assert refused.code == exit_codes.USAGE and f"{tolerance!r} is no part" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [
-        ("compile", ("--shape", "data=1x8x8", "--shape", "data=1x9x9")),
-        ("verify", ("--shape", "data=1x8x8", "--shape", "data=1x8x8")),
-        ("run", ("--type", "data=int8", "--type", "data=float32")),
-        ("run", ("--input", "data=@x.npy", "--input", "data=@y.npy")),
-    ],
-)
-def test_an_input_is_told_of_once(ncc: Run, command: str, option: tuple[str, ...]) -> None:
-    """None of two words about it is passed over in silence."""
-    refused = ncc(command, DIGITS, *option)
-    assert refused.code == exit_codes.USAGE and "data is given more than once" in refused.err
-
-
-@pytest.mark.parametrize("path", ["", ".", "..", "/"])
-@pytest.mark.parametrize("command", ["compile", "run", "show"])
-def test_a_folder_is_no_network(ncc: Run, command: str, path: str) -> None:
-    """By whatever name it is called, though a .ncc beside it would have none."""
-    refused = ncc(command, path)
-    assert refused.code == exit_codes.WRONG and "Is a directory" in refused.err
-
-
-def test_several_levels_need_a_folder(ncc: Run, tmp_path: Path) -> None:
-    """A file that is there stays what it is."""
-    there = tmp_path / "there"
-    there.write_text("what it is")
-    refused = ncc("compile", DIGITS, "--emit=param,ncnn", "-o", there)
-    assert refused.code == exit_codes.USAGE and "a folder for several levels" in refused.err
-    assert there.read_text() == "what it is"
-
-
 def test_a_broken_model_is_the_models_fault(ncc: Run, tmp_path: Path) -> None:
     """Exit code 1, the place in the file on stderr, nothing on stdout."""
     broken = tmp_path / "broken.param"

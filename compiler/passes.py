@@ -96,7 +96,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         Pack(),
         FoldMoves(),  # those of layers, and those that blocks asked for
         # Sums, by how their operands lie.
-        SplitQuads(),  # int8 products in fours
+        SplitQuads(target),  # int8 products in fours
         *sums,
         NarrowWeights(target),  # read as float16 where they are, and are waited for
         # Kernels.

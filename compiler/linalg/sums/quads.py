@@ -13,6 +13,12 @@ image: weights are filled up with zeros, and x gets cells behind its rows that t
     y[o, p, q] += x[i, p, q + k] * w[o, i, k]          k < 3
         ->  y[o, p, q] += x[i, p, q + 4 k + l] * w[o, i, k, l]          k < 1, l < 4
 
+And so are the columns of windows of each channel by itself, where the target has vectors as long as
+a block, whose bytes it transposes as it reads them:
+
+    y[p, q, o'] += x[p, q + k, o'] * w[k, o']
+        ->  y[p, q, o'] += x[p, q + 4 k + l, o'] * w[k, o', l]
+
 Such instructions take x without a sign. What makes x stores 128 more, and
 sums start from what that takes off them again:
 
@@ -44,11 +50,12 @@ from ncc.compiler.linalg.insert import (
     move_behind,
     tensor_of,
 )
-from ncc.compiler.linalg.linear import indexing_map
+from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import TAILS, Access, View, filled_with, shape_of, tails_attribute
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import REDUCTION, Builder
 from ncc.dialects.operation import copy_of
 from ncc.dialects.weights.derived import Blocked, Surplus
@@ -64,10 +71,13 @@ class SplitQuads(ModulePass):
 
     name = "split-quads"
 
+    target: Target = AVX512
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         views = map(View, generics_of(block))
-        found = {view.op: split for view in views if (split := find(view)) is not None}
+        in_lanes = self.target.dot and self.target.lanes == BLOCK
+        found = {view.op: split for view in views if (split := find(view, in_lanes)) is not None}
         quads = _Quads()
         for generic, split in found.items():
             if _has_points(View(generic), split):
@@ -80,29 +90,41 @@ class SplitQuads(ModulePass):
 
 @dataclass(frozen=True)
 class Split:
-    """The loop to split, the operands of the data and the weights, and the weights' axis."""
+    """The loop to split, the operands of the data and the weights, and the axes that it walks: of
+    the data by its distance from the last one.
+    """
 
     loop: int
     data: int
     weights: int
     axis: int
+    from_last: int
 
 
-def find(view: View) -> Split | None:
-    """The reduced loop whose neighbours lie side by side in the data, if there is one."""
+def find(view: View, in_lanes: bool = False) -> Split | None:
+    """The reduced loop whose neighbours lie side by side in the data, if there is one.
+
+    in_lanes: or one behind the other, where channels in blocks are summed each by itself.
+    """
     pair = view.product
     if pair is None or not view.reduced:
         return None
     data, weights = view.reads[pair[0]], view.reads[pair[1]]
     if not _is_int8(data.value) or not _is_int8(weights.value):
         return None
-    if not isinstance(weights.value.owner, ConstantOp) or not _has_lanes(view, data, weights):
+    if not isinstance(weights.value.owner, ConstantOp) or not _has_lanes(view, weights):
         return None
+    lane = view.write.index[-1].bare
+    from_last = 0
+    if lane is not None and data.uses(lane):
+        from_last = 1
+        if not in_lanes or data.index[-1].bare != lane or view.extents[lane] != BLOCK:
+            return None
     found = [
-        Split(loop, *pair, axes[0])
+        Split(loop, *pair, axes[0], from_last)
         for loop in view.reduced
         if len(axes := [k for k, form in enumerate(weights.index) if form.bare == loop]) == 1
-        and _lie_side_by_side(view, loop, data)
+        and _walks_neighbours(view, loop, data.index[-1 - from_last])
         and _needs_no_tail(view, loop, weights.value)
     ]
     whole = [split for split in found if view.extents[split.loop] % QUAD == 0]
@@ -110,20 +132,18 @@ def find(view: View) -> Split | None:
     return next(iter([*whole, *several]), None)
 
 
-def _has_lanes(view: View, data: Access, weights: Access) -> bool:
-    """Whether results that lie side by side read the same data, whole vectors of them."""
+def _has_lanes(view: View, weights: Access) -> bool:
+    """Whether results that lie side by side have weights of their own, whole vectors of them."""
     if view.write.axes is None or weights.axes is None:
         return False
     lane = view.write.index[-1].bare
-    if lane is None or data.uses(lane) or not weights.uses(lane):
-        return False
-    return view.extents[lane] % BLOCK == 0
+    return lane is not None and weights.uses(lane) and view.extents[lane] % BLOCK == 0
 
 
-def _lie_side_by_side(view: View, loop: int, data: Access) -> bool:
-    """Whether a loop does nothing but walk neighbours in the data, and weights."""
+def _walks_neighbours(view: View, loop: int, place: Linear) -> bool:
+    """Whether a loop does nothing but walk neighbours at a place of the data, and weights."""
     moved = [form for access in view.reads for form in access.index if form.coefficient(loop)]
-    return data.index[-1].coefficient(loop) == 1 and len(moved) == 2 and loop not in view.indexed
+    return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in view.indexed
 
 
 def _needs_no_tail(view: View, loop: int, weights: SSAValue) -> bool:
@@ -163,8 +183,10 @@ class _Quads:
         op.properties["indexing_maps"] = ArrayAttr(changed)
         op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
         view = View(op)
-        reach = sum(by * (view.extents[d] - 1) for d, by in view.reads[found.data].index[-1].terms)
-        op.operands[found.data] = padded(op.operands[found.data], reach + 1)
+        data, behind = view.reads[found.data], -1 - found.from_last
+        reach = sum(by * (view.extents[d] - 1) for d, by in data.index[behind].terms)
+        rest = shape_of(data.value)[behind + 1 :] if found.from_last else ()
+        op.operands[found.data] = padded(data.value, reach + 1, *rest)
         kept = [tail for tail in view.tails if found.loop not in tail[:2]]
         op.attributes.pop(TAILS, None)
         if kept:

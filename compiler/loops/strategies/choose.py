@@ -9,6 +9,7 @@ schedule; the last always does.
     tiles         a contraction by halves of bfloat16, on matrix tiles (`tiles` writes it)
     halving       a value in halves of bfloat16, both out of one read
     dot           an int8 contraction in fours: one dot product a lane (`dot` writes it)
+    window_dot    int8 windows of each channel in fours (`dot` writes them)
     contraction   the lane is an output or image loop; a register tile of P points x Q vectors
                   (`joined` writes it where short vectors share a whole one)
     interleaved   neighbours along the lane have those along a short loop between them
@@ -43,6 +44,7 @@ STRATEGIES = (
     tiles,
     halving,
     dot.dot,
+    dot.window_dot,
     contraction.contraction,
     interleaved,
     window,

@@ -9,9 +9,16 @@ the sum of w is taken off at the end:
     sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
 
 where the second sum is one accumulator a vector of w, whatever the number of points.
+
+Windows of each channel by itself (`window_dot`) have x along the lane, too:
+
+    x       four neighbours in a row, a vector of channels each, transposed in registers
+    w       four taps of each channel
 """
 
 from __future__ import annotations
+
+from itertools import product
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
@@ -25,6 +32,7 @@ from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.contraction import Candidate, cheapest, tiled
 from ncc.compiler.loops.strategies.operands import Quad, product_of
+from ncc.compiler.loops.strategies.reduction import windows_along
 from ncc.compiler.target import Target
 from ncc.dialects import rt
 
@@ -37,16 +45,29 @@ _SIGNS = -0x7F7F7F80
 
 def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
     """The loop of the four, the lane, what stands still and what moves along it; or None."""
+    return _fours(kernel, across=False)
+
+
+def crossed_quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
+    """The same of windows: what is read of the data moves along the lane, the four lie behind one
+    another, all lanes of each; or None.
+    """
+    return _fours(kernel, across=True)
+
+
+def _fours(kernel: Kernel, across: bool) -> tuple[int, int, Access, Access] | None:
     pair = product_of(kernel)
     if pair is None or any(kernel.element_types[a.argument] != i8 for a in pair):
         return None
-    for loop in kernel.reduced:
-        if kernel.extents[loop] != QUAD or any(a.coefficients[loop] != 1 for a in pair):
+    for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
+        if kernel.extents[loop] != QUAD:
             continue
-        for lane in kernel.parallel:
-            for still, stream in (pair, pair[::-1]):
-                if (still.coefficients[lane], stream.coefficients[lane]) == (0, QUAD):
-                    return loop, lane, still, stream
+        still_steps = (1, kernel.extents[lane]) if across else (0, 1)
+        for still, stream in (pair, pair[::-1]):
+            if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
+                continue
+            if (still.coefficients[lane], still.coefficients[loop]) == still_steps:
+                return loop, lane, still, stream
     return None
 
 
@@ -60,6 +81,20 @@ def reads_unsigned(kernel: Kernel, still: Access) -> bool:
 def dot(kernel: Kernel, target: Target) -> Schedule | None:
     """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
     return cheapest(candidates(kernel, target))
+
+
+def window_dot(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of int8 windows whose weights lie in fours; None for anything else."""
+    found = crossed_quads_of(kernel)
+    if found is None or kernel.clipped & kernel.reduced or kernel.captured or not target.dot:
+        return None
+    loop, lane, still, stream = found
+    others = [a for a in kernel.accesses() if a not in (still, stream)]
+    if any(a.coefficients[lane] not in (0, 1) for a in others):
+        return None
+    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] != target.lanes:
+        return None
+    return windows_along(kernel, target, lane, quad=loop) if reads_unsigned(kernel, still) else None
 
 
 def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
@@ -82,9 +117,11 @@ class DotNest(Nest):
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
-        found = quads_of(kernel)
+        crossed = crossed_quads_of(kernel)
+        found = crossed or quads_of(kernel)
         if found is None:
             raise CompilerBug("a dot product of what lies in no fours")
+        self.crossed = crossed is not None
         _, _, self.still, self.stream = found
         self.signed = not reads_unsigned(kernel, self.still)
 
@@ -131,26 +168,40 @@ class DotNest(Nest):
 
     def _fours(self, point: Point) -> SSAValue:
         """Four bytes of the weights in each lane."""
-        key = ("fours", self._row(point))
-        if key not in self.cache:
-            source = self.entry.args[self.stream.argument]
-            at = self._address(self.stream, point)
-            self.cache[key] = self.builder.load(source, at, QUAD * self.state.lanes)
-        return self.cache[key]
+        return self._read_bytes(self.stream, point, QUAD * self.state.lanes)
 
     def _bytes(self, point: Point) -> SSAValue:
         """Four bytes of the data, unsigned, in every lane."""
-        own = tuple((d, n) for d, n in sorted(point.items()) if self.still.coefficients[d])
-        key = ("bytes", own)
+        if self.crossed:
+            return self._columns(point)
+        four = self._read_bytes(self.still, point, QUAD)
+        key = ("bytes", four)
         if key not in self.cache:
-            source = self.entry.args[self.still.argument]
-            four = self.builder.load(source, self._address(self.still, point), QUAD)
             one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
             spread = self.builder.splat(self._first(one), self.state.lanes)
             if self.signed:
                 signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
                 spread = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
             self.cache[key] = self._as_bytes(spread)
+        return self.cache[key]
+
+    def _columns(self, point: Point) -> SSAValue:
+        """Four neighbours of a row, the four bytes of a channel side by side."""
+        lanes = self.state.lanes
+        four = self._read_bytes(self.still, point, QUAD * lanes)
+        key = ("columns", four)
+        if key not in self.cache:
+            order = [place * lanes + lane for lane in range(lanes) for place in range(QUAD)]
+            self.cache[key] = self.builder.shuffle(four, four, order)
+        return self.cache[key]
+
+    def _read_bytes(self, access: Access, point: Point, count: int) -> SSAValue:
+        """So many bytes from where a point reads, loaded once a step."""
+        place = self._place(access, point)
+        key = ("read", access.argument, place)
+        if key not in self.cache:
+            source = self.entry.args[access.argument]
+            self.cache[key] = self.builder.load(source, self.builder.linear(*place), count)
         return self.cache[key]
 
     def _bias(self) -> SSAValue:

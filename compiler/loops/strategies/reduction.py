@@ -48,9 +48,17 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
     if not lanes:
         return None
     lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
+    return windows_along(kernel, target, lane)
+
+
+def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = None) -> Schedule:
+    """The schedule of windows along a lane, whose cells are four products each if `quad` is one of
+    the loops that are summed.
+    """
+    summed = [d for d in sorted(kernel.reduced) if d != quad]
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
-    cells = prod(kernel.extents[d] for d in kernel.reduced)
-    unroll = frozenset(kernel.reduced) if cells <= MAX_UNROLLED else _innermost(kernel)
+    cells = prod(kernel.extents[d] for d in summed)
+    unroll = frozenset(summed) if cells <= MAX_UNROLLED else _innermost(kernel, summed)
     vector = vector_of(kernel.extents[lane], target)
     if others:
         tile = _tile(kernel, others, unroll, target)
@@ -61,10 +69,11 @@ def window(kernel: Kernel, target: Target) -> Schedule | None:
         vector,
         tile,
         (*others, lane),
-        tuple(sorted(kernel.reduced)),
+        tuple(summed),
         unroll,
         chunks=chunks_of(kernel, others, dict(tile)),
-        short=short_of(kernel, lane, target.shortest),
+        quad=quad,
+        short=None if quad is not None else short_of(kernel, lane, target.shortest),
     )
 
 
@@ -99,8 +108,8 @@ def _overlap(kernel: Kernel, rows: int) -> bool:
     return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
 
-def _innermost(kernel: Kernel) -> frozenset[int]:
-    last = max(kernel.reduced)
+def _innermost(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
+    last = summed[-1]
     return frozenset({last}) if kernel.extents[last] <= 7 else frozenset()
 
 

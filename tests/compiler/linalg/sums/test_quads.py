@@ -17,6 +17,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.quads import QUAD, SplitQuads
 from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.target import TARGETS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import convert, saturated_int8
@@ -25,6 +26,9 @@ from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 Array: TypeAlias = np.ndarray[Any, Any]
+
+
+[AVX512VNNI] = [target for target in TARGETS if target.name == "avx512vnni"]
 
 
 def bytes_of(*shape: int) -> WeightAttr:
@@ -62,11 +66,15 @@ def product(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o,), over=(i,), of=convert(x[i], i32) * convert(w[o, i], i32))
 
 
-def depthwise(b: Builder, x: Tensor) -> Tensor:
-    x, w = quantized(b, x), b.weight(bytes_of(x.shape[0], 3, 4))
-    o, y, z, k, m = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 3} k m")
-    term = convert(x[o, y + k, z + m], i32) * convert(w[o, k, m], i32)
-    return b.sum((o, y, z), over=(k, m), of=term)
+def depthwise(columns: int, stride: int = 1, dilation: int = 1) -> Any:
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x, w = quantized(b, x), b.weight(bytes_of(x.shape[0], 3, columns))
+        rows, places = x.shape[1] - 2, (x.shape[2] - dilation * (columns - 1) - 1) // stride + 1
+        o, y, z, k, m = b.loops(f"o y:{rows} z:{places} k m")
+        term = convert(x[o, y + k, z * stride + m * dilation], i32) * convert(w[o, k, m], i32)
+        return b.sum((o, y, z), over=(k, m), of=term)
+
+    return write
 
 
 def contractions(module: ModuleOp) -> list[View]:
@@ -104,6 +112,42 @@ def test_the_same_sums(make_network: MakeNetwork, write: Any, shape: tuple[int, 
     assert data.index[-1].coefficient(four) == 1 and not view.tails
     [after] = evaluate(network_of(module), [x])
     np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("write", "shape"),
+    [
+        (depthwise(3), (32, 4, 7)),
+        (depthwise(4), (24, 4, 9)),
+        (depthwise(5, stride=2), (16, 3, 9)),
+    ],
+)
+def test_windows_of_each_channel(
+    make_network: MakeNetwork, write: Any, shape: tuple[int, ...]
+) -> None:
+    """Four columns of the window, whose cells lie a block apart, where a target takes them so."""
+    module = make_network([shape], write)
+    x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
+    [before] = evaluate(network_of(module), [x])
+    Pack().apply(Context(), module)
+    SplitQuads(AVX512VNNI).apply(Context(), module)
+    module.verify()
+    [view] = contractions(module)
+    data, weights = (view.reads[k] for k in view.product or ())
+    [four] = [d for d in view.reduced if weights.index[-1].bare == d]
+    assert view.extents[four] == shape_of(weights.value)[-1] == QUAD
+    assert data.index[-2].coefficient(four) == 1 and is_unsigned(view)
+    [after] = evaluate(network_of(module), [x])
+    np.testing.assert_array_equal(before, after)
+
+
+def test_dilated_windows_of_each_channel_stay(make_network: MakeNetwork) -> None:
+    """Their columns are no neighbours."""
+    module = make_network([(32, 4, 9)], depthwise(3, dilation=2))
+    Pack().apply(Context(), module)
+    before = str(module)
+    SplitQuads(AVX512VNNI).apply(Context(), module)
+    assert str(module) == before
 
 
 def is_unsigned(view: View) -> bool:
@@ -172,7 +216,8 @@ def test_cells_behind_rows_are_one_more_pad(make_network: MakeNetwork) -> None:
         (convolution(3, 16, dilation=2), (3, 7, 7)),
         (convolution(1, 16), (3, 5, 5)),
         (product, (1,)),
-        (depthwise, (3, 5, 40)),
+        (depthwise(4), (3, 5, 40)),
+        (depthwise(4), (32, 5, 8)),
     ],
 )
 def test_what_stays(make_network: MakeNetwork, write: Any, shape: tuple[int, ...]) -> None:

@@ -16,7 +16,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.sums.quads import SplitQuads
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.strategies.choose import choose, rivals
-from ncc.compiler.loops.strategies.dot import quads_of
+from ncc.compiler.loops.strategies.dot import crossed_quads_of, quads_of
 from ncc.compiler.read.network import read
 from ncc.compiler.target import TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
@@ -85,6 +85,35 @@ def test_packed_convolutions_take_them(
     assert np.prod([n for _, n in schedule.tile]) < target.registers - 3
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_windows_take_them_where_a_vector_is_a_block(
+    target: Target,
+    make_network: Callable[..., ModuleOp],
+    kernels_of: Callable[[ModuleOp], list[Kernel]],
+) -> None:
+    """Cells of the window are unrolled, for points to share what is transposed."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        o, y, z, i = b.loops("o y z i")
+        x = b.sum((o, y, z), over=(i,), of=x[i, y, z] * b.weight(ONES)[o, i])
+        at = b.loops_of(x.shape)
+        x = b.map(at, saturated_int8(x[at]))
+        w = b.weight(WeightAttr.of(np.ones((32, 3, 3), np.int8)))
+        o, y, z, k, m = b.loops("o y:8 z:8 k m")
+        term = convert(x[o, y + k, z + m], i32) * convert(w[o, k, m], i32)
+        return b.sum((o, y, z), over=(k, m), of=term)
+
+    module = make_network([(32, 10, 10)], write)
+    Pack().apply(Context(), module)
+    SplitQuads(target).apply(Context(), module)
+    [kernel] = [kernel for kernel in kernels_of(module) if len(kernel.reduced) > 1]
+    schedule = choose(kernel, target)
+    assert (crossed_quads_of(kernel) is not None) == (schedule.quad is not None)
+    assert (schedule.quad is not None) == (target.dot and target.lanes == 16)
+    if schedule.quad is not None:
+        assert schedule.unroll == kernel.reduced - {schedule.quad}
+
+
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Convolutions side by side, their weights and scales made up."""
@@ -117,5 +146,57 @@ def test_kernels_are_exact(network: tuple[Path, Path], target: Target) -> None:
         for binding in model.inputs
     }
     expected = interpret(read(*network).module, feeds)
+    for name, found in model.run(feeds).items():
+        np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)
+
+
+# window, stride, dilation, channels of depthwise convolutions, each between two others.
+WINDOWS = [(3, 1, 1, 16), (3, 2, 1, 40), (5, 1, 1, 32), (3, 1, 2, 32), (2, 1, 1, 24), (4, 3, 1, 16)]
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Depthwise convolutions whose operands and results are int8, side by side."""
+    generator = np.random.default_rng(7)
+    lines, weights = [], b""
+    for n, (kernel, stride, dilation, channels) in enumerate(WINDOWS):
+        lines.append(f"Input in{n} 0 1 in{n} 0=13 1=9 2=16")
+        for step, (kind, own, size) in enumerate(
+            [
+                ("Convolution", "1=1 8=102 9=1", channels * 16),
+                (
+                    "ConvolutionDepthWise",
+                    f"1={kernel} 2={dilation} 3={stride} 4=1 7={channels} 8=101",
+                    channels * kernel**2,
+                ),
+                ("Convolution", "1=1 8=2", channels * channels),
+            ]
+        ):
+            blobs = f"{['in', 'a', 'b'][step]}{n} {['a', 'b', 'out'][step]}{n}"
+            lines.append(f"{kind} {kind}{n}{step} 1 1 {blobs} 0={channels} {own} 5=1 6={size}")
+            values = generator.integers(-128, 128, size).astype(np.int8).tobytes()
+            weights += bytes([0x38, 0x4B, 0x0D, 0]) + values + bytes(-size % 4)
+            weights += generator.standard_normal(channels).astype("<f4").tobytes()
+            weights += generator.uniform(50, 90, channels).astype("<f4").tobytes()
+            weights += generator.uniform(20, 40, 1).astype("<f4").tobytes()
+            if step < 2:
+                weights += generator.uniform(5, 9, 1).astype("<f4").tobytes()
+    folder = tmp_path_factory.mktemp("windows")
+    param, binary = folder / "net.param", folder / "net.bin"
+    param.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    binary.write_bytes(weights)
+    return param, binary
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_windows_of_each_channel_are_exact(windows: tuple[Path, Path], target: Target) -> None:
+    """Whatever the stride: what is rounded to int8 shows any sum that is another."""
+    model = ncc.compile(*windows, target=target.name)
+    generator = np.random.default_rng(2)
+    feeds: dict[str, Any] = {
+        binding.name: generator.uniform(-2, 2, binding.shape).astype(np.float32)
+        for binding in model.inputs
+    }
+    expected = interpret(read(*windows).module, feeds)
     for name, found in model.run(feeds).items():
         np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)

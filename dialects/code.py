@@ -119,6 +119,13 @@ class CodeOp(IRDLOperation):
 
     def verify_(self) -> None:
         arguments = [argument.type for argument in self.body.block.args]
+        self._verify_numbers(arguments)
+        self._verify_memory(arguments)
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("rt.code: the region ends in rt.yield")
+
+    def _verify_numbers(self, arguments: list[Attribute]) -> None:
+        """The numbers of turn and step are last; they are taken off the arguments."""
         if self.turns is not None:
             if self.turns.value.data < 1:
                 raise VerifyException("rt.code: it runs once or more often")
@@ -129,6 +136,9 @@ class CodeOp(IRDLOperation):
                 raise VerifyException("rt.code: one step or more, of some turns")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the number of the step is in front of the turn's")
+
+    def _verify_memory(self, arguments: Sequence[Attribute]) -> None:
+        """The other arguments are the memrefs of operands and results, then scratch memory."""
         tensors = [*self.operand_types, *self.result_types]
         scratch = list(self.scratch) if self.scratch is not None else []
         if len(arguments) != len(tensors) + len(scratch):
@@ -152,8 +162,6 @@ class CodeOp(IRDLOperation):
                 raise VerifyException(
                     f"rt.code: scratch memory is {argument} in the region and {expected} outside"
                 )
-        if not isinstance(self.body.block.last_op, YieldOp):
-            raise VerifyException("rt.code: the region ends in rt.yield")
 
     def print(self, printer: Printer) -> None:
         with printer.in_parens():

@@ -12,6 +12,8 @@ what terms make that overflow, or are infinities of both signs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -89,6 +91,16 @@ def _taps(op: ConvolutionLayer) -> int:
     return prod(window.kernel for window in op.windows)
 
 
+@dataclass(frozen=True)
+class _Term:
+    """What a branch adds to a convolution: weights of windows that begin so far outside, a bias."""
+
+    windows: Sequence[Window]
+    lows: Sequence[int]
+    weights: Double
+    bias: Double
+
+
 def _sum(first: Layer, second: Layer) -> dict[str, Double] | str:
     """The weights and the bias of both terms in one, or why there are none."""
     roles = _roles(first, second)
@@ -98,37 +110,43 @@ def _sum(first: Layer, second: Layer) -> dict[str, Double] | str:
     reason = _refusal(host)
     if reason is not None or host.weight is None:
         return reason or "its weights are inputs"
-    if isinstance(branch, ConvolutionLayer):
-        reason = _refusal(branch)
-        if reason is not None or branch.weight is None:
-            return reason or "its weights are inputs"
-        if (branch.groups, branch.channels.inputs) != (host.groups, host.channels.inputs):
-            return "the branches are of different groups"
-        windows, lows = branch.windows, [low for low, _ in branch.pads]
-        added, offset = double(branch.weight), _bias(branch)
-    else:
-        affine = affine_of(branch, branch.results[0], host.num_output)
-        affine = affine if isinstance(affine, str) else affine.along(0, host.num_output)
-        if isinstance(affine, str) or affine.refusal is not None:
-            return affine if isinstance(affine, str) else str(affine.refusal)
-        windows, lows = [Window(1, 1, 1)] * len(host.windows), [0] * len(host.windows)
-        added, offset = _diagonal(host, affine), affine.offset
+    term = _term(host, branch)
+    if isinstance(term, str):
+        return term
     places = [
         _place(window, low, inner, inner_low)
         for window, (low, _), inner, inner_low in zip(
-            host.windows, host.pads, windows, lows, strict=True
+            host.windows, host.pads, term.windows, term.lows, strict=True
         )
     ]
     taps = [place for place in places if place is not None]
     if len(taps) < len(places):
         return "its window does not see what the other one sees"
     total = double(host.weight)
-    total[(*[slice(None)] * (total.ndim - len(taps)), *taps)] += added
-    bias = _bias(host) + offset
+    total[(*[slice(None)] * (total.ndim - len(taps)), *taps)] += term.weights
+    bias = _bias(host) + term.bias
     with np.errstate(over="ignore"):
         if not all(np.isfinite(array.astype(np.float32)).all() for array in (total, bias)):
             return "the weights would overflow"
     return {"weight": total, "bias": bias}
+
+
+def _term(host: ConvolutionLayer, branch: Layer) -> _Term | str:
+    """What a branch adds to the convolution beside it, or why it cannot be told."""
+    if isinstance(branch, ConvolutionLayer):
+        reason = _refusal(branch)
+        if reason is not None or branch.weight is None:
+            return reason or "its weights are inputs"
+        if (branch.groups, branch.channels.inputs) != (host.groups, host.channels.inputs):
+            return "the branches are of different groups"
+        lows = [low for low, _ in branch.pads]
+        return _Term(branch.windows, lows, double(branch.weight), _bias(branch))
+    affine = affine_of(branch, branch.results[0], host.num_output)
+    affine = affine if isinstance(affine, str) else affine.along(0, host.num_output)
+    if isinstance(affine, str) or affine.refusal is not None:
+        return affine if isinstance(affine, str) else str(affine.refusal)
+    axes = len(host.windows)
+    return _Term([Window(1)] * axes, [0] * axes, _diagonal(host, affine), affine.offset)
 
 
 def _refusal(op: ConvolutionLayer) -> str | None:

@@ -27,7 +27,8 @@ from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer
 from ncc.dialects.ncnn.elementwise.activation_layers import ReLUOp, SigmoidOp
 from ncc.dialects.ncnn.layer import Layer, ParamValue, shape_of
 from ncc.dialects.ncnn.movement.padding import CONSTANT, PaddingOp
-from ncc.dialects.ncnn.pooling.pooling import FULL, LOWEST, MAXIMUM, VALID, PoolingOp
+from ncc.dialects.ncnn.pooling.pool import LOWEST, MAXIMUM
+from ncc.dialects.ncnn.pooling.pooling import FULL, VALID, PoolingOp
 from ncc.dialects.ncnn.window import PAD_NAMES, Pad
 
 

@@ -46,7 +46,7 @@ from ncc.dialects.ncnn.layer import Layer, LayerError, ParamValue, Shape, Weight
 from ncc.dialects.ncnn.movement.reshape import View
 from ncc.dialects.ncnn.normalization.normalization import InnerRegion, LayerNormOp, RMSNormOp
 from ncc.dialects.ncnn.plumbing import MemoryDataOp
-from ncc.dialects.ncnn.pooling.pooling import MEAN as MEAN_POOLING
+from ncc.dialects.ncnn.pooling.pool import MEAN as MEAN_POOLING
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction.reduction import MEAN, SQUARES, ReductionOp
 

@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, canonical, producer
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp
-from ncc.dialects.ncnn.pooling.pooling import MEAN as MEAN_POOLING
+from ncc.dialects.ncnn.pooling.pool import MEAN as MEAN_POOLING
 from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 from ncc.dialects.ncnn.reduction.reduction import MEAN, ReductionOp
 

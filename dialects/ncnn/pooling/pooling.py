@@ -1,4 +1,4 @@
-"""Pooling: the largest, or the mean, of each window; of all; of channels' statistics.
+"""Pooling: the largest, or the mean, of each window, or of all.
 
 A class names its axes and declares its params; everything else holds for any number of axes.
 """
@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.checks import check_choice, check_positive
-from ncc.dialects.ncnn.layer import (
-    Array,
-    Builder,
-    Layer,
-    LayerError,
-    Shape,
-    Tensor,
-    integer,
-    layer,
+from ncc.dialects.ncnn.layer import Array, Builder, Layer, LayerError, Shape, Tensor, integer, layer
+from ncc.dialects.ncnn.pooling.pool import (
+    LOWEST,
+    MAXIMUM,
+    MEAN,
+    cells_of,
+    check_pooling_type,
+    largest,
+    pool,
+    pool_all,
 )
 from ncc.dialects.ncnn.window import (
     PAD_NAMES,
@@ -38,10 +38,6 @@ from ncc.dialects.ncnn.window import (
 )
 from ncc.dialects.scalar import select
 
-LOWEST = float(np.finfo(np.float32).min)
-"""What stands outside for the largest of a window."""
-
-MAXIMUM, MEAN = 0, 1
 FULL, VALID, PAD_SAME_UPPER, PAD_SAME_LOWER = 0, 1, 2, 3
 KEEP = -233
 """The adaptive output extent that is that of the input."""
@@ -269,52 +265,12 @@ class PoolingLayer(Layer):
         return b.map((c, *space), total[[c, *space]] * table[space])
 
 
-def check_pooling_type(kind: int) -> None:
-    """Refuse a `pooling_type` that is neither the largest nor the mean."""
-    if kind not in (MAXIMUM, MEAN):
-        raise LayerError(f"pooling_type is {kind}, neither 0 (max) nor 1 (average)", "pooling_type")
-
-
-def cells_of(windows: Sequence[Window]) -> int:
-    """How many cells a window has."""
-    return prod(window.kernel for window in windows)
-
-
 def _cells(window: Window, outputs: int, bounds: tuple[int, int]) -> NDArray[np.int64]:
     """How many cells between `bounds` each window along one axis has."""
     starts = np.arange(outputs) * window.stride
     inside = np.minimum(starts + window.kernel, bounds[1]) - np.maximum(starts, bounds[0])
     cells: NDArray[np.int64] = np.maximum(inside, 0)
     return cells
-
-
-def pool(b: Builder, x: Tensor, windows: Sequence[Window], kind: int) -> Tensor:
-    """The largest or the sum of each window of a padded (channels, *space)."""
-    count = len(windows)
-    sizes = output_sizes(windows, x.shape[1:])
-    names = ["c", *(f"y{k}:{n}" for k, n in enumerate(sizes))]
-    names += [f"u{k}:{window.kernel}" for k, window in enumerate(windows)]
-    c, *loops = b.loops(" ".join(names))
-    ys, us = loops[:count], loops[count:]
-    places = [y * w.stride + u for y, u, w in zip(ys, us, windows, strict=True)]
-    cell = x[[c, *places]]
-    if kind == MAXIMUM:
-        return b.max((c, *ys), over=us, of=cell)
-    return b.sum((c, *ys), over=us, of=cell)
-
-
-def largest(x: Array, axis: int | tuple[int, ...]) -> Array:
-    """The largest number: NaN counts for nothing, as for `Builder.max`."""
-    return np.asarray(np.fmax.reduce(x, axis=axis))
-
-
-def pool_all(b: Builder, x: Tensor, kind: int) -> Tensor:
-    """The largest or the mean of each channel."""
-    c, *space = b.loops_of(x.shape)
-    if kind == MAXIMUM:
-        return b.max((c,), over=space, of=x[[c, *space]])
-    total = b.sum((c,), over=space, of=x[[c, *space]])
-    return b.scaled(total, 1 / prod(x.shape[1:]))
 
 
 class PoolingOnPlane(PoolingLayer):

@@ -18,7 +18,7 @@ from ncc.dialects.ncnn.layer import (
     integer,
     layer,
 )
-from ncc.dialects.ncnn.pooling.pooling import (
+from ncc.dialects.ncnn.pooling.pool import (
     MAXIMUM,
     MEAN,
     cells_of,

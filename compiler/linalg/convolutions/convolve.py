@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -43,11 +42,12 @@ from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
 from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk, least_held
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
+from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.sums.halved_values import STEP
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
+from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
@@ -70,7 +70,7 @@ class ChooseConvolution(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        most = max(map(_bytes, generics_of(block)), default=0)
+        beside = rooms(block)
         found = [one.tiling for one in map(self._match, generics_of(block)) if one is not None]
         least = least_held(found, self.threads)
         done: set[Operation] = set()
@@ -84,7 +84,7 @@ class ChooseConvolution(ModulePass):
                     if one is not None and one.has_tiles_of(convolution)
                 ]
                 others = [one for one in others if one.can_join(first)]
-                first.run(most - _bytes(inner), others)
+                first.run(beside[inner], others)
                 done.update(one.convolution.op for one in others)
         if done:
             erase_dead(block)
@@ -102,15 +102,6 @@ def _wide(convolution: Convolution) -> bool:
     tiling = convolution.tiling
     enough = tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
     return enough and tiling.groups == 1
-
-
-def _bytes(op: GenericOp) -> int:
-    """What a computation makes and the largest of what it reads: others may be made on the way.
-
-    In float32; constants have memory of their own.
-    """
-    read = (4 * prod(shape_of(value)) for value in op.inputs if not is_constant(value))
-    return max(read, default=0) + sum(4 * prod(shape_of(value)) for value in op.results)
 
 
 class _Rewrite:
@@ -160,8 +151,8 @@ class _Rewrite:
                 constant.detach()
                 self.builder.block.add_op(constant)
 
-    def run(self, room: int, others: Sequence[_Rewrite] = ()) -> None:
-        """room: bytes that the network needs anyway, elsewhere, beyond image and result.
+    def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
+        """room: what memory is left beside it.
 
         others: of the same image and tiles, computed beside it, chunk by chunk, from one V.
         """

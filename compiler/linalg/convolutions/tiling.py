@@ -31,15 +31,16 @@ depend on how many they are, so that results do not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import hypot, inf, prod
+from math import hypot, prod
 
 from ncc.compiler.linalg.channels.block_size import BLOCK, lanes_in
 from ncc.compiler.linalg.convolutions.forms import BOTH, F4_5, ONE, Form, Plane, forms_of
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
+from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.target import Core, Target
 
 DOWN, ACROSS = range(2)
@@ -69,7 +70,7 @@ ALIKE = 1.005
 
 UNEVEN = 0.95
 """Unequal chunks take at most this part of the cycles of equal ones: the last chunk has kernels of
-its own. So do chunks that need more memory than there is room for."""
+its own."""
 
 FEWEST_CHANNELS = 16
 """Channels that a convolution in tiles reads, and makes, at the least."""
@@ -98,6 +99,14 @@ convolution: what they read is written into frames of its own.
 
 CALLS = 19_000
 """Cycles for the three launches of a chunk, their barriers, and what it takes to compile them."""
+
+LAUNCHES = 1_500
+"""Cycles for the launches and barriers alone."""
+
+HARDLY_NOTICED = 0.83
+"""Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
+what is counted for weights that come again is some three times what runs take.
+"""
 
 MOST_OF_A_ROW = 24
 """The most chunks of a single row of tiles, which may be of any length: each is compiled and
@@ -199,9 +208,9 @@ class Tiling:
     def _places(self, columns: int) -> int:
         return self.components * prod(self.plane.dilations) * columns
 
-    def cycles(self, size: int, threads: int = 1) -> float:
+    def cycles(self, size: int, threads: int = 1, calls: int = CALLS) -> float:
         """The cost in chunks of so many rows of tiles, or columns, for each of some threads that
-        share them.
+        share them. calls: what comes on top for each chunk.
         """
         core, chunks = self.target.core, -(-self.length // size)
         points = self.places * self.rows * self.depth.slices
@@ -213,12 +222,12 @@ class Tiling:
             weights = 4 * self.form.taps**2 * pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         last = self.length - (chunks - 1) * size
-        between = (chunks - 1) * self._between(size) + self._between(last)
+        between = (chunks - 1) * sum(self._between(size)) + sum(self._between(last))
         shared = hypot(
             work / _multiply_adds(self.target),
             weights / LINE * stream,
         ) + between / LINE * _held(between / chunks / threads, core)
-        return shared / threads + chunks * CALLS
+        return shared / threads + chunks * calls
 
     def can_form(self) -> bool:
         """Whether the run can transform the weights on their way, and they are many: in whole
@@ -234,39 +243,60 @@ class Tiling:
         many = 4 * self.form.window**2 * self.outputs * self.inputs >= MANY_WEIGHTS
         return plain and blocks and fits and many
 
-    def chunk(self, threads: int = 1, room: float = inf, least: int = 0) -> int:
+    def chunk(self, threads: int = 1, room: Room | None = None, least: int = 0) -> int:
         """The cheapest number of rows of tiles in a chunk, or of columns; of those that cost as
         much, or nearly, the smallest, which takes the least memory. Of several, V and M take
         `least` bytes if one more would not take more.
 
-        All chunks are equal, for they share kernels, unless others cost much less, or no more and
-        stay in a cache which equal ones leave, or are smaller where equal ones take more than
-        `room` bytes: then the last has fewer. Chunks for which there is room may cost a little more
-        than those for which there is none.
+        Where these take more than there is room for, chunks that do not are taken, or those that
+        take the least, if runs hardly notice.
         """
         most = min(self.length, MOST_OF_A_ROW) if self.along == ACROSS else self.length
-        fewest = min(self.length, least // self._between(1))
+        fewest = min(self.length, least // sum(self._between(1)))
         sizes = sorted({-(-self.length // chunks) for chunks in range(1, most + 1)})
         sizes = [size for size in sizes if size >= fewest]
-        costs = {n: self.cycles(n, min(threads, MOST_SHARES)) for n in sizes}
-        equal = _cheapest({n: cost for n, cost in costs.items() if self.length % n == 0})
-        found = _cheapest(costs)
-        fitting = {n: cost for n, cost in costs.items() if self._between(n) <= room}
-        if fitting and self._between(found) > room:
-            fitted = _cheapest(fitting)
-            found = fitted if UNEVEN * costs[fitted] < costs[found] else found
-        small, large = self._between(found), self._between(equal)
-        stays = small <= self.target.core.l2_bytes < large
-        fits_better = small < large > room
-        worth = 1 if stays else 1 / UNEVEN if fits_better else UNEVEN
-        return found if costs[found] < worth * costs[equal] else equal
+        shares = min(threads, MOST_SHARES)
+        costs = {size: self.cycles(size, shares) for size in sizes}
+        cheapest = self._first(costs)
+        if room is None or self._beyond(cheapest, room) <= room.free:
+            return cheapest
+        runs = {size: self.cycles(size, shares, LAUNCHES) for size in sizes}
+        alike = [size for size in sizes if runs[size] * HARDLY_NOTICED <= runs[cheapest]]
+        fitting = {n: costs[n] for n in alike if self._beyond(n, room) <= room.free}
+        return self._first(fitting) if fitting else min(alike, key=lambda n: self._beyond(n, room))
 
-    def _between(self, size: int) -> int:
-        """Bytes of V and M of a chunk of so many rows of tiles, or columns."""
+    def _first(self, costs: Mapping[int, float]) -> int:
+        """Of sizes of chunks the cheapest.
+
+        All chunks are equal, for they share kernels, unless others cost much less, or no more and
+        stay in a cache which equal ones leave: then the last has fewer.
+        """
+        found = _cheapest(costs)
+        even = {n: cost for n, cost in costs.items() if self.length % n == 0}
+        if not even:
+            return found
+        equal = _cheapest(even)
+        small, large = (sum(self._between(size)) for size in (found, equal))
+        stays = small <= self.target.core.l2_bytes < large
+        return found if costs[found] < (1 if stays else UNEVEN) * costs[equal] else equal
+
+    def _beyond(self, size: int, room: Room) -> int:
+        """Bytes that chunks of that size take beside image and result.
+
+        Where all is one chunk, V takes the place of an image that nobody reads afterwards, and the
+        result that of V.
+        """
+        v, m = self._between(size)
+        if size < self.length:
+            return v + m
+        return max(v - room.made, v + m - room.read - room.made, m - room.read)
+
+    def _between(self, size: int) -> tuple[int, int]:
+        """Bytes of V, and of M, of a chunk of so many rows of tiles, or columns."""
         v, m = self.groups * self.inputs * self.depth.reach, self.outputs * self.depth.slices
         rows, columns = (self.rows, size) if self.along == ACROSS else (size, self.columns)
         down, across = self.plane.read((rows, columns))
-        return 4 * (self._places(across) * down * v + self._places(columns) * rows * m)
+        return 4 * self._places(across) * down * v, 4 * self._places(columns) * rows * m
 
 
 def least_held(tilings: Sequence[Tiling], threads: int) -> int:
@@ -282,7 +312,7 @@ def least_held(tilings: Sequence[Tiling], threads: int) -> int:
     return next((least for least in (0, *LARGER) if chunks(least) <= MOST_CHUNKS), LARGER[-1])
 
 
-def _cheapest(costs: dict[int, float]) -> int:
+def _cheapest(costs: Mapping[int, float]) -> int:
     """The first that costs least, or nearly."""
     least = min(costs.values())
     return next(n for n, cost in costs.items() if cost <= ALIKE * least)

@@ -16,6 +16,7 @@ from ncc.compiler.linalg.channels.pack import Pack
 from ncc.compiler.linalg.convolutions import tiling
 from ncc.compiler.linalg.convolutions.forms import Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
+from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
@@ -456,11 +457,12 @@ def test_a_pool_chunk_by_chunk(
 
 @pytest.mark.usefixtures("always_tiled")
 def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the pool in front needs, and image and result do not."""
+    """What the pool in front needs, and the image with its border does not."""
     monkeypatch.setattr(Tiling, "chunk", chunk := Mock(return_value=1))
     rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
-    front, image, result = 96 * (14 * 14 + 7 * 7), 96 * 9 * 9, 32 * 7 * 7
-    chunk.assert_called_with(1, 4 * (front - image - result), 0)
+    front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
+    room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
+    chunk.assert_called_with(1, room, 0)
 
 
 def test_chunks_of_a_network_with_too_many(

@@ -1,0 +1,158 @@
+"""What memory is left beside a computation, before anything has its place.
+
+A network needs what is alive at once where most is, caller's arrays included, its joints as layers
+make them: parts first, then the whole. Beside every other computation the rest is free.
+
+    %a = conv(%x)                       alive: %x, the whole of %c, of which %a is a part
+    %b = relu(%a)                       in the memory of %a
+    %c = concat %b %d
+
+What is alive has its frames, which the need has not. Blocks that channels do not fill are not
+counted: memory is not planned here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ncc.compiler.linalg.memory.place import element_bytes
+from ncc.compiler.linalg.network import generics_of
+from ncc.compiler.linalg.tensors import RESHAPES, is_constant
+from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.plan import elements_of
+from ncc.dialects.element import element_of
+
+_WINDOWS = (tensor.PadOp, tensor.ExtractSliceOp, *RESHAPES)
+
+LITTLE_MORE = 1.08
+"""What the network may take, as a part of what it needs."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Bytes beside a computation.
+
+    free: what the network needs anyway, elsewhere, beyond what is alive here.
+    read, made: what of that nobody reads afterwards, and what nobody has written before.
+    """
+
+    free: int
+    read: int
+    made: int
+
+
+def rooms(block: Block) -> dict[Operation, Room]:
+    """The room beside each computation of a block."""
+    found = _Lives(block)
+    return {op: found.room(op) for op in generics_of(block)}
+
+
+class _Lives:
+    """From which operation to which the memory of each value of a block is alive."""
+
+    def __init__(self, block: Block) -> None:
+        self._homes = _homes(block)
+        self._given: set[SSAValue] = set(block.args)
+        self._framed: dict[SSAValue, int] = {}
+        self._life: dict[SSAValue, tuple[int, int]] = {}
+        self._time: dict[Operation, int] = {}
+        joined = [0] * len(block.ops)
+        for time, op in enumerate(block.ops):
+            self._time[op] = time
+            if isinstance(op, func.ReturnOp):
+                self._given |= set(map(self._root, op.operands))
+            for root in self._touched(op):
+                first, _ = self._life.get(root, (time, time))
+                self._life[root] = first, time
+            if isinstance(op, tensor.ConcatOp):
+                joined[time] = _bytes(op.results[0])
+            elif isinstance(op, tensor.PadOp):
+                root, size = self._root(op.source), _bytes(op.result)
+                self._framed[root] = max(size, self._framed.get(root, 0))
+        everything = self._alive({root: _bytes(root) for root in self._life})
+        self._kept = self._alive({r: self._size(r) for r in self._life if r not in self._given})
+        self._most = max(map(sum, zip(everything, joined, strict=True)), default=0)
+
+    def room(self, op: Operation) -> Room:
+        """The room beside an operation."""
+        time = self._time[op]
+        own = [root for root in self._touched(op) if root not in self._given]
+        results = set(map(self._root, op.results))
+        return Room(
+            int(LITTLE_MORE * self._most) - self._kept[time],
+            sum(self._size(r) for r in own if r not in results and self._life[r][1] == time),
+            sum(self._size(r) for r in own if r in results and self._life[r][0] == time),
+        )
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        """The value whose memory another one lives in."""
+        value = _base(value)
+        return self._homes.get(value, value)
+
+    def _touched(self, op: Operation) -> set[SSAValue]:
+        """The memory that an operation reads and writes."""
+        if isinstance(op, _WINDOWS):
+            return set()
+        values = (*op.operands, *op.results)
+        return {self._root(value) for value in values if not _takes_none(value)}
+
+    def _size(self, root: SSAValue) -> int:
+        """Bytes of memory, with the widest frame."""
+        return max(_bytes(root), self._framed.get(root, 0))
+
+    def _alive(self, sizes: Mapping[SSAValue, int]) -> list[int]:
+        """Bytes that are alive at each operation, of memory of these sizes."""
+        changes = [0] * (len(self._time) + 1)
+        for root, size in sizes.items():
+            first, last = self._life[root]
+            changes[first] += size
+            changes[last + 1] -= size
+        return list(accumulate(changes))[:-1]
+
+
+def _homes(block: Block) -> dict[SSAValue, SSAValue]:
+    """In whose memory values live that joints put together, or that are overwritten in place."""
+    homes: dict[SSAValue, SSAValue] = {}
+    for op in reversed(list(block.ops)):
+        for value in map(_base, _overwritten(op)):
+            if not isinstance(value, BlockArgument) and value not in homes:
+                homes[value] = homes.get(op.results[0], op.results[0])
+    return homes
+
+
+def _overwritten(op: Operation) -> Iterator[SSAValue]:
+    """The operands that live in the memory of what op makes."""
+    if isinstance(op, tensor.ConcatOp):
+        yield from op.inputs
+    elif isinstance(op, GenericOp):
+        yield op.outputs[0]
+        view = View(op)
+        for access in view.reads if view.is_pointwise else ():
+            here = access.index == view.write.index and access.value.has_one_use()
+            if here and _bytes(access.value) == _bytes(op.results[0]):
+                yield access.value
+                return
+
+
+def _base(value: SSAValue) -> SSAValue:
+    """What a window shows a part of, or all."""
+    while isinstance(value.owner, _WINDOWS):
+        value = value.owner.operands[0]
+    return value
+
+
+def _takes_none(value: SSAValue) -> bool:
+    """Whether a value needs no memory of the arena, or only says what sums start from."""
+    is_tensor = isinstance(value.type, TensorType)
+    return not is_tensor or is_constant(value) or isinstance(value.owner, FillOp | tensor.EmptyOp)
+
+
+def _bytes(value: SSAValue) -> int:
+    return element_bytes(element_of(value)) * elements_of(shape_of(value))

@@ -34,7 +34,7 @@ THREADS = (1, 3)
 QUICK, ALL, BATCH = 6, 40, 10
 
 DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "channels.layout": {
+    "channels.layout_costs": {
         "BYTES_PER_MULTIPLY_ADD": (1e-3, 5.0),
         "STEPS_APART": (1, 500),
         "STEPS_OF_LANES": (0, 500),

@@ -28,6 +28,7 @@ from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
+from ncc.compiler.linalg.convolutions.sum_over_images import SumOverImages
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
 from ncc.compiler.linalg.fusion.fuse import Fuse
 from ncc.compiler.linalg.fusion.hoist_sums import HoistSums
@@ -83,6 +84,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         SeparateWindows(),  # of maxima and sums, an axis at a time
         # Algorithms of convolutions.
         TrimWindows(),  # no products with borders, where these are most of a window
+        SumOverImages(),  # of what windows see all of, and have more cells
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
         ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
         PeelBorders(target),  # what is left reads the network's input where the caller has it

@@ -40,6 +40,7 @@ PASSES = {
     "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
     "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),
+    "sum-over-images": ("ncc.compiler.linalg.convolutions.sum_over_images", "SumOverImages"),
     "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),
     "compute-in-strips": ("ncc.compiler.linalg.convolutions.strips", "ComputeInStrips"),
     "peel-borders": ("ncc.compiler.linalg.convolutions.peel_borders", "PeelBorders"),

@@ -59,8 +59,8 @@ class PackedAxes:
         return _default_axis(len(kind.get_shape()))
 
     def _channels_of(self, view: View) -> int | None:
-        rank = len(view.write.index)
-        if not view.reduced or view.product is None:
+        rank, product = len(view.write.index), view.product
+        if not view.reduced or product is None:
             user = _accumulation(view)
             if user is not None:
                 return self.of_result(user)
@@ -68,7 +68,12 @@ class PackedAxes:
             return _default_axis(rank) if followed is None else self.of(followed)
         roles = view.roles
         loops = [form.bare for form in view.write.index]
-        outs = [k for k, d in enumerate(loops) if d is not None and roles.get(d) is Role.OUT]
+        walked = {form.bare for form in view.reads[product[1]].index}
+        outs = [
+            k
+            for k, d in enumerate(loops)
+            if d is not None and d in walked and roles.get(d) is Role.OUT
+        ]
         if outs:
             return outs[0] if rank != 2 or outs[0] == 1 else None
         return _default_axis(rank)

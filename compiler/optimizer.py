@@ -142,9 +142,8 @@ def optimize(
     in_bin: "null" makes random weights; None is the .bin beside the .param. fp16: store weights as
     halves. start, end: the first and the last layer to keep, by name. off: passes that must not
     fire. keep: blobs that must survive by name. Of both, a string is one. input_shapes: in numpy
-    order by blob name.
-    verify_rewrites: try each rewrite on numbers, and refuse those that change any. dry_run: write
-    nothing.
+    order by blob name. verify_rewrites: try each rewrite on numbers, and refuse those that change
+    any. dry_run: write nothing.
 
     Layers of types that ncc does not know are handed on as they are, with their weights.
 

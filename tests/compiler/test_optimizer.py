@@ -113,7 +113,7 @@ def test_in_place(net: Path, tmp_path: Path) -> None:
 def test_off_and_keep(net: Path, tmp_path: Path) -> None:
     """A pass that must not fire, and a blob that somebody extracts."""
     files = net, net.with_suffix(".bin")
-    report = optimize(*files, *outputs(tmp_path), off=["eliminate_dropout"])
+    report = optimize(*files, *outputs(tmp_path), off="eliminate_dropout")
     assert "Dropout" in (tmp_path / "out.param").read_text()
     assert all(rewrite.pattern != "eliminate_dropout" for rewrite in report.rewrites)
     optimize(*files, *outputs(tmp_path), keep=["norm"])

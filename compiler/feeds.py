@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from tokenize import TokenError
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,7 +65,11 @@ def read_arrays(paths: Mapping[str, str | os.PathLike[str]]) -> dict[str, Array]
                 _require_npy(file.read(len(NPY)))
                 file.seek(0)
                 arrays[name] = np.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except (SyntaxError, TokenError):  # of the text in it, which numpy parses
+            raise InputError(
+                f"{os.fspath(path)} cannot be read: its head is broken", name
+            ) from None
+        except (OSError, ValueError, EOFError, MemoryError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"{os.fspath(path)} cannot be read: {reason}", name) from None
     return arrays

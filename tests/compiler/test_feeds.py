@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ncc.compiler.feeds import random_feeds, read_arrays
+from ncc.compiler.feeds import NPY, random_feeds, read_arrays
 from ncc.dialects.bfloat16 import from_bfloat16
 from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
@@ -69,3 +69,24 @@ def test_other_files_are_told_by_what_they_are(tmp_path: Path, begin: bytes, how
     (tmp_path / "x").write_bytes(begin + bytes(8))
     with pytest.raises(InputError, match=how):
         read_arrays({"data": tmp_path / "x"})
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        ("{'descr': '<f4', 'shape': (3,", "its head is broken"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), ]", "Cannot parse header"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (1 << 60,)}", "malformed"),
+        (
+            f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 60},)}}",
+            "Unable to allocate 4.00 EiB",
+        ),
+    ],
+)
+def test_heads_that_are_broken(tmp_path: Path, head: str, reason: str) -> None:
+    """The text in which a file says its shape, and shapes that no memory holds."""
+    text = head.ljust(117).encode() + b"\n"
+    path = tmp_path / "x.npy"
+    path.write_bytes(NPY + b"\1\0" + len(text).to_bytes(2, "little") + text + bytes(64))
+    with pytest.raises(InputError, match=f"x.npy cannot be read: .*{reason}"):
+        read_arrays({"data": path})

@@ -202,7 +202,7 @@ COMPILING = all_of(
         multiple=True,
         callback=lambda *given: dict(once(*given)),
         metavar="NAME=TYPE",
-        help="The element type of an input, where it is another than its readers want: data=int8.",
+        help="The element type of an input, where it is not what its readers want: data=int8.",
     ),
     click.option(
         "--random-weights",

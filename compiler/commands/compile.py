@@ -70,7 +70,13 @@ def completed_levels(_context: object, _parameter: object, incomplete: str) -> l
     help="Write the IR behind every pass that changed it, and nothing else.",
 )
 @SHAPES
-@click.option("--output", "outputs", multiple=True, metavar="BLOB", help="A blob to compute.")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="BLOB",
+    help="A blob to compute; several may be given. By default those that no layer reads.",
+)
 @click.option(
     "--tuned/--no-tuned",
     default=True,

@@ -51,7 +51,8 @@ def named_result(text: str) -> tuple[str, str | None]:
     type=named_result,
     multiple=True,
     metavar="NAME[=@FILE]",
-    help="A blob to compute, and the .npy file to write it to.",
+    help="A blob to compute, and the .npy file to write it to; several may be given. By default "
+    "those that no layer reads.",
 )
 @JSON
 def run_command(

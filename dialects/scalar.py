@@ -9,6 +9,7 @@ the body of a `linalg.generic`; equal nodes (the same object) are written once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, nan
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
@@ -311,8 +312,27 @@ _BELOW_HALF = 0.49999997
 
 def saturated_int8(x: Scalar) -> Scalar:
     """A float as int8: rounded, halves away from zero, and limited to [-127, 127]; NaN is -127."""
+    if _never_negative(x):
+        return convert(minimum(x, 127.0) + _BELOW_HALF, i8)
     limited = clamp(x, -127.0, 127.0)
     return convert(limited + copy_sign(_BELOW_HALF, limited), i8)
+
+
+def _never_negative(x: Scalar) -> bool:
+    """Whether it is no NaN and not less than zero, as a maximum with a number is, and that scaled
+    by a positive one.
+    """
+    match x:
+        case Apply(operation=arith.MaxnumfOp, operands=operands):
+            return any(_number_of(operand) >= 0 for operand in operands)
+        case Apply(operation=arith.MulfOp, operands=(factor, by)):
+            return _never_negative(factor) and 0 < _number_of(by) < inf
+    return False
+
+
+def _number_of(x: Scalar) -> float:
+    """The number that a constant is; NaN of what is none."""
+    return float(x.value.value.data) if isinstance(x, Constant) else nan
 
 
 def _bits(type: Attribute) -> int:

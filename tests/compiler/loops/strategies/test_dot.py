@@ -176,7 +176,10 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             lines.append(f"{kind} {kind}{n}{step} 1 1 {blobs} 0={channels} {own} 5=1 6={size}")
             values = generator.integers(-128, 128, size).astype(np.int8).tobytes()
             weights += bytes([0x38, 0x4B, 0x0D, 0]) + values + bytes(-size % 4)
-            weights += generator.standard_normal(channels).astype("<f4").tobytes()
+            biases = generator.standard_normal(channels).astype("<f4")
+            if step < 2:
+                biases[[3, 6, 9]] = np.nan, np.inf, -np.inf
+            weights += biases.tobytes()
             weights += generator.uniform(50, 90, channels).astype("<f4").tobytes()
             weights += generator.uniform(20, 40, 1).astype("<f4").tobytes()
             if step < 2:

@@ -81,7 +81,7 @@ def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
     count = kernel.extents[members]
     if not 2 <= count <= MOST_INTERLEAVED or kernel.extents[lane] <= count:
         return False
-    if lane in kernel.reduced or not kernel.store.coefficients[lane]:
+    if not kernel.store.coefficients[lane]:  # as of every loop that is reduced
         return False
     apart = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
     return bool(apart) and all(

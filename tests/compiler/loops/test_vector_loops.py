@@ -107,3 +107,51 @@ def test_where_nothing_lies_between_neighbours_nothing_is_interleaved(kernel: Ke
         return b.map((r, c), b.slice(x, (0, 0), (99, 3))[r, c] * y[r])
 
     assert interleaved_loops(kernel(of_wider_rows, (99, 4), (99,))) is None
+
+
+def test_what_is_stored_apart_is_no_lane(kernel: KernelOf) -> None:
+    """Though all that is read lies side by side, or is gathered."""
+
+    def repeated(b: Builder, x: Tensor) -> Tensor:
+        r, c = b.loops(f"r:{x.shape[0]} c:20")
+        return b.map((r, c), x[r])
+
+    def gathered(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        r, c = b.loops_of(grid.shape)
+        return b.map((c, r), x.at(b.index(r), to_index(grid[r, c])))
+
+    assert not can_be_lane(kernel(repeated, (10,)), 0)
+    found = kernel(gathered, (16, 16), (16, 16))
+    assert [can_gather(found, d) for d in (0, 1)] == [False, False]
+
+
+def test_what_sums_or_reads_nowhere_is_not_gathered(kernel: KernelOf) -> None:
+    """Lanes that accumulate are computed otherwise."""
+
+    def summed(b: Builder, x: Tensor, grid: Tensor) -> Tensor:
+        r, c = b.loops_of(grid.shape)
+        return b.sum((c,), (r,), x.at(b.index(r), to_index(grid[r, c])))
+
+    def squared(b: Builder, x: Tensor) -> Tensor:
+        r, c = b.loops_of(x.shape)
+        return b.map((r, c), x[r, c] * x[r, c])
+
+    sums = kernel(summed, (16, 16), (16, 16))
+    assert not any(can_gather(sums, d) for d in range(2))
+    plain = kernel(squared, (16, 16))
+    assert not any(can_gather(plain, d) for d in range(len(plain.extents)))
+
+
+def test_neither_sums_of_rows_nor_gathers_are_interleaved(kernel: KernelOf) -> None:
+    """The lane is stored, and everything has an address."""
+
+    def of_columns(b: Builder, x: Tensor) -> Tensor:
+        r, c = b.loops_of(x.shape)
+        return b.max((c,), (r,), x[r, c])
+
+    def beside_gathers(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+        r, c = b.loops_of(x.shape)
+        return b.map((r, c), x[r, c] * y[r] + y.at(to_index(y[r])))
+
+    assert interleaved_loops(kernel(of_columns, (99, 3))) is None
+    assert interleaved_loops(kernel(beside_gathers, (99, 3), (99,))) is None

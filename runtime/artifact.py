@@ -287,5 +287,5 @@ def _binding(fields: Fields) -> Binding:
 
 def as_bytes(weights: Weights) -> memoryview:
     """Any buffer as a flat view of its bytes."""
-    view = memoryview(weights)  # type: ignore[arg-type]  # of arrays, Python 3.12 knows it
+    view = memoryview(weights)  # type: ignore[arg-type, unused-ignore]  # Python 3.12 knows arrays
     return (view if view.c_contiguous and view.nbytes else memoryview(view.tobytes())).cast("B")

@@ -150,7 +150,7 @@ def sums(net: Growth, x: str) -> str:
 def affine(net: Growth, x: str) -> str:
     """Sums and products with powers of two, of all or channel by channel."""
     channels = net.shape(x)[0]
-    drawn = [net.rng.choice(FACTORS, channels) for _ in range(3)]
+    drawn: list[Array] = [net.rng.choice(FACTORS, channels) for _ in range(3)]
     match net.number(0, 2):
         case 0:
             factor = float(net.rng.choice(FACTORS))

@@ -75,7 +75,7 @@ def test_an_impossible_number_of_rows_is_refused(rows: int) -> None:
         X[::-1, ::-1][::-1, ::-1],
         np.broadcast_to(X[:1], (3, 4)),
         np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 4),
-        memoryview(X),  # type: ignore[arg-type]
+        memoryview(X),  # type: ignore[arg-type, unused-ignore]
     ],
     ids=["fortran", "strided", "reversed", "broadcast", "unaligned", "memoryview"],
 )

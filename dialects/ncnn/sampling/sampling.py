@@ -11,7 +11,6 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.layer import Array, Builder, Shape, Tensor
 from ncc.dialects.scalar import Scalar, clamp, floor, to_index
@@ -44,7 +43,7 @@ def linear_tap_arrays(place: Array) -> list[TapArrays]:
     return [(low, 1 - (place - low)), (low + 1, place - low)]
 
 
-def cubic_kernel(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+def cubic_kernel(distance: Array) -> Array:
     """Keys' cubic convolution kernel with slope a, https://doi.org/10.1109/TASSP.1981.1163711."""
     t = np.abs(distance)
     near = ((CUBIC_A + 2) * t - (CUBIC_A + 3)) * t * t + 1

@@ -59,7 +59,9 @@ def feeds(module: ModuleOp) -> dict[str, np.ndarray]:
     """Random inputs; infinities and NaN come from nowhere else."""
     generator = np.random.default_rng(0)
     inputs = Network.of(module).inputs
-    return {n: generator.standard_normal(shape_of(v), np.float32) for n, v in inputs.items()}
+    return {
+        n: np.asarray(generator.standard_normal(shape_of(v), np.float32)) for n, v in inputs.items()
+    }
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

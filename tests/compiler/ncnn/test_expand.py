@@ -141,7 +141,7 @@ def test_networks_expand_to_what_their_references_compute(name: str) -> None:
     infer_shapes(module)
     generator = np.random.default_rng(0)
     arrays = {
-        blob: generator.standard_normal(shape_of(value), np.float32)
+        blob: np.asarray(generator.standard_normal(shape_of(value), np.float32))
         for blob, value in Network.of(module).inputs.items()
     }
     expected = interpret(module, arrays)

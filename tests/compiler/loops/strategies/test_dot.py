@@ -114,6 +114,27 @@ def test_windows_take_them_where_a_vector_is_a_block(
         assert schedule.unroll == kernel.reduced - {schedule.quad}
 
 
+def written(folder: Path, lines: list[str], weights: bytes) -> tuple[Path, Path]:
+    """The two files of a network, each of whose layers makes one blob."""
+    param, binary = folder / "net.param", folder / "net.bin"
+    param.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
+    binary.write_bytes(weights)
+    return param, binary
+
+
+def assert_exact(network: tuple[Path, Path], target: Target) -> None:
+    """Compiled code has the results of the references, but for one rounding."""
+    model = ncc.compile(*network, target=target.name)
+    generator = np.random.default_rng(2)
+    feeds: dict[str, Any] = {
+        binding.name: generator.uniform(-2, 2, binding.shape).astype(np.float32)
+        for binding in model.inputs
+    }
+    expected = interpret(read(*network).module, feeds)
+    for name, found in model.run(feeds).items():
+        np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Convolutions side by side, their weights and scales made up."""
@@ -129,25 +150,13 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         weights += generator.standard_normal(outputs).astype("<f4").tobytes()
         weights += generator.uniform(50, 90, outputs + 1).astype("<f4").tobytes()
     folder = tmp_path_factory.mktemp("dots")
-    param, binary = folder / "net.param", folder / "net.bin"
-    count = len(lines)
-    param.write_text("\n".join(["7767517", f"{count} {count}", *lines, ""]))
-    binary.write_bytes(weights)
-    return param, binary
+    return written(folder, lines, weights)
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_kernels_are_exact(network: tuple[Path, Path], target: Target) -> None:
     """Whatever the channels: sums as the references have them, scaled with at most one rounding."""
-    model = ncc.compile(*network, target=target.name)
-    generator = np.random.default_rng(2)
-    feeds: dict[str, Any] = {
-        binding.name: generator.uniform(-2, 2, binding.shape).astype(np.float32)
-        for binding in model.inputs
-    }
-    expected = interpret(read(*network).module, feeds)
-    for name, found in model.run(feeds).items():
-        np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)
+    assert_exact(network, target)
 
 
 # window, stride, dilation, channels of depthwise convolutions, each between two others.
@@ -185,21 +194,10 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             if step < 2:
                 weights += generator.uniform(5, 9, 1).astype("<f4").tobytes()
     folder = tmp_path_factory.mktemp("windows")
-    param, binary = folder / "net.param", folder / "net.bin"
-    param.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
-    binary.write_bytes(weights)
-    return param, binary
+    return written(folder, lines, weights)
 
 
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
 def test_windows_of_each_channel_are_exact(windows: tuple[Path, Path], target: Target) -> None:
     """Whatever the stride: what is rounded to int8 shows any sum that is another."""
-    model = ncc.compile(*windows, target=target.name)
-    generator = np.random.default_rng(2)
-    feeds: dict[str, Any] = {
-        binding.name: generator.uniform(-2, 2, binding.shape).astype(np.float32)
-        for binding in model.inputs
-    }
-    expected = interpret(read(*windows).module, feeds)
-    for name, found in model.run(feeds).items():
-        np.testing.assert_allclose(found, expected[name], rtol=1e-6, atol=1e-5)
+    assert_exact(windows, target)

@@ -1,4 +1,4 @@
-"""ncc beside ncnn, onnxruntime and OpenVINO, in fp32: many networks in one table, the losses too.
+"""ncc beside ncnn, onnxruntime and OpenVINO: many networks in one table, the losses too.
 
     python examples/peers.py models/*.param                    .bin and .onnx lie beside each
     python examples/peers.py models/*.param --files folder     they lie there, by the same names

@@ -205,9 +205,14 @@ def clamp(x: Operand, low: float, high: float) -> Scalar:
     return minimum(maximum(x, low), high)
 
 
+def at_least(x: Scalar, low: float) -> Scalar:
+    """x, or low where x is below it; NaN stays NaN."""
+    return select(x < low, low, x)
+
+
 def clip(x: Scalar, low: float, high: float) -> Scalar:
     """x limited to [low, high]; NaN stays NaN."""
-    raised = select(x < low, low, x)
+    raised = at_least(x, low)
     return select(raised > high, high, raised)
 
 

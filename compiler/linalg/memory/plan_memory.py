@@ -18,7 +18,6 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
-from itertools import accumulate
 from math import prod
 from typing import TypeAlias
 
@@ -26,6 +25,7 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
 from ncc.compiler.linalg.memory.place import Placement, element_bytes
@@ -165,8 +165,9 @@ def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf, near: in
                 root, _ = within.get(touching, (touching, 0))
                 first, _ = alive.get(root, (time, time))
                 alive[root] = (first, time)
-    bytes_at = _alive_at(alive, len(steps))
-    least = max(bytes_at, default=0)
+    lives = ((first, last, _rounded(root.bytes)) for root, (first, last) in alive.items())
+    bytes_at = alive_at(lives, len(steps))
+    least = max(bytes_at, default=0)  # no arena is smaller
     turns, together = _turns(alive, borders, bytes_at, near)
     offsets, size = _least_offsets(together, least)
     if size > least:
@@ -239,15 +240,6 @@ def _least_offsets(alive: Mapping[Root, _Lifetime], least: int) -> tuple[dict[Ro
         if tried < size:
             best, size = offsets, tried
     return best, size
-
-
-def _alive_at(alive: Mapping[Root, _Lifetime], steps: int) -> list[int]:
-    """The bytes that are alive at each step: no arena is smaller than the most of them."""
-    changes = [0] * (steps + 1)
-    for root, (first, last) in alive.items():
-        changes[first] += _rounded(root.bytes)
-        changes[last + 1] -= _rounded(root.bytes)
-    return list(accumulate(changes))
 
 
 def _offsets(order: Sequence[Root], alive: Mapping[Root, _Lifetime]) -> tuple[dict[Root, int], int]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.place import element_bytes
 from ncc.compiler.linalg.network import generics_of
 from ncc.compiler.linalg.tensors import RESHAPES, is_constant
@@ -109,12 +109,8 @@ class _Lives:
 
     def _alive(self, sizes: Mapping[SSAValue, int]) -> list[int]:
         """Bytes that are alive at each operation, of memory of these sizes."""
-        changes = [0] * (len(self._time) + 1)
-        for root, size in sizes.items():
-            first, last = self._life[root]
-            changes[first] += size
-            changes[last + 1] -= size
-        return list(accumulate(changes))[:-1]
+        lives = ((*self._life[root], size) for root, size in sizes.items())
+        return alive_at(lives, len(self._time))
 
 
 def _homes(block: Block) -> dict[SSAValue, SSAValue]:

@@ -19,8 +19,8 @@ a block, whose bytes it transposes as it reads them:
     y[p, q, o'] += x[p, q + k, o'] * w[k, o']
         ->  y[p, q, o'] += x[p, q + 4 k + l, o'] * w[k, o', l]
 
-Such instructions take x without a sign. What makes x stores 128 more, and
-sums start from what that takes off them again:
+Such instructions take x without a sign. What makes x stores 128 more, and sums start from what
+takes that off again:
 
     y[o, p] += x[i, p] * w[o, i]
         ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]

@@ -21,7 +21,7 @@ from ncc.dialects.ncnn.layer import (
 from ncc.dialects.ncnn.normalization.statistics import Rest, fold
 from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.window import planes
-from ncc.dialects.scalar import Scalar, select, sqrt
+from ncc.dialects.scalar import at_least, sqrt
 
 
 @layer("Normalize")
@@ -93,17 +93,12 @@ class NormalizeOp(Layer):
             case 0:
                 norm = sqrt(total + self.eps)
             case 1:
-                norm = at_least(self.eps, sqrt(total))
+                norm = at_least(sqrt(total), self.eps)
             case _:
-                norm = sqrt(at_least(self.eps, total))
+                norm = sqrt(at_least(total, self.eps))
         factor = b.map(at, 1.0 / norm)
         scale = b.weight(held(self.scale, "scale"))
         at = b.loops_of(x.shape)
         value = x[at] * Rest(at, region)(factor)
         y = b.map(at, value * scale[0 if self.channel_shared else at[0]])
         return b.reshape(y, shape)
-
-
-def at_least(low: float, x: Scalar) -> Scalar:
-    """x, or low where x is below it; NaN stays NaN."""
-    return select(x < low, low, x)

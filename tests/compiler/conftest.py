@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions import convolution, convolve
 from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form, forms_of
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.fusion.fuse import Fuse
@@ -83,5 +83,5 @@ def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
         return Tiling(fitting[0], *sizes) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: 1)
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 1)
     return form

@@ -51,15 +51,14 @@ DRAWN: Mapping[str, Mapping[str, Sequence[float]]] = {
     },
     "convolutions.separate_windows": {"WORTH": (0.0, 2.0)},
     "convolutions.strips": {"LARGE": (0.0, 0.1), "STRIP": (0.2, 2.0), "WEIGHTS": (0, 1 << 30)},
-    "convolutions.tiling": {
-        "CALLS": (0, 0, 10**6),
+    "convolutions.choose_tiles": {
         "FEW_SUMMED": (0, 10**9),
         "FEWER_BYTES": (0.0, 0.0, 5.0),
-        "FORMING": (0.0, 20.0),
         "MANY_WEIGHTS": (0, 0, 1 << 16),
         "ROW_WORTH": (9.0,),
-        "UNEVEN": (0.5, 3.0),
     },
+    "convolutions.chunks": {"UNEVEN": (0.5, 3.0)},
+    "convolutions.tiling": {"CALLS": (0, 0, 10**6), "FORMING": (0.0, 20.0)},
     "convolutions.trim_windows": {"WORTH": (0.0, 1.0), "FEWEST_POINTS": (0, 4)},
     "fusion.read_in_place": {"MOST_BLOCKS": (0, 1, 100)},
     "memory.add_in_place": {"MOST_BESIDE": (0.0, 1.0)},

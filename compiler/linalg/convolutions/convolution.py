@@ -14,8 +14,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.channels.block_size import BLOCK
+from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, tiling_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, Tiling, tiling_of
+from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import is_constant, pad_value

@@ -35,11 +35,12 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
 from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
 from ncc.compiler.linalg.convolutions.parts import ROWS
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
-from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk, least_held
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
 from ncc.compiler.linalg.convolutions.winograd import Constants, tiled, transformed
 from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_of
 from ncc.compiler.linalg.memory.room import Room, rooms
@@ -159,7 +160,7 @@ class _Rewrite:
         for other in others:
             other._join(self)
         outputs = sum(one.tiling.outputs for one in (self, *others))
-        size = replace(self.tiling, outputs=outputs).chunk(self.threads, room, self.least)
+        size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room, self.least)
         tiles = self.tiling.rows, self.tiling.columns
         reach = [
             n * step + more

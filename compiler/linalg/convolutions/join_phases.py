@@ -40,8 +40,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.parts import following, part
-from ncc.compiler.linalg.convolutions.tiling import cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, weights_of

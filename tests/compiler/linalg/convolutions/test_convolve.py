@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import ANY, Mock
 
 import pytest
 from xdsl.context import Context
@@ -13,9 +13,8 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.convolutions import tiling
+from ncc.compiler.linalg.convolutions import chunks, convolve
 from ncc.compiler.linalg.convolutions.forms import Form
-from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.view import View, shape_of
@@ -458,11 +457,11 @@ def test_a_pool_chunk_by_chunk(
 @pytest.mark.usefixtures("always_tiled")
 def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the pool in front needs, and the image with its border does not."""
-    monkeypatch.setattr(Tiling, "chunk", chunk := Mock(return_value=1))
+    monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
     rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
     front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
     room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
-    chunk.assert_called_with(1, room, 0)
+    chunk.assert_called_with(ANY, 1, room, 0)
 
 
 def test_chunks_of_a_network_with_too_many(
@@ -480,7 +479,7 @@ def test_chunks_of_a_network_with_too_many(
         return sum("separable" in op.attributes for op in generics(rewritten(module)))
 
     before = count()
-    monkeypatch.setattr(tiling, "MOST_CHUNKS", 8)
+    monkeypatch.setattr(chunks, "MOST_CHUNKS", 8)
     assert count() < before
 
 
@@ -494,7 +493,7 @@ def test_a_last_chunk_of_fewer_rows(
     follow: Callable[[Builder, Tensor], Tensor],
 ) -> None:
     """Two rows of tiles, two more and one, whatever follows and however many read the image."""
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: 2)
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 2)
     shape = (16, 4 * always_tiled.tile + 2, 14)
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:

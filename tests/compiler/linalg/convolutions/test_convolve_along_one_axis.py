@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ncc.compiler.linalg.convolutions import convolve
 from ncc.compiler.linalg.convolutions.forms import Form
-from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.dialects.comprehension import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import pool, weights
@@ -145,7 +145,7 @@ def test_chunks_of_columns(
     size: int,
 ) -> None:
     """One row of tiles is cut along it, with what follows; the last chunk is what is left."""
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: size)
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: size)
     shape = (16, 1, width)
     write = partial(residual, taps=taps, dilation=dilation)
     check_numbers(make_network([shape], write), [shape])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.linalg.convolutions import convolution
+from ncc.compiler.linalg.convolutions import convolution, convolve
 from ncc.compiler.linalg.convolutions.forms import F2, F4, Form
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.loops.kernel import Kernel
@@ -33,7 +33,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> For
         return replace(Tiling(request.param, *sizes), formed=True)
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
-    monkeypatch.setattr(Tiling, "chunk", lambda tiling, *_, **__: tiling.length)
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: tiling.length)
     found: Form = request.param
     return found
 

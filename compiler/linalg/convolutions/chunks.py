@@ -1,0 +1,117 @@
+"""How many of a convolution's tiles are computed together: rows of them, or columns.
+
+Chunks make V and M small, and let each stay in a cache; but weights come again for each of them.
+Threads share a chunk, which may be the larger the more they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
+from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
+from ncc.compiler.linalg.memory.room import Room
+
+ALIKE = 1.005
+"""Costs that differ by less count as equal: the model is no finer."""
+
+UNEVEN = 0.95
+"""Unequal chunks take at most this part of the cycles of equal ones: the last chunk has kernels of
+its own."""
+
+LAUNCHES = 1_500
+"""Cycles for the launches and barriers alone."""
+
+HARDLY_NOTICED = 0.83
+"""Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
+what is counted for weights that come again is some three times what runs take.
+"""
+
+MOST_OF_A_ROW = 24
+"""The most chunks of a single row of tiles, which may be of any length: each is compiled and
+launched by itself, and with so many V and M are about a twelfth of the image and the result.
+"""
+
+MOST_CHUNKS = 1024
+"""Chunks of a network from which on they are larger: each is compiled by itself, in some two
+milliseconds.
+"""
+
+LARGER = tuple(1 << n for n in range(20, 24))
+"""Bytes of V and M that such chunks have at the least, where a row of tiles has no more: what a run
+hardly notices. By 8 MB, networks of images of 256x256 to 512x512 have 0.97 to 1.09 of their speed,
+by 16 MB 0.93 to 0.96.
+"""
+
+
+def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least: int = 0) -> int:
+    """The cheapest number of rows of tiles in a chunk, or of columns; of those that cost as
+    much, or nearly, the smallest, which takes the least memory. Of several, V and M take
+    `least` bytes if one more would not take more.
+
+    Where these take more than there is room for, chunks that do not are taken, or those that
+    take the least, if runs hardly notice.
+    """
+    most = min(tiling.length, MOST_OF_A_ROW) if tiling.along == ACROSS else tiling.length
+    fewest = min(tiling.length, least // sum(tiling.between(1)))
+    sizes = sorted({-(-tiling.length // chunks) for chunks in range(1, most + 1)})
+    sizes = [size for size in sizes if size >= fewest]
+    shares = min(threads, MOST_SHARES)
+    costs = {size: tiling.cycles(size, shares) for size in sizes}
+    cheapest = _first(tiling, costs)
+    if room is None or _beyond(tiling, cheapest, room) <= room.free:
+        return cheapest
+    runs = {size: tiling.cycles(size, shares, LAUNCHES) for size in sizes}
+    alike = [size for size in sizes if runs[size] * HARDLY_NOTICED <= runs[cheapest]]
+    fitting = {n: costs[n] for n in alike if _beyond(tiling, n, room) <= room.free}
+    return (
+        _first(tiling, fitting) if fitting else min(alike, key=lambda n: _beyond(tiling, n, room))
+    )
+
+
+def least_held(tilings: Sequence[Tiling], threads: int) -> int:
+    """The bytes of V and M of a chunk, at the least, in a network of these: the fewest by which it
+    has at most `MOST_CHUNKS`.
+    """
+    alike = Counter(tilings)
+
+    def chunks(least: int) -> int:
+        sizes = {tiling: chunk_size(tiling, threads, least=least) for tiling in alike}
+        return sum(count * -(-one.length // sizes[one]) for one, count in alike.items())
+
+    return next((least for least in (0, *LARGER) if chunks(least) <= MOST_CHUNKS), LARGER[-1])
+
+
+def _first(tiling: Tiling, costs: Mapping[int, float]) -> int:
+    """Of sizes of chunks the cheapest.
+
+    All chunks are equal, for they share kernels, unless others cost much less, or no more and
+    stay in a cache which equal ones leave: then the last has fewer.
+    """
+    found = _cheapest(costs)
+    even = {n: cost for n, cost in costs.items() if tiling.length % n == 0}
+    if not even:
+        return found
+    equal = _cheapest(even)
+    small, large = (sum(tiling.between(size)) for size in (found, equal))
+    stays = small <= tiling.target.core.l2_bytes < large
+    return found if costs[found] < (1 if stays else UNEVEN) * costs[equal] else equal
+
+
+def _beyond(tiling: Tiling, size: int, room: Room) -> int:
+    """Bytes that chunks of that size take beside image and result.
+
+    Where all is one chunk, V takes the place of an image that nobody reads afterwards, and the
+    result that of V.
+    """
+    v, m = tiling.between(size)
+    if size < tiling.length:
+        return v + m
+    return max(v - room.made, v + m - room.read - room.made, m - room.read)
+
+
+def _cheapest(costs: Mapping[int, float]) -> int:
+    """The first that costs least, or nearly."""
+    least = min(costs.values())
+    return next(n for n, cost in costs.items() if cost <= ALIKE * least)

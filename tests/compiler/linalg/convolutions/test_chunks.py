@@ -1,0 +1,150 @@
+"""How many tiles are computed together: by caches, weights, threads and memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncc.compiler.linalg.convolutions.chunks import (
+    HARDLY_NOTICED,
+    LARGER,
+    LAUNCHES,
+    MOST_CHUNKS,
+    MOST_OF_A_ROW,
+    chunk_size,
+    least_held,
+)
+from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
+from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
+from ncc.compiler.linalg.memory.room import Room
+from ncc.compiler.target import Target
+from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
+
+
+@ON_ALL
+def test_transformed_in_each_chunk(target: Target) -> None:
+    """What the run transforms for a chunk it transforms again for the next."""
+    formed = Tiling(F4, 512, 512, 14, 14, target, formed=True)
+    assert chunk_size(formed) == formed.rows
+    assert formed.cycles(1) > 1.1 * formed.cycles(formed.rows)
+
+
+@ON_ALL
+def test_one_row_is_cut_along_it(target: Target) -> None:
+    """V and M of a sequence of 16000 cells are 8 MB; a chunk of columns fits L2."""
+    tiling = Tiling(F4_5, 32, 32, 1, 16000, target, axes=(False, True))
+    size = chunk_size(tiling)
+    assert (tiling.rows, tiling.along, tiling.length) == (1, ACROSS, 4000)
+    assert size * 4 * 8 * 64 <= target.core.l2_bytes
+    first, *_, last = tiling.chunks(size)
+    assert (first.first, first.tiles) == ((0, 0), (1, size))
+    assert (last.first[1] + last.tiles[1], last.tiles[0]) == (4000, 1)
+
+
+@ON_ALL
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_row_of_any_length_has_few_chunks(target: Target, threads: int) -> None:
+    """Half a minute of audio has 300 times what L2 holds; rows of an image may be many chunks."""
+    sequence = Tiling(F4_5, 64, 64, 1, 1_440_000, target, axes=(False, True))
+    assert sequence.length / chunk_size(sequence, threads) <= MOST_OF_A_ROW
+    image = Tiling(F4, 64, 64, 1024, 1024, target)
+    assert image.length / chunk_size(image, threads) > MOST_OF_A_ROW
+
+
+@ON_ALL
+@pytest.mark.parametrize("threads", [1, 2])
+def test_chunks_of_a_network(target: Target, threads: int) -> None:
+    """Where there would be too many, they are as large as it takes, or as runs hardly notice."""
+    tiling = Tiling(F4, 64, 64, 224, 224, target)
+
+    def chunks(least: int) -> int:
+        return len(tiling.chunks(chunk_size(tiling, threads, least=least)))
+
+    fit, larger = [MOST_CHUNKS // chunks(least) for least in (0, LARGER[-1])]
+    assert fit < larger
+    assert least_held([tiling] * fit, threads) == 0
+    least = least_held([tiling] * larger, threads)
+    assert least in LARGER and larger * chunks(least) <= MOST_CHUNKS
+    assert least_held([tiling] * (larger + 1), threads) == LARGER[-1]
+    rows = chunk_size(tiling, threads, least=LARGER[-1])
+    assert 4 * tiling.places * 128 * (rows + 1) > LARGER[-1]
+
+
+@ON_ALL
+def test_chunks_of_a_large_image(target: Target) -> None:
+    """V and M of one row of tiles are more than others have to be."""
+    tiling = Tiling(F4, 64, 64, 1080, 1920, target)
+    assert 4 * tiling.places * 128 > LARGER[-1]
+    assert chunk_size(tiling, least=LARGER[-1]) == chunk_size(tiling)
+
+
+@ON_ALL
+def test_large_convolutions_are_cut(target: Target) -> None:
+    """V and M of 64 channels at 224x224 are 58 MB; a chunk of them fits L2."""
+    tiling = Tiling(F4, 64, 64, 224, 224, target)
+    bytes_of_a_row = 4 * 36 * tiling.columns * 128
+    assert chunk_size(tiling) * bytes_of_a_row <= 2 * target.core.l2_bytes
+    assert tiling.rows % chunk_size(tiling) == 0
+
+
+@ON_ALL
+def test_large_weights_are_read_once(target: Target) -> None:
+    """38 MB of weights cost more than what lies between the steps."""
+    tiling = Tiling(F4, 512, 512, 28, 28, target)
+    assert chunk_size(tiling) == tiling.rows
+
+
+def test_uneven_chunks() -> None:
+    """19 rows of tiles fall into 19 equal chunks or one; 14 fall into some that cost no more."""
+    assert 1 < chunk_size(Tiling(F4, 64, 16, 74, 74, TARGETS[1])) < 19
+    assert 14 % chunk_size(Tiling(F4, 64, 64, 56, 56, TARGETS[1])) == 0
+
+
+def test_uneven_chunks_that_stay_near() -> None:
+    """Two of 7 rows leave the cache that 5, 5 and 4 rows stay in, for as many cycles."""
+    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[1])
+    assert tiling.cycles(5, threads=2) == pytest.approx(tiling.cycles(7, threads=2), rel=0.01)
+    assert chunk_size(tiling, threads=2) == 5
+
+
+def beside(free: float) -> Room:
+    """So many bytes beside an image and a result that stay."""
+    return Room(int(free), read=0, made=0)
+
+
+def test_chunks_that_memory_has_room_for() -> None:
+    """The cheapest of those that fit, equal ones if they cost as much; without room the smallest
+    that runs hardly notice.
+    """
+    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[0])
+    sizes = [chunk_size(tiling, threads=2, room=beside(room)) for room in (3e6, 2e6, 5e5, 0)]
+    assert sizes == [chunk_size(tiling, threads=2), 2, 1, 1]
+    uneven = Tiling(F4_5, 128, 48, 27, 27, TARGETS[2])
+    assert [chunk_size(uneven, threads=2, room=beside(room)) for room in (3e6, 2e6, 0)] == [7, 4, 3]
+    dear = uneven.cycles(2, threads=2, calls=LAUNCHES)
+    assert dear * HARDLY_NOTICED > uneven.cycles(7, threads=2, calls=LAUNCHES)
+
+
+def test_one_chunk_takes_the_place_of_what_it_reads() -> None:
+    """V and M of 8 rows are 1.2 MB, where the image is free behind V, and the result behind M."""
+    tiling = Tiling(F4, 64, 64, 32, 32, TARGETS[2])
+    image = 4 * 64 * 32 * 32
+    stays, goes = beside(8e5), Room(800_000, read=image, made=image)
+    assert chunk_size(tiling, room=goes) == chunk_size(tiling) == 8
+    assert chunk_size(tiling, room=stays) == 4
+
+
+@ON_ALL
+def test_threads_share_chunks(target: Target) -> None:
+    """Two caches hold more than one, and a barrier is dearer where there is less to do."""
+    tiling = Tiling(F4, 64, 64, 56, 56, target)
+    assert chunk_size(tiling, threads=1) < chunk_size(tiling, threads=2)
+    large = Tiling(F4, 64, 64, 224, 224, target)
+    assert chunk_size(large, threads=64) < large.rows
+
+
+def test_alike_costs() -> None:
+    """Of chunks that cost the same as far as is known the smallest: it takes less memory."""
+    tiling = Tiling(F2_5, 256, 48, 27, 27, TARGETS[1], groups=2)
+    few, many = tiling.cycles(2, threads=2), tiling.cycles(7, threads=2)
+    assert few == pytest.approx(many, rel=0.002)
+    assert chunk_size(tiling, threads=2) == 2

@@ -13,32 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
     ArrayAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
-    StringAttr,
     TensorType,
     f32,
 )
-from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ncc.dialects.attributes import integer, integers, segments, string, tensor_type
+from ncc.dialects import structured
+from ncc.dialects.attributes import string
 from ncc.dialects.body import BodyWriter, Loops, dim_of, dims_of, reads_of
-from ncc.dialects.element import element_of, is_integer, number
+from ncc.dialects.element import element_of, is_integer
 from ncc.dialects.growing import growing_axis
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
@@ -52,13 +47,11 @@ from ncc.dialects.scalar import (
     scalar,
 )
 from ncc.dialects.shapes import Shape
+from ncc.dialects.structured import PARALLEL, REDUCTION, shape_of_tensor
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 Index: TypeAlias = AffineExpr | int
 Indices: TypeAlias = Sequence[Index]
-
-PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
-REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
 
 _OF_INTEGERS: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: arith.AddiOp,
@@ -206,8 +199,10 @@ class Builder:
         body.add_op(make(LinalgYieldOp, operands=[result]))
         kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
         doc = string(self.doc) if self.doc else None
-        op = generic(inputs, outs.value, ArrayAttr(maps), ArrayAttr(kinds), Region(body), doc)
-        return self._add(op, outs.shape)
+        op = structured.generic(
+            inputs, outs.value, ArrayAttr(maps), ArrayAttr(kinds), Region(body), doc
+        )
+        return self._add(op)
 
     def _outs(
         self,
@@ -228,7 +223,7 @@ class Builder:
 
     def weight(self, weight: WeightAttr) -> Tensor:
         """The values of a weight."""
-        return self._add(ConstantOp.of(weight), weight.shape)
+        return self._add(ConstantOp.of(weight))
 
     def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
         """A constant that the expansion computed: float32, or index for integer arrays."""
@@ -238,19 +233,17 @@ class Builder:
         data = BytesAttr(np.ascontiguousarray(array, np.int64).tobytes())
         value = DenseIntOrFPElementsAttr(kind, data)
         op = make(arith.ConstantOp, properties={"value": value}, result_types=[kind])
-        return self._add(op, array.shape)
+        return self._add(op)
 
     def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
         """A tensor whose contents nobody reads."""
-        op = make(tensor.EmptyOp, result_types=[tensor_type(element_type, shape)])
-        return self._add(op, shape)
+        return self._add(structured.empty(shape, element_type))
 
     def fill(self, into: Tensor, value: float) -> Tensor:
         """A tensor of one value."""
-        constant = _constant(value, into.element_type)
-        self.block.add_op(constant)
-        op = _fill(constant.results[0], into)
-        return self._add(op, into.shape)
+        number = structured.constant(value, into.element_type)
+        self.block.add_op(number)
+        return self._add(structured.fill(number.result, into.value))
 
     def full(self, shape: Sequence[int], value: float, element_type: Attribute = f32) -> Tensor:
         """A tensor of `shape` and one value."""
@@ -273,7 +266,7 @@ class Builder:
         if self.doc:
             op.attributes["doc"] = string(self.doc)
         self.block.add_op(op)
-        return [Tensor(result, _shape(result)) for result in op.results]
+        return list(map(_result, op.results))
 
     def counted_code(self, op: Operation) -> list[Tensor]:
         """The same where each result is rows, with how many of them count as the next result."""
@@ -289,50 +282,19 @@ class Builder:
         """x with `low` cells before and `high` behind each axis; x itself when all are zero."""
         if not any(low) and not any(high):
             return x
-        shape = [lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)]
-        body = Block(arg_types=[index] * x.rank)
-        constant = _constant(value, x.element_type)
-        body.add_ops([constant, make(tensor.YieldOp, operands=[constant.results[0]])])
-        op = make(
-            tensor.PadOp,
-            operands=[x.value],
-            properties={
-                "static_low": integers(low),
-                "static_high": integers(high),
-                "operandSegmentSizes": segments(1, 0, 0),
-            },
-            regions=[Region(body)],
-            result_types=[tensor_type(x.element_type, shape)],
-        )
-        return self._add(op, shape)
+        return self._add(structured.pad(x.value, low, high, value))
 
     def collapse(self, x: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
         """Each group of neighbouring axes becomes one axis."""
         if all(len(group) == 1 for group in groups):
             return x
-        shape = [prod(x.shape[axis] for axis in group) for group in groups]
-        op = make(
-            tensor.CollapseShapeOp,
-            operands=[x.value],
-            properties={"reassociation": _reassociation(groups)},
-            result_types=[tensor_type(x.element_type, shape)],
-        )
-        return self._add(op, shape)
+        return self._add(structured.collapse(x.value, groups))
 
     def expand(self, x: Tensor, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> Tensor:
         """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
         if all(len(group) == 1 for group in groups):
             return x
-        op = make(
-            tensor.ExpandShapeOp,
-            operands=[x.value],
-            properties={
-                "reassociation": _reassociation(groups),
-                "static_output_shape": integers(shape),
-            },
-            result_types=[tensor_type(x.element_type, shape)],
-        )
-        return self._add(op, shape)
+        return self._add(structured.expand(x.value, groups, shape))
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         """The same elements in the same order under another shape."""
@@ -347,18 +309,7 @@ class Builder:
         """The box of `size` that starts at `begin`."""
         if tuple(size) == x.shape:
             return x
-        op = make(
-            tensor.ExtractSliceOp,
-            operands=[x.value],
-            properties={
-                "static_offsets": integers(begin),
-                "static_sizes": integers(size),
-                "static_strides": integers([1] * x.rank),
-                "operandSegmentSizes": segments(1, 0, 0, 0),
-            },
-            result_types=[tensor_type(x.element_type, size)],
-        )
-        return self._add(op, size)
+        return self._add(structured.extract_slice(x.value, begin, size))
 
     def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
         """The cells [begin, end) of x along an axis."""
@@ -370,74 +321,12 @@ class Builder:
         """The tensors one behind the other along an axis."""
         if len(xs) == 1:
             return xs[0]
-        shape = list(xs[0].shape)
-        shape[axis] = sum(x.shape[axis] for x in xs)
-        op = make(
-            tensor.ConcatOp,
-            operands=[x.value for x in xs],
-            properties={"dim": integer(axis)},
-            result_types=[tensor_type(xs[0].element_type, shape)],
-        )
-        return self._add(op, shape)
+        return self._add(structured.concat([x.value for x in xs], axis))
 
-    def _add(self, op: Operation, shape: Sequence[int]) -> Tensor:
+    def _add(self, op: Operation) -> Tensor:
         self.block.add_op(op)
-        return Tensor(op.results[0], tuple(shape))
+        return _result(op.results[0])
 
 
-def generic(
-    inputs: Sequence[SSAValue],
-    outs: SSAValue,
-    maps: ArrayAttr[AffineMapAttr],
-    kinds: ArrayAttr[IteratorTypeAttr],
-    body: Region,
-    doc: StringAttr | None = None,
-) -> GenericOp:
-    """A computation of one result."""
-    return make(
-        GenericOp,
-        operands=[*inputs, outs],
-        result_types=[outs.type],
-        properties={
-            "indexing_maps": maps,
-            "iterator_types": kinds,
-            "operandSegmentSizes": segments(len(inputs), 1),
-            **({"doc": doc} if doc is not None else {}),
-        },
-        regions=[body],
-    )
-
-
-def _fill(value: SSAValue, into: Tensor) -> FillOp:
-    """The operation with its body. (Its own constructor would write the body by xDSL's implicit
-    builder, which changes all operations of the process for a moment: no thread may create any.)
-    """
-    body = Block(arg_types=[value.type, into.element_type])
-    body.add_op(make(LinalgYieldOp, operands=[body.args[0]]))
-    return make(
-        FillOp,
-        operands=[value, into.value],
-        result_types=[into.value.type],
-        properties={"operandSegmentSizes": segments(1, 1)},
-        regions=[Region(body)],
-    )
-
-
-def _constant(value: float, element_type: Attribute) -> arith.ConstantOp:
-    properties = {"value": number(value, element_type)}
-    return make(arith.ConstantOp, properties=properties, result_types=[element_type])
-
-
-def _reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return _groups_of_axes(tuple(map(tuple, groups)))
-
-
-@lru_cache(maxsize=1024)
-def _groups_of_axes(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([integer(axis) for axis in group]) for group in groups])
-
-
-def _shape(value: SSAValue) -> Shape:
-    if not isinstance(value.type, TensorType):
-        raise TypeError(f"{value.type} is no tensor")
-    return tuple(value.type.get_shape())
+def _result(value: SSAValue) -> Tensor:
+    return Tensor(value, shape_of_tensor(value))

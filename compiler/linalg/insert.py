@@ -14,8 +14,9 @@ from xdsl.ir.affine import AffineExpr
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.view import shape_of
-from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.operation import copied
+from ncc.dialects.structured import generic
 
 Index: TypeAlias = Sequence[Linear | AffineExpr]
 """The coordinates that an operand is read at."""

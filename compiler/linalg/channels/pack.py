@@ -36,9 +36,10 @@ from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_o
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import TAILS, Access, View, fill_number, shape_of, tails_attribute
-from ncc.dialects.comprehension import Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import copied
+from ncc.dialects.structured import generic
 from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 

@@ -28,8 +28,9 @@ from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.structured import PARALLEL
 
 WASTE = 0.02
 """Lanes without a cell, of all cells, from which on blocks of channels are worth changing to."""

@@ -23,7 +23,8 @@ from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.structured import PARALLEL
 
 
 class TiledImage:

@@ -24,8 +24,8 @@ from ncc.compiler.linalg.channels.packed_axes import follows
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View
-from ncc.dialects.comprehension import generic
 from ncc.dialects.operation import copied
+from ncc.dialects.structured import generic
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, tensor_
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.tensors import groups_of
 from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor, generic
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.structured import PARALLEL, generic
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,9 @@ from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value, weights_of
 from ncc.compiler.linalg.view import TAILS, Access, View, filled_with, shape_of, tails_attribute
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import REDUCTION, Builder
+from ncc.dialects.comprehension import Builder
 from ncc.dialects.operation import copy_of
+from ncc.dialects.structured import REDUCTION
 from ncc.dialects.weights.derived import Blocked, Surplus
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 

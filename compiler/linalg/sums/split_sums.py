@@ -30,8 +30,9 @@ from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
 from ncc.compiler.linalg.view import Role, View, shape_of
-from ncc.dialects.comprehension import PARALLEL, Builder, Tensor
+from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.structured import PARALLEL
 
 HALVES = 2
 """Parts that channels are summed in."""

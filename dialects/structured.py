@@ -1,0 +1,159 @@
+"""The operations of the structured level, made with all that they hold.
+
+(Constructors of xDSL's write bodies by its implicit builder, which changes all operations of the
+process for a moment: no other thread may create any.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ncc.dialects.attributes import integer, integers, segments, tensor_type
+from ncc.dialects.element import element_of, number
+from ncc.dialects.operation import make
+from ncc.dialects.scalar import index
+from ncc.dialects.shapes import Shape
+
+PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
+REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
+
+
+def shape_of_tensor(value: SSAValue) -> Shape:
+    """The shape of a value that is a tensor."""
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"{value.type} is no tensor")
+    return tuple(value.type.get_shape())
+
+
+def generic(
+    inputs: Sequence[SSAValue],
+    outs: SSAValue,
+    maps: ArrayAttr[AffineMapAttr],
+    kinds: ArrayAttr[IteratorTypeAttr],
+    body: Region,
+    doc: StringAttr | None = None,
+) -> GenericOp:
+    """A computation of one result."""
+    return make(
+        GenericOp,
+        operands=[*inputs, outs],
+        result_types=[outs.type],
+        properties={
+            "indexing_maps": maps,
+            "iterator_types": kinds,
+            "operandSegmentSizes": segments(len(inputs), 1),
+            **({"doc": doc} if doc is not None else {}),
+        },
+        regions=[body],
+    )
+
+
+def constant(value: float, element_type: Attribute) -> arith.ConstantOp:
+    """A number."""
+    properties = {"value": number(value, element_type)}
+    return make(arith.ConstantOp, properties=properties, result_types=[element_type])
+
+
+def empty(shape: Sequence[int], element_type: Attribute) -> tensor.EmptyOp:
+    """A tensor whose contents nobody reads."""
+    return make(tensor.EmptyOp, result_types=[tensor_type(element_type, shape)])
+
+
+def fill(value: SSAValue, into: SSAValue) -> FillOp:
+    """A tensor of one value."""
+    body = Block(arg_types=[value.type, element_of(into)])
+    body.add_op(make(LinalgYieldOp, operands=[body.args[0]]))
+    return make(
+        FillOp,
+        operands=[value, into],
+        result_types=[into.type],
+        properties={"operandSegmentSizes": segments(1, 1)},
+        regions=[Region(body)],
+    )
+
+
+def pad(x: SSAValue, low: Sequence[int], high: Sequence[int], value: float) -> tensor.PadOp:
+    """x with `low` cells of that value before and `high` behind each axis."""
+    shape = [lo + n + hi for lo, n, hi in zip(low, shape_of_tensor(x), high, strict=True)]
+    body = Block(arg_types=[index] * len(shape))
+    cell = constant(value, element_of(x))
+    body.add_ops([cell, make(tensor.YieldOp, operands=[cell.result])])
+    return make(
+        tensor.PadOp,
+        operands=[x],
+        properties={
+            "static_low": integers(low),
+            "static_high": integers(high),
+            "operandSegmentSizes": segments(1, 0, 0),
+        },
+        regions=[Region(body)],
+        result_types=[tensor_type(element_of(x), shape)],
+    )
+
+
+def collapse(x: SSAValue, groups: Sequence[Sequence[int]]) -> tensor.CollapseShapeOp:
+    """Each group of neighbouring axes becomes one axis."""
+    extents = shape_of_tensor(x)
+    shape = [prod(extents[axis] for axis in group) for group in groups]
+    return make(
+        tensor.CollapseShapeOp,
+        operands=[x],
+        properties={"reassociation": _reassociation(tuple(map(tuple, groups)))},
+        result_types=[tensor_type(element_of(x), shape)],
+    )
+
+
+def expand(
+    x: SSAValue, groups: Sequence[Sequence[int]], shape: Sequence[int]
+) -> tensor.ExpandShapeOp:
+    """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
+    return make(
+        tensor.ExpandShapeOp,
+        operands=[x],
+        properties={
+            "reassociation": _reassociation(tuple(map(tuple, groups))),
+            "static_output_shape": integers(shape),
+        },
+        result_types=[tensor_type(element_of(x), shape)],
+    )
+
+
+@lru_cache(maxsize=1024)
+def _reassociation(groups: tuple[tuple[int, ...], ...]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr([ArrayAttr([integer(axis) for axis in group]) for group in groups])
+
+
+def extract_slice(x: SSAValue, begin: Sequence[int], size: Sequence[int]) -> tensor.ExtractSliceOp:
+    """The box of `size` that starts at `begin`."""
+    return make(
+        tensor.ExtractSliceOp,
+        operands=[x],
+        properties={
+            "static_offsets": integers(begin),
+            "static_sizes": integers(size),
+            "static_strides": integers([1] * len(size)),
+            "operandSegmentSizes": segments(1, 0, 0, 0),
+        },
+        result_types=[tensor_type(element_of(x), size)],
+    )
+
+
+def concat(xs: Sequence[SSAValue], axis: int) -> tensor.ConcatOp:
+    """The tensors one behind the other along an axis."""
+    shape = list(shape_of_tensor(xs[0]))
+    shape[axis] = sum(shape_of_tensor(x)[axis] for x in xs)
+    return make(
+        tensor.ConcatOp,
+        operands=xs,
+        properties={"dim": integer(axis)},
+        result_types=[tensor_type(element_of(xs[0]), shape)],
+    )

@@ -104,6 +104,12 @@ def sum_of(b: Builder, x: Tensor, init: Tensor | float = 0.0) -> Tensor:
     return b.sum((y, z), over=(k,), of=x[y, 0] * x[k, z], init=init)
 
 
+def row_sums(b: Builder, x: Tensor, init: float = 0.0) -> Tensor:
+    """What stands in a row, added."""
+    r, c = b.loops_of(x.shape)
+    return b.sum((r,), over=(c,), of=x[r, c], init=init)
+
+
 def last_row(b: Builder, x: Tensor) -> Tensor:
     """The last row in place of each."""
     y, z = b.loops_of(x.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -28,11 +29,14 @@ from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
 from ncc.compiler.target import Target
+from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.runtime.artifact import Artifact, Binding
 from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.session import Model
 from tests.structured.evaluate import evaluate_value
+
+Kernels: TypeAlias = Callable[..., list[Kernel]]
 
 GUARD = 64
 """Cells around every root that nobody may write."""
@@ -143,6 +147,16 @@ def run_all(
     text = emit_llvm(lower(ModuleOp([*functions.values()]), target), target, "")
     code = MachineCode([emit_object(text, target)])
     return [program.run(code) for program in programs], programs
+
+
+@pytest.fixture(name="kernels")
+def written_kernels(make_network: Callable[..., ModuleOp]) -> Kernels:
+    """kernels(write, *shapes): the kernels of what `write` writes."""
+
+    def read(write: Callable[..., Any], *shapes: Shape) -> list[Kernel]:
+        return kernels(make_network(list(shapes), write))
+
+    return read
 
 
 @pytest.fixture(scope="session")

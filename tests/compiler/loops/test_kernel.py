@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, f16, f32
+from xdsl.dialects.builtin import f16, f32
 
-from ncc.compiler.loops.kernel import Access, Halving, Kernel, Stage
+from ncc.compiler.loops.kernel import Halving, Kernel
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
-from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
-from tests.compiler.linalg.computations import work
-
-Write: TypeAlias = Callable[..., Any]
-
-
-@pytest.fixture
-def kernels(
-    make_network: Callable[..., ModuleOp], kernels_of: Callable[[ModuleOp], list[Kernel]]
-) -> Callable[..., list[Kernel]]:
-    """kernels(write, *shapes): the kernels of what `write` writes."""
-
-    def read(write: Write, *shapes: Shape) -> list[Kernel]:
-        return kernels_of(make_network(list(shapes), write))
-
-    return read
-
-
-Kernels: TypeAlias = Callable[..., list[Kernel]]
+from tests.compiler.linalg.computations import row_sums, work
+from tests.compiler.loops.conftest import Kernels
 
 
 def named(doc: str, b: Builder) -> Builder:
     return Builder(b.block, doc)
-
-
-def row_sums(b: Builder, x: Tensor, init: float = 0.0) -> Tensor:
-    r, c = b.loops_of(x.shape)
-    return b.sum((r,), over=(c,), of=x[r, c], init=init)
 
 
 def convolution(b: Builder, x: Tensor, seed: int, outputs: int = 8) -> Tensor:
@@ -49,9 +26,6 @@ def convolution(b: Builder, x: Tensor, seed: int, outputs: int = 8) -> Tensor:
     w = b.weight(weight)
     o, y, z, i, k, m = b.loops(f"o y:{x.shape[1] - 2} z:{x.shape[2] - 2} i k m")
     return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
-
-
-# --- signatures -----------------------------------------------------------------------------
 
 
 def test_names_and_weights_are_not_in_the_signature(kernels: Kernels) -> None:
@@ -138,133 +112,3 @@ def test_shapes_that_address_alike_are_one_kernel(kernels: Kernels) -> None:
 
     signatures = {k.signature() for k in kernels(write, (3, 8), (4, 6), (24,), (2, 3, 4))}
     assert len(signatures) == 1
-
-
-# --- loops ----------------------------------------------------------------------------------
-
-
-def test_loops_merge(kernels: Kernels) -> None:
-    """Contiguous neighbours walk memory as one loop would."""
-    (kernel,) = kernels(work, (2, 3, 4))
-    assert kernel.extents == (24,) and kernel.store.coefficients == (1,)
-
-
-def test_a_long_loop_can_be_shared(kernels: Kernels) -> None:
-    """What would be one loop is two, the outer one even where it can be; short ones stay one."""
-    extents = [kernels(work, (16, n))[0].extents for n in (5880, 2842, 64)]
-    assert extents == [(94080 // 14, 14), (45472 // 7, 7), (1024,)]
-    (kernel,) = kernels(work, (16, 5880))
-    assert kernel.store.coefficients == (1, 94080 // 14)
-
-
-def test_a_long_loop_can_be_shared_unevenly(kernels: Kernels) -> None:
-    """Parts begin with a line of the caches if they can, else anywhere where they are long; those
-    of a sum do not.
-    """
-    extents = [kernels(work, (16, n))[0].extents for n in (5625, 5881, 271)]
-    assert extents == [(6000, 15), (5881, 16), (16 * 271,)]
-
-    def summed(b: Builder, x: Tensor) -> Tensor:
-        k, c = b.loops_of(x.shape)
-        return b.sum((c,), over=(k,), of=x[k, c])
-
-    (kernel,) = kernels(summed, (3, 16 * 5881))
-    assert kernel.extents == (3, 16 * 5881)
-
-
-def test_a_frame_keeps_rows_apart(kernels: Kernels) -> None:
-    """Between the rows inside a frame is border; where the first cell is, the buffer says."""
-    (kernel,) = kernels(lambda b, x: b.pad(work(b, x), (0, 1, 1), (0, 1, 1)), (2, 3, 4))
-    assert kernel.extents == (2, 3, 4)
-    assert kernel.store == Access(1, 0, (30, 6, 1))
-
-
-def test_loops_of_one_step_vanish(kernels: Kernels) -> None:
-    """A 1x1 convolution has no window loops; its image is one loop."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        w = b.weight(WeightAttr.of(np.ones((8, 4, 1, 1), np.float32)))
-        o, y, z, i, k, m = b.loops(f"o y:{x.shape[1]} z:{x.shape[2]} i k m")
-        return b.sum((o, y, z), over=(i, k, m), of=x[i, y + k, z + m] * w[o, i, k, m])
-
-    (kernel,) = kernels(write, (4, 5, 6))
-    assert kernel.extents == (8, 30, 4) and kernel.reduced == {2}
-
-
-def test_a_reduction_never_merges_with_a_parallel_loop(kernels: Kernels) -> None:
-    """Rows of x are contiguous, but one loop is summed over and the other stored."""
-    (kernel,) = kernels(row_sums, (3, 8))
-    assert kernel.extents == (3, 8) and kernel.reduced == {1}
-
-
-def test_reduced_loops_merge(kernels: Kernels) -> None:
-    """A mean over an image is a sum over one loop."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        c, y, z = b.loops_of(x.shape)
-        return b.sum((c,), over=(y, z), of=x[c, y, z])
-
-    (kernel,) = kernels(write, (3, 4, 5))
-    assert kernel.extents == (3, 20) and kernel.reduced == {1}
-
-
-# --- accesses -------------------------------------------------------------------------------
-
-
-def test_a_slice_is_an_offset(kernels: Kernels) -> None:
-    """Of the buffer; the kernel knows the strides of the whole."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        return work(b, b.slice(x, (1, 2), (2, 2)))
-
-    (kernel,) = kernels(write, (4, 5))
-    (read,) = [access for access in kernel.anchor.inputs if access is not None]
-    assert (read.offset, read.coefficients) == (0, (5, 1))
-
-
-def test_an_axis_read_backwards(kernels: Kernels) -> None:
-    """A weight read from its end has a negative coefficient from a positive offset."""
-
-    def write(b: Builder, x: Tensor) -> Tensor:
-        w = b.weight(WeightAttr.of(np.ones((3,), np.float32)))
-        y, k = b.loops("y:6 k:3")
-        return b.sum((y,), over=(k,), of=x[y + k] * w[k * -1 + 2])
-
-    (kernel,) = kernels(write, (8,))
-    weight = kernel.anchor.inputs[1]
-    assert weight is not None and (weight.offset, weight.coefficients) == (2, (0, -1))
-
-
-def test_stages_of_a_group(kernels: Kernels) -> None:
-    """Initial values, the sum, the residual, the activation: in this order, the store last."""
-
-    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
-        bias = b.weight(WeightAttr.of(np.ones(8, np.float32)))
-        weight = b.weight(WeightAttr.of(np.ones((8, 4), np.float32)))
-        init = b.spread(bias, (8, 6), 0)
-        o, z, i = b.loops("o z i")
-        y = b.sum((o, z), over=(i,), of=x[i, z] * weight[o, i], init=init)
-        at = b.loops_of(y.shape)
-        y = b.map(at, y[at] + r[at])
-        return b.map(at, maximum(y[at], 0.0))
-
-    (kernel,) = kernels(write, (4, 6), (8, 6))
-    assert kernel.accumulates and len(kernel.stages) == 4 and len(kernel.epilogue) == 2
-    assert kernel.accesses()[-1] is kernel.store
-    assert kernel.extents == (8, 6, 4)
-
-
-def test_initial_values_in_another_order(kernels: Kernels) -> None:
-    """Their loops are the sum's loops by the axes of the result, not by their own order."""
-
-    def write(b: Builder, x: Tensor, column: Tensor) -> Tensor:
-        m, n = b.loops(f"m:{x.shape[1]} n:{x.shape[0]}")
-        init = b.map((n, m), column[m])
-        n, m, k = b.loops("n m k:4")
-        return b.sum((n, m), over=(k,), of=x[n, m] * x[n, m], init=init)
-
-    (kernel,) = kernels(write, (5, 7), (7,))
-    assert isinstance(kernel.initial, Stage)
-    (read,) = [access for access in kernel.initial.inputs if access is not None]
-    lane = kernel.store.coefficients.index(1)
-    assert read.coefficients[lane] == 1 and sum(read.coefficients) == 1

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
@@ -76,18 +77,18 @@ def _shared_out(kernel: Kernel) -> Kernel:
 
 
 def _joinable(kernel: Kernel) -> tuple[int, int] | None:
-    """Two loops, outer and inner, of which the outer one goes on where the inner one ends."""
+    """Two loops, outer and inner, of which the outer one goes on where the inner one ends.
+
+    Both are summed over, or neither: the store alone tells them apart, for it stays where it is.
+    """
     accesses = kernel.accesses()
     halved = set() if kernel.halving is None else {kernel.halving.pairs}
     fixed = kernel.indexed | kernel.clipped | halved
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
-    for outer in loops:
-        for inner in loops:
-            if outer == inner or (outer in kernel.reduced) != (inner in kernel.reduced):
-                continue
-            extent = kernel.extents[inner]
-            if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
-                return outer, inner
+    for outer, inner in permutations(loops, 2):
+        extent = kernel.extents[inner]
+        if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
+            return outer, inner
     return None
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
 from ncc.compiler.loops.kernel import Access, Halving, Kernel, Stage, Table
-from ncc.compiler.loops.normal_form import LONG, normalised
+from ncc.compiler.loops.normal_form import FEWEST_STEPS, LONG, normalised
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import row_sums, work
@@ -159,3 +159,14 @@ def test_a_long_loop_among_others_is_not_split() -> None:
     wide, narrow = (kernel((n, 2 * LONG), (1, n), (2 * LONG, 1)) for n in (40, 2))
     assert normalised(wide).extents == (40, 2 * LONG)
     assert normalised(narrow).extents == (2, 2 * LONG // 16, 16)
+
+
+def test_where_a_loop_is_long() -> None:
+    """From the first extent on; one with a tail, and what would be too short a part, stays."""
+    assert normalised(kernel((LONG,), (1,), (1,))).extents == (LONG // 16, 16)
+    assert normalised(kernel((LONG - 32,), (1,), (1,))).extents == (LONG - 32,)
+    tail = kernel((2, LONG), (LONG, 1), (LONG, 1), tails=((0, 1, LONG + 9),), reduced={0})
+    assert normalised(tail).extents == (2, LONG)
+    odd = FEWEST_STEPS + 1
+    assert normalised(kernel((5 * odd,), (1,), (1,))).extents == (odd, 5)
+    assert normalised(kernel((5 * (odd - 2),), (1,), (1,))).extents == (5 * (odd - 2),)

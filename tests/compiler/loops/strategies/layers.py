@@ -43,11 +43,6 @@ def inner_product(b: Builder, x: Tensor) -> Tensor:
     return b.sum((o,), over=(i,), of=x[i] * w[o, i])
 
 
-def row_sums(b: Builder, x: Tensor) -> Tensor:
-    r, c = b.loops_of(x.shape)
-    return b.sum((r,), over=(c,), of=x[r, c])
-
-
 def pointwise(b: Builder, x: Tensor) -> Tensor:
     at = b.loops_of(x.shape)
     return b.map(at, exp(x[at]))

@@ -19,7 +19,7 @@ from ncc.compiler.target import AVX2, AVX512, BASELINE, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import exp, select
 from ncc.dialects.shapes import Shape
-from tests.compiler.linalg.computations import depthwise, ones
+from tests.compiler.linalg.computations import depthwise, ones, row_sums
 from tests.compiler.loops.strategies.layers import (
     KernelOf,
     convolution,
@@ -27,7 +27,6 @@ from tests.compiler.loops.strategies.layers import (
     inner_product,
     pointwise,
     pooling,
-    row_sums,
     targets,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
 from xdsl.dialects import arith, math, tensor, vector
@@ -148,7 +148,7 @@ class PointWriter(ReadWriter):
         self,
         op: tensor.ExtractOp,
         value_of: Callable[[SSAValue], SSAValue],
-        moving: Mapping[SSAValue, object] | set[SSAValue],
+        moving: set[SSAValue],
     ) -> SSAValue:
         """A read at computed coordinates: a vector when the last one runs along the lane.
 

@@ -97,7 +97,6 @@ class ReadWriter:
         last: int,
         carried: Sequence[SSAValue],
         turn: Callable[[list[SSAValue]], Sequence[SSAValue]],
-        step: int = 1,
     ) -> list[SSAValue]:
         """A loop of the kernel, by `turn(carried)`; what is read in a turn is read again in the
         next.
@@ -110,7 +109,7 @@ class ReadWriter:
             self.cache = saved
             return results
 
-        return self.builder.loop(first, last, step, carried, body)
+        return self.builder.loop(first, last, 1, carried, body)
 
     # --- reads ---------------------------------------------------------------------------------
 

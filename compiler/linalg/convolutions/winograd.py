@@ -145,12 +145,12 @@ def tiled(
     constants: Constants,
     init: Tensor | float,
     keep: tuple[int, int],
-    depth: Depth = IMAGE,
+    depth: Depth,
 ) -> Tensor:
     """The convolution in tiles of what V was made of.
 
     keep: rows and columns of the result that somebody reads, of all phases as many.
-    depth: of a volume; else there is none.
+    depth: `IMAGE`, or that of a volume.
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
     (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
     """

@@ -20,6 +20,9 @@ from ncc.compiler.target import Target
 MAX_UNROLLED = 9
 """The most cells of a window that is unrolled, so that neighbouring points share loads."""
 
+MAX_UNROLLED_ROW = 7
+"""The most cells of a row that is unrolled of a larger window."""
+
 MOST_POINTS, FEW_POINTS = 7, 4
 """Points of a register tile: with 32 registers, and with fewer, or where points share no loads. One
 row of the most leaves some of 16 registers for the loads of a row of a window.
@@ -58,7 +61,7 @@ def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = 
     summed = [d for d in sorted(kernel.reduced) if d != quad]
     others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
     cells = prod(kernel.extents[d] for d in summed)
-    unroll = frozenset(summed) if cells <= MAX_UNROLLED else _innermost(kernel, summed)
+    unroll = frozenset(summed) if cells <= MAX_UNROLLED else _row(kernel, summed)
     vector = vector_of(kernel.extents[lane], target)
     if others:
         tile = _tile(kernel, others, unroll, target)
@@ -108,9 +111,10 @@ def _overlap(kernel: Kernel, rows: int) -> bool:
     return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
 
 
-def _innermost(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
+def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
+    """The loop over a row of a window, if it is unrolled."""
     last = summed[-1]
-    return frozenset({last}) if kernel.extents[last] <= 7 else frozenset()
+    return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
 
 
 def rows(kernel: Kernel, target: Target) -> Schedule | None:

@@ -122,7 +122,7 @@ def _attended_at_once(
     return y if q.rows_outside else b.reshape(y, (heads, rows, features))
 
 
-def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float = 1.0) -> Tensor:
+def masked(b: Builder, scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     """scale * scores + mask, of (heads, rows, keys)."""
     if mask is None and scale == 1.0:
         return scores

@@ -107,7 +107,7 @@ def absorb(
     rewriter: PatternRewriter,
     host: Layer,
     op: Layer,
-    params: Mapping[str, ParamValue] | None = None,
+    params: Mapping[str, ParamValue],
     weights: Mapping[str, WeightAttr] | None = None,
 ) -> None:
     """Let `host` do what `op` did to its result, by new params and weights.
@@ -115,7 +115,7 @@ def absorb(
     The host keeps its own name; the blob has that of the result of `op`. Floats are rounded to
     float32, as files hold them.
     """
-    set_params(host, params or {})
+    set_params(host, params)
     host.properties.update(weights or {})
     host.attributes["blobs"] = ArrayAttr([StringAttr(name) for name in op.blob_names])
     for old, new in zip(op.results, host.results, strict=True):
@@ -134,14 +134,14 @@ def in_place_of(
     op: Layer,
     kind: type[Layer],
     operands: Sequence[SSAValue],
-    params: Mapping[str, ParamValue] | None = None,
+    params: Mapping[str, ParamValue],
     weights: Mapping[str, WeightAttr] | None = None,
     *,
     named: Layer | None = None,
 ) -> Layer:
     """A layer with results like those of `op`, not inserted yet; its name is that of `named`."""
     named = named or op
-    rounded = {name: _rounded(value) for name, value in (params or {}).items()}
+    rounded = {name: _rounded(value) for name, value in params.items()}
     blobs, name, line = op.blob_names, named.layer_name, named.line
     new = kind.make(operands, rounded, weights, name=name, blobs=blobs, line=line)
     for old, result in zip(op.results, new.results, strict=True):

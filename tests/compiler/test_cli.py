@@ -19,7 +19,7 @@ from click.shell_completion import BashComplete
 
 from ncc.compiler import cli, front
 from ncc.compiler.commands import exit_codes
-from ncc.compiler.commands.compile import SUFFIXES
+from ncc.compiler.commands.emit import SUFFIXES
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.kept import models
 from ncc.compiler.verification import verify

@@ -1,0 +1,91 @@
+"""`ncc compile --emit`: the levels that a network goes through, in place of a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ncc.compiler.commands.arguments import one_of, progress, write
+from ncc.compiler.diagnostics import Unsupported
+
+SUFFIXES = {
+    "param": ".ncc.param",
+    "ncnn": ".ncnn.mlir",
+    "linalg": ".linalg.mlir",
+    "loops": ".loops.mlir",
+    "llvm": ".ll",
+    "asm": ".s",
+    "obj": ".o",
+}
+"""What each level is called in a file."""
+
+
+def levels(text: str) -> tuple[str, ...]:
+    """ncnn,llvm"""
+    return tuple(one_of(SUFFIXES, level) for level in dict.fromkeys(text.split(",")))
+
+
+def completed_levels(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    """What a shell proposes behind the levels that are there."""
+    before, comma, begun = incomplete.rpartition(",")
+    return [before + comma + level for level in SUFFIXES if level.startswith(begun)]
+
+
+def emit_levels(
+    param: str,
+    bin: str | None,
+    levels: Sequence[str],
+    name: str,
+    out: str | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Write levels of the compilation of a network, which is called by its name."""
+    from ncc.compiler import pipeline
+
+    if out in (None, "-"):
+        refuse_mixed_output(levels)
+    with progress(f"compiling {param}"):
+        texts = levels_of(pipeline.stages(param, bin, **options), levels)
+    write_levels(texts, levels, name, out)
+
+
+def refuse_mixed_output(levels: Sequence[str]) -> None:
+    """Raise where stdout should show machine code to a person, or hold it amid text."""
+    if "obj" in levels and (len(levels) > 1 or sys.stdout.isatty()):
+        raise click.UsageError("an object is no text: -o names the file, or the folder, for it")
+
+
+def levels_of(stages: Iterable[tuple[str, Any]], wanted: Sequence[str]) -> dict[str, bytes]:
+    """The levels that were asked for, as they are written; no level behind the last is made."""
+    texts: dict[str, bytes] = {}
+    for name, stage in stages:
+        if name in wanted:
+            text = stage if isinstance(stage, bytes) else f"{str(stage).rstrip()}\n".encode()
+            texts[name] = text
+        if len(texts) == len(wanted):
+            break
+    return texts
+
+
+def write_levels(
+    texts: dict[str, bytes], wanted: Sequence[str], name: str, out: str | None
+) -> None:
+    """The levels that were asked for: to stdout, into one file, or into a folder for several."""
+    for level in wanted:
+        if level not in texts:
+            raise Unsupported(f"--emit={level} of this network", nearest=", ".join(texts))
+    if out is None or out == "-":
+        for level in wanted:
+            click.echo(texts[level], nl=False)
+    elif len(wanted) == 1 and not Path(out).is_dir():
+        write(Path(out), texts[wanted[0]])
+    else:
+        if Path(out).exists() and not Path(out).is_dir():
+            raise click.UsageError(f"{out} is a file: -o names a folder for several levels")
+        Path(out).mkdir(parents=True, exist_ok=True)
+        for level in wanted:
+            write(Path(out, name + SUFFIXES[level]), texts[level])

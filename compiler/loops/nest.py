@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.rows import RowWriter
-from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.schedule import Schedule, parts_of_lane
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
@@ -40,9 +40,12 @@ class Nest(RowWriter):
 
     @staticmethod
     def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
-        """How many chunks the outermost loops make; a kernel without any is one chunk."""
+        """How many chunks the outermost loops make, and parts of the lane; a kernel without any is
+        one chunk.
+        """
         loops = schedule.order[: schedule.chunks]
-        return prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
+        chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in loops)
+        return chunks * parts_of_lane(kernel, schedule)
 
     def write(self, name: str) -> func.FuncOp:
         """The whole function."""
@@ -60,8 +63,12 @@ class Nest(RowWriter):
         self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
 
     def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
-        loops = self.schedule.order[: self.schedule.chunks]
-        self._chunk_loops(chunk, list(loops))
+        loops = list(self.schedule.order[: self.schedule.chunks])
+        if self.schedule.span:
+            parts = parts_of_lane(self.kernel, self.schedule)
+            self.state.part = self.builder.remainder(chunk, parts)
+            chunk = self.builder.quotient(chunk, parts)
+        self._chunk_loops(chunk, loops)
         return []
 
     def _chunk_loops(self, rest: SSAValue, loops: list[int]) -> None:
@@ -101,10 +108,12 @@ class Nest(RowWriter):
             return
         loop, inner = loops[0], loops[1:]
         if loop == self.schedule.lane:
-            if self.schedule.transpose is None:
-                self._lane(loop, inner)
-            else:
+            if self.schedule.transpose is not None:
                 self._squares(loop, inner)
+            elif self.state.part is not None:
+                self._part(loop, inner, self.state.part)
+            else:
+                self._lane(loop, inner, 0)
             return
         size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
         self._run(loop, 0, whole, size, size, lambda: self._parallel(inner))
@@ -135,13 +144,31 @@ class Nest(RowWriter):
         if extent % lanes:
             self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
-    def _lane(self, loop: int, inner: list[int]) -> None:
-        """Vectors of the schedule's length, as many in a tile as there are, then what is left: by
-        one that ends where the lane does, if that is one in place of several, or else by halves.
+    def _part(self, loop: int, inner: list[int], part: SSAValue) -> None:
+        """The whole tiles of a chunk's part of the lane; in the last one what they leave, too."""
+        size, extent = self.state.sizes[loop], self.kernel.extents[loop]
+        span, step = self.schedule.span, self.state.lanes * size
+        whole = extent // step * step
+        first, end = (self.builder.linear([(part, span)], n) for n in (0, span))
+        end = self.builder.binary(arith.MinUIOp, end, self.builder.constant(whole))
+
+        def at(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self._with(loop, i, size, lambda: self._parallel(inner))
+            return []
+
+        self.builder.loop(first, end, step, [], at)
+        if whole < extent:
+            is_last = self.builder.equal(part, parts_of_lane(self.kernel, self.schedule) - 1)
+            self.builder.branch(is_last, lambda: self._lane(loop, inner, whole), lambda: None)
+
+    def _lane(self, loop: int, inner: list[int], position: int) -> None:
+        """From a position on, vectors of the schedule's length, as many in a tile as there are,
+        then what is left: by one that ends where the lane does, if that is one in place of several,
+        or else by halves.
 
         Each by itself in a tile of which some hold nothing that counts.
         """
-        extent, position = self.kernel.extents[loop], 0
+        extent = self.kernel.extents[loop]
         full, points = self.state.lanes, self.state.sizes[loop]
         lanes = full
         while position < extent:

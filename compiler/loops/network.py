@@ -39,7 +39,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import free_outermost
 from ncc.compiler.loops.read_kernel import kernel_of
 from ncc.compiler.loops.reads import kernel_types
-from ncc.compiler.loops.schedule import Schedule
+from ncc.compiler.loops.schedule import Schedule, with_lane_parted
 from ncc.compiler.loops.sharing import Sharing, handed_out_along
 from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies.choose import choose, named
@@ -286,6 +286,8 @@ class _NetworkWriter:
         text = self.schedules.get(signature_of(kernel)) if self.schedules else None
         schedule = named(kernel, self.target, text) if text is not None else None
         schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
+        if self.sharing:
+            schedule = with_lane_parted(kernel, schedule)
         outermost = free_outermost(kernel, schedule)
         extents = list(kernel.extents)
         if outermost is not None:

@@ -28,11 +28,14 @@ Point = dict[int, int]
 
 @dataclass
 class State:
-    """Where the writer is: the base of every loop, tile sizes and vector length in force."""
+    """Where the writer is: the base of every loop, tile sizes and vector length in force, and the
+    part of the lane where a chunk has no more of it.
+    """
 
     bases: dict[int, SSAValue | int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     lanes: int = 1
+    part: SSAValue | None = None
 
 
 def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:

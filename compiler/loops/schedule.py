@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.target import Target
@@ -41,6 +42,7 @@ class Schedule:
              them, which nobody reads
     joined   whether short vectors of two points share one vector
     slab     the reduced loop whose weights are transformed in L1 before they are multiplied
+    span     elements of the lane in a chunk, whole tiles of it; 0 where a chunk has all of them
     """
 
     lane: int | None
@@ -60,6 +62,7 @@ class Schedule:
     short: tuple[int, int] | None = None
     joined: bool = False
     slab: int | None = None
+    span: int = 0
 
     def points(self, loop: int) -> int:
         return dict(self.tile).get(loop, 1)
@@ -74,6 +77,9 @@ how many vectors are long."""
 
 CHUNKS_WANTED = 16
 """Chunks of a kernel: enough for several threads to share evenly, even if one comes late."""
+
+LEAST_PART = 4096
+"""Steps of a chunk that is a part of the lane, on the average: to hand it out costs little."""
 
 
 def vector_of(extent: int, target: Target) -> int:
@@ -111,7 +117,8 @@ def chunks_of(
 ) -> int:
     """How many of these outer loops must be parallel to make as many chunks as are wanted.
 
-    loops: outermost first, and without the lane, which threads never share.
+    loops: outermost first, and without the lane, of which threads share parts where all other loops
+    are too few (`with_lane_parted`).
     """
     count, trips = 0, 1
     for loop in loops:
@@ -120,3 +127,33 @@ def chunks_of(
         if trips >= wanted:
             break
     return count
+
+
+def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
+    """The schedule by which threads also share parts of the lane, where all loops around it make
+    fewer than half of the chunks that are wanted.
+
+    Not where vectors are put together from elements that lie apart, nor where only the run knows
+    how far a loop goes.
+    """
+    lane, around = schedule.lane, schedule.order[:-1]
+    if lane is None or schedule.order[-1:] != (lane,) or schedule.chunks < len(around):
+        return schedule
+    forms = (schedule.transpose, schedule.interleave, schedule.short, kernel.matrices, kernel.lanes)
+    if any(form is not None for form in forms) or schedule.tiles or kernel.clipped:
+        return schedule
+    chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in around)
+    if 2 * chunks >= CHUNKS_WANTED:
+        return schedule
+    tile = schedule.vector * schedule.points(lane)
+    tiles, steps = kernel.extents[lane] // tile, prod(kernel.extents) // chunks
+    parts = min(-(-CHUNKS_WANTED // chunks), steps // LEAST_PART, tiles)
+    return replace(schedule, span=-(-tiles // parts) * tile) if parts > 1 else schedule
+
+
+def parts_of_lane(kernel: Kernel, schedule: Schedule) -> int:
+    """How many chunks share the lane: what whole tiles leave of it is in the last one."""
+    if schedule.lane is None or not schedule.span:
+        return 1
+    tile = schedule.vector * schedule.points(schedule.lane)
+    return -(-(kernel.extents[schedule.lane] // tile * tile) // schedule.span)

@@ -192,7 +192,21 @@ def random_schedule(draw: random.Random, kernel: Kernel) -> Schedule:
     vectors = [vector for vector in (2, 4, 8, 16) if vector <= longest]
     vector = 1 if lane is None else draw.choice(vectors)
     chunks = draw.randint(0, most)
-    return Schedule(lane, vector, tuple(tile), tuple(order), tuple(reduced), unroll, chunks=chunks)
+    span = 0
+    if order[-1:] == [lane] and draw.random() < 0.5:
+        step = vector * dict(tile).get(order[-1], 1)
+        span = step * draw.randint(1, 3) if kernel.extents[order[-1]] >= step else 0
+        chunks = most if span else chunks
+    return Schedule(
+        lane,
+        vector,
+        tuple(tile),
+        tuple(order),
+        tuple(reduced),
+        unroll,
+        chunks=chunks,
+        span=span,
+    )
 
 
 def _can_be_row(kernel: Kernel, loop: int) -> bool:

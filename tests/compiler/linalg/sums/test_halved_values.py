@@ -1,0 +1,101 @@
+"""Halves of values: two bfloat16 that add up to them, in the order that matrix tiles read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block
+
+from ncc.compiler.linalg.insert import tensor_of
+from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
+from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.weights.sources import Array
+from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.linalg.computations import relu
+from tests.structured.evaluate import evaluate_value
+
+BLOCKS, ROWS, PLANES = Channels.BLOCKS, Channels.ROWS, Channels.PLANES
+
+
+def halves_of(array: Array, channels: Channels, count: int) -> Array:
+    """What is made of a constant, as numbers (steps, points .., 2, 32)."""
+    x = Builder(Block()).weight(WeightAttr.of(array))
+    found = evaluate_value(HalvedValues().of(x.value, channels, count).value)
+    return from_bfloat16(found) if found.dtype == np.uint16 else found.astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [64, 48, 40], ids=["pairs", "a block alone", "half a block"])
+@pytest.mark.parametrize("channels", Channels, ids=lambda channels: channels.name)
+def test_the_order_of_halves(channels: Channels, count: int) -> None:
+    """Channel by channel, however they lie; behind the last one are zeros."""
+    image = np.random.default_rng(0).standard_normal((5, count)).astype(np.float32)
+    whole = np.zeros((5, -(-count // STEP) * STEP), np.float32)
+    whole[:, :count] = image
+    if channels is BLOCKS:  # what blocks hold past their channels may be anything
+        filled = np.full((5, -(-count // 16) * 16), 9.0, np.float32)
+        filled[:, :count] = image
+        given = np.ascontiguousarray(filled.reshape(5, -1, 16).transpose(1, 0, 2))
+    else:
+        given = image if channels is ROWS else np.ascontiguousarray(image.T)
+    parts = np.stack([from_bfloat16(half) for half in bfloat16_halves(whole)], 1)
+    expected = parts.reshape(5, 2, -1, STEP).transpose(2, 0, 1, 3)
+    np.testing.assert_array_equal(halves_of(given, channels, count), expected)
+
+
+def test_what_is_not_finite_leaves_nothing() -> None:
+    """Nor does what is rounded to infinity: the rest would make a NaN of it."""
+    row = np.zeros((1, STEP), np.float32)
+    row[0, :3] = np.inf, -np.inf, 3.4e38
+    high, rest = halves_of(row, ROWS, STEP)[0, 0]
+    assert high[:3].tolist() == [np.inf, -np.inf, np.inf] and not rest.any()
+
+
+def blocks(*extents: int) -> tuple[Builder, Tensor]:
+    """A computed image of blocks of channels."""
+    block = Block(arg_types=[TensorType(f32, [*extents, 16])])
+    b = Builder(block)
+    return b, relu(b, tensor_of(block.args[0]))
+
+
+def test_halves_are_made_once() -> None:
+    """For all who read the value so."""
+    _, x = blocks(2, 3)
+    halved = HalvedValues()
+    assert halved.of(x.value, BLOCKS, 32) is halved.of(x.value, BLOCKS, 32)
+    assert halved.of(x.value, BLOCKS, 30) is not halved.of(x.value, BLOCKS, 32)
+
+
+def test_halves_are_made_where_the_value_is() -> None:
+    """In front of the pads, joints and slices of its image, which are those of halves then."""
+    b, x = blocks(2, 3)
+    padded = b.concat([b.pad(x, (0, 1, 0), (0, 2, 0)), b.slice(x, (0, 1, 0), (2, 2, 16))], 1)
+    made = HalvedValues().of(padded.value, BLOCKS, 32)
+    assert made.shape == (1, 8, 2, STEP)
+    views = [type(operand.owner) for operand in made.value.owner.operands]  # type: ignore[union-attr]
+    assert views == [tensor.PadOp, tensor.ExtractSliceOp]
+
+
+@pytest.mark.parametrize(
+    "what", ["another number", "half a pair", "more blocks", "some of the blocks"]
+)
+def test_views_that_halves_cannot_show(what: str) -> None:
+    """A border of ones has halves of its own; a single block is half a step."""
+    b, x = blocks(1 if what == "half a pair" else 4, 3)
+    view = {
+        "another number": lambda: b.pad(x, (0, 1, 0), (0, 1, 0), 1.0),
+        "more blocks": lambda: b.pad(x, (1, 0, 0), (1, 0, 0)),
+        "half a pair": lambda: b.concat([x, x], 0),
+        "some of the blocks": lambda: b.slice(x, (1, 0, 0), (2, 3, 16)),
+    }[what]()
+    made = HalvedValues().of(view.value, BLOCKS, view.shape[0] * 16)
+    (owner,) = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    assert owner.inputs[0] is view.value and made.shape == (
+        view.shape[0] // 2,
+        *view.shape[1:2],
+        2,
+        STEP,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,20 @@ def test_what_is_no_sum_of_rows(kernels: Kernels) -> None:
         (kernel,) = kernels(write, shape)
         assert rows(kernel, AVX512) is None
     assert window(kernel, AVX512) is scattered(kernel, AVX512) is None
+
+
+def test_what_a_sum_of_rows_cannot_say(kernels: Kernels) -> None:
+    """A vector has no end of its own in each row, and its lanes no number."""
+    (kernel,) = kernels(row_sums, (12, 64))
+    assert rows(kernel, AVX512) is not None
+    for other in (replace(kernel, tails=((0, 1, 700),)), replace(kernel, index_of={1: 1})):
+        assert rows(other, AVX512) is None
+
+
+def test_a_window_without_a_lane(kernels: Kernels) -> None:
+    """Where all is summed to one number no loop moves what is stored."""
+    (kernel,) = kernels(lambda b, x: b.sum((), over=(i := b.loops("i")), of=x[i]), (64,))
+    assert window(kernel, AVX512) is None
 
 
 @targets

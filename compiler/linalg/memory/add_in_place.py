@@ -3,23 +3,47 @@
     %c = generic(%x, %w)                    sums, cell by cell
     %y = generic(%c + %r)                   %r is read at the cell that is stored, and nowhere else
 
-A cell is computed once, by one thread, and nobody reads another one of %r. Both may have borders
-of their own: what frames the one is none of the other's cells.
+A cell is computed once, by one thread, and nobody reads another one of %r. Several calls may make
+%y, each its own cells of it, as the chunks of a convolution do. Both may have borders of their own:
+what frames the one is none of the other's cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import BlockArgument, Operation
 
+from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.linalg.view import View
-from ncc.compiler.plan import Call, Kind, Place
+from ncc.compiler.plan import Call, Kind, Place, Root
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
 """How far the roots may be shifted against each other, as a part of one: so much more is taken."""
+
+
+def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Root, Root, int]]:
+    """The roots whose memory a result may take, that result, and how many bytes behind the one
+    the other begins.
+
+    From the first call that touches the result to the last that touches the root, each that touches
+    either reads the one where it writes the other.
+    """
+    shifts: dict[tuple[Root, Root], dict[int, int]] = defaultdict(dict)
+    for time, call in enumerate(calls):
+        for place in added_in_place(call):
+            (result,) = call.results
+            shifts[place.root, result.root][time] = distance(place, result)
+    touching = touches(calls)
+    for (old, new), found in shifts.items():
+        since, until = touching[new][0], touching[old][-1]
+        meanwhile = {time for time in touching[old] if time >= since}
+        meanwhile |= {time for time in touching[new] if time <= until}
+        if meanwhile == found.keys() and len(set(found.values())) == 1:
+            yield old, new, found[since]
 
 
 def added_in_place(call: Call) -> Iterator[Place]:

@@ -1,9 +1,21 @@
-"""How many bytes are alive at each step."""
+"""What is alive at each step, and how many bytes that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
+
+from ncc.compiler.plan import Root, Step, touched
+
+
+def touches(steps: Iterable[Step]) -> dict[Root, list[int]]:
+    """Which steps touch each root, in order."""
+    found: dict[Root, list[int]] = {}
+    for time, step in enumerate(steps):
+        reads, writes = touched(step)
+        for root in dict.fromkeys((*reads, *writes)):
+            found.setdefault(root, []).append(time)
+    return found
 
 
 def alive_at(lives: Iterable[tuple[int, int, int]], steps: int) -> list[int]:

@@ -21,8 +21,9 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
 
-from ncc.compiler.linalg.memory.add_in_place import added_in_place, distance
-from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of, touched
+from ncc.compiler.linalg.memory.add_in_place import taken_over
+from ncc.compiler.linalg.memory.alive import touches
+from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of
 
 Shared: TypeAlias = Mapping[Root, tuple[Root, int]]
 """Roots in the memory of another one: how many bytes behind its beginning they begin."""
@@ -51,21 +52,14 @@ def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
 
 
 def _moves(calls: Sequence[Call]) -> Shared:
-    """The roots that a call makes of another one, in its place, which nobody touches afterwards."""
-    first: dict[Root, int] = {}
-    last: dict[Root, int] = {}
+    """The roots that calls make of another one, in its place, which nobody touches afterwards."""
+    touching = touches(calls)
+    found = {new: (old, further) for old, new, further in taken_over(calls)}
     for time, call in enumerate(calls):
-        reads, writes = touched(call)
-        for root in (*reads, *writes):
-            first.setdefault(root, time)
-            last[root] = time
-    found: dict[Root, tuple[Root, int]] = {}
-    for time, call in enumerate(calls):
-        new = call.places[-1]
-        moves = _may_share(call)
-        for old in call.operands[:1] if moves else added_in_place(call):
-            if last[old.root] == time == first[new.root]:
-                found[new.root] = old.root, 0 if moves else distance(old, new)
+        if _may_share(call):
+            old, new = (place.root for place in call.places)
+            if touching[old][-1] == time == touching[new][0]:
+                found[new] = old, 0
     return found
 
 

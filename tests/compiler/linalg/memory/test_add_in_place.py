@@ -272,6 +272,62 @@ def _has_a_border(place: Place) -> bool:
     return place.offset > 0 or place.strides[-2] > 8
 
 
+def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor]) -> Write:
+    """A residual sum whose rows up to each end are a computation of their own, as of chunks."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = turned(b, x)
+        y = mix(b, turned(b, x))
+        parts, begin = [], 0
+        for end in ends:
+            size = [x.shape[0], end - begin, x.shape[2]]
+            part = mix(b, b.slice(y, [0, begin, 0], size))
+            parts.append(add(b, part, read(b, x, begin, end)))
+            begin = end
+        return turned(b, b.concat(parts, 1))
+
+    return write
+
+
+def own_rows(b: Builder, x: Tensor, begin: int, end: int) -> Tensor:
+    return b.slice(x, [0, begin, 0], [x.shape[0], end - begin, x.shape[2]])
+
+
+def other_rows(b: Builder, x: Tensor, begin: int, end: int) -> Tensor:
+    return own_rows(b, x, x.shape[1] - end, x.shape[1] - begin)
+
+
+def moved_rows(b: Builder, x: Tensor, begin: int, end: int) -> Tensor:
+    """What another call in between makes of them."""
+    return own_rows(b, x, begin, end) if begin == 0 else mix(b, own_rows(b, x, begin, end))
+
+
+@pytest.mark.parametrize(
+    ("ends", "read", "in_place"),
+    [
+        ([4, 8], own_rows, True),
+        ([2, 5, 8], own_rows, True),
+        ([4, 8], other_rows, False),
+        ([4, 8], moved_rows, False),
+    ],
+)
+def test_parts(
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    ends: list[int],
+    read: Callable[[Builder, Tensor, int, int], Tensor],
+    in_place: bool,
+) -> None:
+    """Several calls make the result: each reads the value where it writes, and nobody else does."""
+    plan = make_plan(make_network([(4, 8, 8)], in_parts(ends, read)))
+    sums = [step for step in plan.steps if isinstance(step, Call) and len(step.operands) > 1]
+    assert len(sums) == len(ends)
+    for call in sums:
+        (result,) = call.results
+        given = [place.root.byte_offset for place in call.operands]
+        assert (result.root.byte_offset in given) == in_place
+
+
 def test_numbers(tmp_path: Path) -> None:
     """Residual units compute what their layers say, on any number of threads."""
     lines, blobs, last = ["Input data 0 1 x0 0=9 1=9 2=24"], 1, "x0"
@@ -291,6 +347,28 @@ def test_numbers(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines]) + "\n")
     x = np.random.default_rng(0).standard_normal((24, 9, 9)).astype(np.float32)
+    wanted = ncc.compile(path, random_weights=1, opt_level=0)(x)
+    for threads in (1, 3):
+        model = ncc.compile(path, random_weights=1, num_threads=threads)
+        for _ in range(2):
+            np.testing.assert_allclose(model(x), wanted, rtol=0, atol=1e-5 * abs(wanted).max())
+
+
+def test_numbers_in_chunks(tmp_path: Path) -> None:
+    """Residual units of convolutions in tiles, whose chunks take over a value row by row."""
+    lines, blobs, last = ["Input data 0 1 x0 0=32 1=32 2=16"], 1, "x0"
+    for n in range(3):
+        lines += [
+            f"Convolution a{n} 1 1 {last} a{n} 0=16 1=3 4=1 5=1 6=2304 9=1",
+            f"Split s{n} 1 2 a{n} a{n}_0 a{n}_1",
+            f"Convolution b{n} 1 1 a{n}_0 b{n} 0=16 1=3 4=1 5=1 6=2304 9=1",
+            f"Convolution c{n} 1 1 b{n} c{n} 0=16 1=3 4=1 5=1 6=2304",
+            f"BinaryOp y{n} 2 1 c{n} a{n}_1 y{n} 0=0",
+        ]
+        blobs, last = blobs + 6, f"y{n}"
+    path = tmp_path / "net.param"
+    path.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines]) + "\n")
+    x = np.random.default_rng(0).standard_normal((16, 32, 32)).astype(np.float32)
     wanted = ncc.compile(path, random_weights=1, opt_level=0)(x)
     for threads in (1, 3):
         model = ncc.compile(path, random_weights=1, num_threads=threads)

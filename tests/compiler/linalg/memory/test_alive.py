@@ -1,8 +1,18 @@
-"""Bytes that are alive at each step."""
+"""What is alive at each step."""
 
 from __future__ import annotations
 
-from ncc.compiler.linalg.memory.alive import alive_at
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.memory.alive import alive_at, touches
+from ncc.compiler.plan import Plan, touched
+from ncc.dialects.comprehension import Builder, Tensor
+from tests.compiler.linalg.computations import relu
+
+MakeNetwork = Callable[..., ModuleOp]
+MakePlan = Callable[[ModuleOp], Plan]
 
 
 def test_lives_overlap() -> None:
@@ -14,3 +24,15 @@ def test_nothing_lives() -> None:
     """A step at which nothing is alive has no bytes, and no steps have no bytes."""
     assert alive_at([], 2) == [0, 0]
     assert alive_at([], 0) == []
+
+
+def test_who_touches(make_network: MakeNetwork, make_plan: MakePlan) -> None:
+    """A root is touched by who writes it and who reads it, once each; a frame writes as well."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return relu(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]))
+
+    steps = make_plan(make_network([(4, 8, 8)], write)).steps
+    padded = next(root for root in touched(steps[0])[1])
+    assert touches(steps)[padded] == [0, 1, 2]
+    assert touches([steps[2], steps[2]])[padded] == [0, 1]

@@ -108,12 +108,10 @@ class Nest(RowWriter):
             return
         loop, inner = loops[0], loops[1:]
         if loop == self.schedule.lane:
-            if self.schedule.transpose is not None:
-                self._squares(loop, inner)
-            elif self.state.part is not None:
+            if self.state.part is not None:
                 self._part(loop, inner, self.state.part)
             else:
-                self._lane(loop, inner, 0)
+                self._lane_from(loop, inner, 0)
             return
         size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
         self._run(loop, 0, whole, size, size, lambda: self._parallel(inner))
@@ -137,10 +135,18 @@ class Nest(RowWriter):
         first = self._alike(loop) * size
         return first, extent - first
 
-    def _squares(self, loop: int, inner: list[int]) -> None:
+    def _lane_from(self, loop: int, inner: list[int], position: int) -> None:
+        """The lane from a position on."""
+        if self.schedule.transpose is None:
+            self._lane(loop, inner, position)
+        else:
+            self._squares(loop, inner, position)
+
+    def _squares(self, loop: int, inner: list[int], position: int) -> None:
         """Vectors along the lane of squares; the last one ends where the lane does."""
         extent, lanes = self.kernel.extents[loop], self.state.lanes
-        self._run(loop, 0, extent // lanes, lanes, 1, lambda: self._parallel(inner))
+        trips = (extent - position) // lanes
+        self._run(loop, position, trips, lanes, 1, lambda: self._parallel(inner))
         if extent % lanes:
             self._with(loop, extent - lanes, 1, lambda: self._parallel(inner))
 
@@ -159,12 +165,11 @@ class Nest(RowWriter):
         self.builder.loop(first, end, step, [], at)
         if whole < extent:
             is_last = self.builder.equal(part, parts_of_lane(self.kernel, self.schedule) - 1)
-            self.builder.branch(is_last, lambda: self._lane(loop, inner, whole), lambda: None)
+            self.builder.branch(is_last, lambda: self._lane_from(loop, inner, whole), lambda: None)
 
     def _lane(self, loop: int, inner: list[int], position: int) -> None:
-        """From a position on, vectors of the schedule's length, as many in a tile as there are,
-        then what is left: by one that ends where the lane does, if that is one in place of several,
-        or else by halves.
+        """Vectors of the schedule's length, as many in a tile as there are, then what is left: by
+        one that ends where the lane does, if that is one in place of several, or else by halves.
 
         Each by itself in a tile of which some hold nothing that counts.
         """

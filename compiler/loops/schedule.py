@@ -133,13 +133,13 @@ def with_lane_parted(kernel: Kernel, schedule: Schedule) -> Schedule:
     """The schedule by which threads also share parts of the lane, where all loops around it make
     fewer than half of the chunks that are wanted.
 
-    Not where vectors are put together from elements that lie apart, nor where only the run knows
-    how far a loop goes.
+    Not where vectors are taken apart or have other lengths, nor where only the run knows how far a
+    loop goes.
     """
     lane, around = schedule.lane, schedule.order[:-1]
     if lane is None or schedule.order[-1:] != (lane,) or schedule.chunks < len(around):
         return schedule
-    forms = (schedule.transpose, schedule.interleave, schedule.short, kernel.matrices, kernel.lanes)
+    forms = (schedule.interleave, schedule.short, kernel.matrices, kernel.lanes)
     if any(form is not None for form in forms) or schedule.tiles or kernel.clipped:
         return schedule
     chunks = prod(-(-kernel.extents[d] // schedule.points(d)) for d in around)

@@ -336,11 +336,17 @@ def test_places_are_rounded_step_by_step(
     np.testing.assert_array_equal(found, np.repeat(x[:, 1:], 32, axis=1))
 
 
+@pytest.mark.parametrize("parted", [False, True])
 @pytest.mark.parametrize("target", FLOATS, ids=lambda target: target.name)
 def test_squares_that_overlap(
-    make_network: Callable[..., ModuleOp], run_networks: Callable[..., Any], target: Target
+    make_network: Callable[..., ModuleOp],
+    run_networks: Callable[..., Any],
+    target: Target,
+    parted: bool,
 ) -> None:
-    """Sides that no square divides, with a border around them, and cells beside them watched."""
+    """Sides that no square divides, with a border around them, and cells beside them watched; also
+    where threads share a row of squares.
+    """
 
     def write(b: Builder, x: Tensor) -> Tensor:
         c, p, q = b.loops_of((x.shape[2], x.shape[1], x.shape[0]))
@@ -355,8 +361,12 @@ def test_squares_that_overlap(
     transposed: list[Schedule] = []
 
     def schedule_of(kernel: Kernel) -> Schedule:
-        transposed.append(choose(kernel, target))
-        return transposed[-1]
+        schedule = choose(kernel, target)
+        if parted:
+            around = len(schedule.order) - 1
+            schedule = replace(schedule, chunks=around, span=schedule.vector)
+        transposed.append(schedule)
+        return schedule
 
     check(networks, run_networks, schedule_of, target)
     assert all(schedule.transpose is not None for schedule in transposed)

@@ -55,7 +55,7 @@ def summed_over_rows(b: Builder, x: Tensor) -> Tensor:
 
 
 def transposed(b: Builder, x: Tensor) -> Tensor:
-    y, z = b.loops("y:3 z:5000")
+    y, z = b.loops_of(x.shape[::-1])
     return b.map((y, z), x[z, y])
 
 
@@ -68,7 +68,8 @@ def transposed(b: Builder, x: Tensor) -> Tensor:
         (of_a_row, (3, 331 * 331), 6),  # times three rows
         (of_a_row, (8, 331 * 331), 1),  # enough rows
         (summed_over_rows, (768, 600), 4),  # of whole tiles
-        (transposed, (5000, 3), 1),
+        (transposed, (25600, 16), 16),
+        (transposed, (50000, 3), 1),  # in turn, taken apart in registers
     ],
 )
 def test_threads_share_a_lane(

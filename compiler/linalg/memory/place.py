@@ -109,6 +109,7 @@ class Placement:
         self.chained = chained(self.module)
         self.clipping = clipping(self.module)
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
+        self.makers: dict[Operation, Counter[Operation]] = {}  # of how many parts of a joint
         before = self._copies
         for op in list(self.block.ops):
             if isinstance(op, _OWNERS) or self._is_clip(op):
@@ -183,17 +184,20 @@ class Placement:
         call.attributes["layers"] = ArrayAttr([StringAttr(value.name_hint or "copy")])
         self.block.insert_op_before(call, self._begun(op, value))
         op.operands[position] = call.results[0]
+        if op in self.makers:
+            self.makers[op].subtract(_makers(value))
+            self.makers[op][call] = 1
         return call
 
     def _begun(self, op: Operation, value: SSAValue) -> Operation:
         """The first operation behind the value that makes some of what op puts together."""
         if not isinstance(op, tensor.ConcatOp):
             return op
-        source = value.owner
+        if op not in self.makers:
+            self.makers[op] = Counter(maker for part in op.operands for maker in _makers(part))
+        makers, source = self.makers[op], value.owner
         at = source.next_op if isinstance(source, Operation) else self.block.first_op
-        while at is not None and at is not op:
-            if isinstance(at, func.CallOp) and _makes_some_of(op, at):
-                break
+        while at is not None and at is not op and not makers[at]:
             at = at.next_op
         return at or op
 
@@ -360,15 +364,17 @@ def _count_of(value: SSAValue) -> SSAValue | None:
     return behind if behind.type == _COUNT else None
 
 
-def _makes_some_of(op: Operation, maker: func.CallOp) -> bool:
-    """Whether a kernel makes some of what op puts together, through views and other owners."""
-    waiting: list[Operation] = [maker]
-    passed: set[Operation] = set()
+def _makers(value: SSAValue) -> set[Operation]:
+    """The kernels that make what a value is put together of, through views and owners."""
+    found: set[Operation] = set()
+    passed = {value}
+    waiting = [value]
     while waiting:
-        for reader in (use.operation for result in waiting.pop().results for use in result.uses):
-            if reader is op:
-                return True
-            if isinstance(reader, (*_OWNERS, *RESHAPES)) and reader not in passed:
-                passed.add(reader)
-                waiting.append(reader)
-    return False
+        source = waiting.pop().owner
+        if isinstance(source, func.CallOp):
+            found.add(source)
+        elif isinstance(source, (*_OWNERS, *RESHAPES)):
+            new = [operand for operand in source.operands if operand not in passed]
+            passed.update(new)
+            waiting += new
+    return found

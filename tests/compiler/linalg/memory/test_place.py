@@ -315,6 +315,19 @@ def test_a_value_joined_with_itself(placed: PlaceNetwork) -> None:
     assert placed([(3, 4)], write).copies == 1
 
 
+def test_a_kernel_whose_result_is_copied_makes_no_part(placed: PlaceNetwork) -> None:
+    """The first value is copied where the copies of a joint begin, not in front of the kernel of
+    the second, which makes a part of another joint.
+    """
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        first, second = work(b, x), work(b, x)
+        joints = [b.concat([first, second], 0), b.concat([second, first], 0)]
+        return [flip(b, joint) for joint in joints]
+
+    assert placed([(3, 4)], write).kernels == ["k0", "k1", "copy1", "copy0", "k2", "k3"]
+
+
 def test_inputs_and_constants_are_copied_into_a_concat(placed: PlaceNetwork) -> None:
     """Neither is made by a kernel that could write elsewhere."""
 

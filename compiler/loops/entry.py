@@ -25,9 +25,8 @@ is without writing it, and which arguments of a kernel never share memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, scf
@@ -63,6 +62,11 @@ class Argument:
     offset: int
     type: MemRefType[Attribute]
     reach: int
+
+    @property
+    def span(self) -> tuple[int, int, int]:
+        """The buffer, the first byte of it, and the one behind the last."""
+        return self.buffer, self.offset, self.offset + self.reach
 
     def meets(self, other: Argument) -> bool:
         """Whether the two have bytes in common."""
@@ -135,14 +139,29 @@ def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:
         if not isinstance(launch, Launch):
             continue
         counts[launch.kernel] = len(launch.arguments)
-        here = shared.setdefault(launch.kernel, set())
-        for (first, one), (second, other) in combinations(enumerate(launch.arguments), 2):
-            if one.meets(other):
-                here |= {first, second}
+        shared.setdefault(launch.kernel, set()).update(_meeting(launch.arguments))
     return {
         name: tuple(position not in shared[name] for position in range(count))
         for name, count in counts.items()
     }
+
+
+def _meeting(arguments: Sequence[Argument]) -> Iterator[int]:
+    """The positions of those that have bytes in common with another one.
+
+    In the order of their first bytes, who meets any before meets the one of these that ends last.
+    """
+    last: int | None = None
+    for position in sorted(range(len(arguments)), key=lambda k: arguments[k].span):
+        here = arguments[position]
+        if last is None:
+            last = position
+            continue
+        before = arguments[last]
+        if before.meets(here):
+            yield from (last, position)
+        if before.buffer != here.buffer or before.span[2] < here.span[2]:
+            last = position
 
 
 def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:

@@ -76,7 +76,7 @@ def _is_joint_of_selections(op: tensor.ConcatOp) -> bool:
     if any(_reader(use.operation) is None for use in op.result.uses):
         return False
     parts = [_selection(value) for value in op.inputs if value.has_one_use()]
-    return any(parts) and is_selected(op.result, axes) and _parts(op) <= MOST_PARTS
+    return any(parts) and is_selected(op.result, axes) and _has_few_parts(op)
 
 
 def _reader(extract: object) -> GenericOp | None:
@@ -85,15 +85,29 @@ def _reader(extract: object) -> GenericOp | None:
     return op if isinstance(op, GenericOp) else None
 
 
-def _parts(op: tensor.ConcatOp) -> int:
-    """How many values a joint would be put together of."""
+def _has_few_parts(op: tensor.ConcatOp) -> bool:
+    """Whether a joint would be put together of few values.
+
+    A joint among them has one part at least, and may hold all joints before it: no more are looked
+    at than it takes.
+    """
+    count, waiting = 0, _joined(op)
+    while waiting and count + len(waiting) <= MOST_PARTS:
+        owner = waiting.pop().owner
+        if isinstance(owner, tensor.ConcatOp):
+            waiting += _joined(owner)
+        else:
+            count += 1
+    return not waiting
+
+
+def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
+    """What a joint joins, or what that is selected from."""
     sources = [_selection(value) for value in op.inputs]
-    values = [
+    return [
         value if source is None else source.captured[0]
         for value, source in zip(op.inputs, sources, strict=True)
     ]
-    owners = [value.owner for value in values]
-    return sum(_parts(owner) if isinstance(owner, tensor.ConcatOp) else 1 for owner in owners)
 
 
 def _join(op: tensor.ConcatOp) -> None:

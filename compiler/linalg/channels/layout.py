@@ -38,6 +38,9 @@ class _Choice:
         self.problem = Cut()
         self.packings: dict[Operation, Packing | None] = {}
         self.views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
+        self.followed: dict[Operation, SSAValue | None] = {
+            op: follows(view) for op, view in self.views.items()
+        }
         self.axes = axes
 
     def add_costs(self, op: Operation) -> None:
@@ -119,8 +122,7 @@ class _Choice:
 
     def _apart(self, op: Operation, value: SSAValue) -> float:
         """Bytes of the pass that op takes for itself where it could be stored with a value."""
-        together = isinstance(op, GenericOp) and follows(self.views[op]) is value
-        return one_pass(value) if together else 0.0
+        return one_pass(value) if self.followed.get(op) is value else 0.0
 
 
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
@@ -48,6 +50,14 @@ def test_neighbours_are_separate() -> None:
     windows = memory(1, 0), memory(1, 32), memory(2, 16)
     for given in (windows, windows[::-1]):
         assert separate_arguments((Launch("k", 1, given),)) == {"k": (True, True, True)}
+
+
+def test_what_lies_within_another_shares_it() -> None:
+    """The second ends before the third begins, and both are bytes of the first."""
+    windows = memory(1, 0, 32), memory(1, 8), memory(1, 64), memory(1, 128)
+    for order in permutations(range(4)):
+        script = (Launch("k", 1, tuple(windows[k] for k in order)),)
+        assert separate_arguments(script) == {"k": tuple(k == 3 for k in order)}
 
 
 def test_indices_have_eight_bytes() -> None:

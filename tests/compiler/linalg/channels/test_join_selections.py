@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
@@ -33,9 +35,9 @@ def unit(b: Builder, passed: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     return select(b, joint, channels[::2]), select(b, joint, channels[1::2])
 
 
-def units(b: Builder, x: Tensor) -> Tensor:
+def units(b: Builder, x: Tensor, count: int = 3) -> Tensor:
     passed, x = unit(b, pointwise_convolution(b, x, 16), pointwise_convolution(b, x, 16))
-    for _ in range(2):
+    for _ in range(count - 1):
         passed, x = unit(b, passed, x)
     return pointwise_convolution(b, b.concat([passed, x], 0), 8)
 
@@ -57,6 +59,16 @@ def test_units(make_network: MakeNetwork) -> None:
     assert joints(module) == [(False, False), (False, False), (False, False), (True, True)]
     taken = [view for view in found if view.channels is not None]
     assert [shape_of(view.captured[0])[0] for view in taken] == [32, 48, 64, 64]
+
+
+def test_units_nest_deeper_than_calls_of_python(make_network: MakeNetwork) -> None:
+    """A joint holds all before it, through its selections, and of those only some are counted."""
+    count = sys.getrecursionlimit() // 2
+    module = make_network([(16, 3, 2)], lambda b, x: units(b, x, count))
+    JoinSelections().apply(Context(), module)
+    HoistSelections().apply(Context(), module)
+    found = joints(module)
+    assert (len(found), found[0], found[-1]) == (count + 1, (False, False), (True, True))
 
 
 def test_parts_are_made_in_order(make_network: MakeNetwork) -> None:

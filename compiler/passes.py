@@ -27,6 +27,7 @@ from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.lift_sequences import LiftSequences
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
 from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
+from ncc.compiler.linalg.convolutions.split_strides import SplitStrides
 from ncc.compiler.linalg.convolutions.strips import ComputeInStrips
 from ncc.compiler.linalg.convolutions.sum_over_images import SumOverImages
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
@@ -85,6 +86,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         # Algorithms of convolutions.
         TrimWindows(),  # no products with borders, where these are most of a window
         SumOverImages(),  # of what windows see all of, and have more cells
+        SplitStrides(target),  # of images of few channels, whose phases are channels
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
         ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
         PeelBorders(target),  # what is left reads the network's input where the caller has it

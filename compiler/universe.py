@@ -41,6 +41,7 @@ PASSES = {
     "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),
     "sum-over-images": ("ncc.compiler.linalg.convolutions.sum_over_images", "SumOverImages"),
+    "split-strides": ("ncc.compiler.linalg.convolutions.split_strides", "SplitStrides"),
     "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),
     "compute-in-strips": ("ncc.compiler.linalg.convolutions.strips", "ComputeInStrips"),
     "peel-borders": ("ncc.compiler.linalg.convolutions.peel_borders", "PeelBorders"),

@@ -120,6 +120,29 @@ class Phases(Moved):
 
 
 @dataclass(frozen=True)
+class Unstrided(Moved):
+    """Another weight, of a convolution at a stride along both axes, as that of one at a stride of 1
+    whose inputs are the phases of each input. (64, 3, 7, 7) by 2 becomes (64, 12, 4, 4).
+    """
+
+    stride: int
+
+    @property
+    def shape(self) -> Shape:
+        outputs, inputs, rows, columns = self.of.shape
+        step = self.stride
+        return outputs, inputs * step**2, -(-rows // step), -(-columns // step)
+
+    def array(self) -> Array:
+        outputs, inputs, *window = self.of.shape
+        step = self.stride
+        taps = np.pad(self.of.array(), [(0, 0), (0, 0), *((0, -n % step) for n in window)])
+        _, _, rows, columns = self.shape
+        apart = taps.reshape(outputs, inputs, rows, step, columns, step)
+        return apart.transpose(0, 1, 3, 5, 2, 4).reshape(self.shape)
+
+
+@dataclass(frozen=True)
 class Joined(Moved):
     """Another weight, of groups of channels, with groups joined: `count` of them are one, which
     multiplies channels of the others by zero. (6, 8, 8, 3, 3) by twos becomes (3, 16, 16, 3, 3).

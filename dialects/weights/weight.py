@@ -38,6 +38,7 @@ from ncc.dialects.weights.derived import (
     Surplus,
     Taken,
     Transformed,
+    Unstrided,
 )
 from ncc.dialects.weights.narrow import Narrow
 from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
@@ -128,6 +129,9 @@ class WeightAttr(Data[Weights]):
         if parser.parse_optional_keyword("joined"):
             count = parser.parse_integer()
             return Joined(of(), count)
+        if parser.parse_optional_keyword("unstrided"):
+            stride = parser.parse_integer()
+            return Unstrided(of(), stride)
         if parser.parse_optional_keyword("transformed"):
             down = _parse_matrix(parser)
             parser.parse_keyword("by")
@@ -162,6 +166,8 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"surplus {_list_text(kept)}", of)
                 case Joined(of, count):
                     _print_made(printer, f"joined {count}", of)
+                case Unstrided(of, stride):
+                    _print_made(printer, f"unstrided {stride}", of)
                 case Transformed(of, down, across):
                     both = f"{_table_text(down)} by {_table_text(across)}"
                     _print_made(printer, f"transformed {both}", of)

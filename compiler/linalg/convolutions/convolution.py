@@ -65,8 +65,8 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
 def match(op: GenericOp, target: Target) -> Convolution | str:
     """The convolution that op is, or why it stays as it is."""
     view = View(op)
-    loops = _Loops.of(view)
-    if not isinstance(loops, _Loops):
+    loops = Loops.of(view)
+    if not isinstance(loops, Loops):
         return loops
     x, w = loops.x, loops.w
     *groups, outputs, inputs = shape_of(w.value)[: len(loops.channels) + 1]
@@ -100,7 +100,7 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
 
 
 @dataclass(frozen=True)
-class _Loops:
+class Loops:
     """What a convolution reads, x and w, and its loops.
 
     channels   of the result, those of groups first
@@ -119,7 +119,7 @@ class _Loops:
     taps: tuple[int | None, ...]
 
     @staticmethod
-    def of(view: View) -> _Loops | str:
+    def of(view: View) -> Loops | str:
         """The loops, or why it is none."""
         pair = view.product
         if pair is None or len(view.parallel) not in (3, 4):
@@ -142,7 +142,7 @@ class _Loops:
         found = [tap for tap in taps if tap is not None]
         if found != sums or {inputs, *sums} != set(view.reduced):
             return "its weights have other axes than channels and a window"
-        return _Loops(x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps))
+        return Loops(x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps))
 
     def steps(self, axis: int) -> tuple[int, int]:
         """The stride and the dilation along an axis."""

@@ -16,6 +16,7 @@ from ncc.dialects.weights.derived import (
     Phases,
     Surplus,
     Taken,
+    Unstrided,
 )
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -87,6 +88,19 @@ def test_phases() -> None:
     np.testing.assert_array_equal(made[:, 0], values[:, :, ::-2, ::-1])
     np.testing.assert_array_equal(made[:, 1, :, 0], values[:, :, 1, ::-1])
     np.testing.assert_array_equal(made[:, 1, :, 1], 0)
+
+
+def test_unstrided() -> None:
+    """A channel of each phase of an input, with zeros for taps that the window has not."""
+    values = np.arange(1, 51, dtype=np.float32).reshape(2, 1, 5, 5)
+    unstrided = Unstrided(WeightAttr.of(values).data, 2).weights
+    assert unstrided.shape == (2, 4, 3, 3)
+    made = unstrided.array()
+    np.testing.assert_array_equal(made[:, 0], values[:, 0, ::2, ::2])
+    np.testing.assert_array_equal(made[:, 1, :, :2], values[:, 0, ::2, 1::2])
+    np.testing.assert_array_equal(made[:, 2, :2], values[:, 0, 1::2, ::2])
+    np.testing.assert_array_equal(made[:, 1, :, 2], 0)
+    np.testing.assert_array_equal(made[:, 2, 2], 0)
 
 
 def test_halves() -> None:

@@ -23,6 +23,7 @@ from ncc.dialects.weights.derived import (
     Surplus,
     Taken,
     Transformed,
+    Unstrided,
 )
 from ncc.dialects.weights.narrow import Narrow
 from ncc.dialects.weights.sources import Random, Weights
@@ -54,6 +55,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Halves(_counted(2, 2, 2, 2)).weights,
         Taken(_counted(3, 2), (2, 0, 2, 1)).weights,
         Joined(_counted(2, 1, 2, 3), 2).weights,
+        Unstrided(_counted(2, 1, 3, 3), 2).weights,
         Phases(_counted(1, 2, 3), (((2, 0), (1, -1)),)).weights,
         Taken(Weights((8,), Taken(_counted(3, 2), (2, 0, 2, 1))), (7, 0)).weights,
     ],

@@ -25,9 +25,9 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, cycles_of, plain_cycles
 from ncc.compiler.linalg.convolutions.convolution import Loops, start_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
-from ncc.compiler.linalg.convolutions.tiling import FEWEST_CHANNELS, cycles_of, plain_cycles
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import pad_sides, pad_value, weights_of

@@ -24,15 +24,12 @@ from ncc.compiler.linalg.insert import computation_of, move_behind, tensor_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.scalar import Scalar, absolute, convert, equal, select
+from ncc.dialects.scalar import Scalar, convert, equal, select
 
 STEP = 32
 """Numbers of a row of a tile: what one instruction sums over."""
 
 _VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
-
-LARGEST = 3.3895313892515355e38
-"""The largest bfloat16."""
 
 
 class Channels(Enum):
@@ -180,6 +177,4 @@ def _of_planes(b: Builder, x: Tensor) -> Tensor:
 def _half(x: Scalar, which: Scalar) -> Scalar:
     """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x."""
     high = convert(x, bf16)
-    nearest = convert(high, f32)
-    rest = select(absolute(nearest) <= LARGEST, x - nearest, 0.0)
-    return select(equal(which, 0), high, convert(rest, bf16))
+    return select(equal(which, 0), high, convert(x - convert(high, f32), bf16))

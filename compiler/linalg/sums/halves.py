@@ -13,8 +13,8 @@ left out is as small: the error is about 2**-16 of the sum of |x * w|.
 Values in pairs of blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
 the kernel that makes them store the halves.
 
-What is not finite has no second half: an infinity in x or w, or a number that rounds to one, makes
-sums that depend on it infinite or NaN. A NaN stays one.
+An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN:
+what it leaves is NaN. A NaN stays one.
 
 Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
 """

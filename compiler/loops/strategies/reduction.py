@@ -85,6 +85,7 @@ def _tile(
 ) -> tuple[tuple[int, int], ...]:
     """Points of the innermost loop, and two rows of them where windows of rows share loads.
 
+    Where halves are stored, both blocks of a pair instead: lines of halves are of both of them.
     With few registers one row of more points where only a row of the window is unrolled: sums of
     the next row wait for those of the one before.
     """
@@ -92,7 +93,10 @@ def _tile(
     one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
     wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
     tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
-    if unroll and around and not one_row and _overlap(kernel, loops[-2]):
+    pairs = None if kernel.halving is None else kernel.halving.pairs
+    if pairs in loops[:-1] and kernel.extents[pairs] % 2 == 0:
+        tile.insert(0, (pairs, 2))
+    elif unroll and around and not one_row and _overlap(kernel, loops[-2]):
         tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)
 

@@ -340,6 +340,11 @@ class View:
         """Whether it makes two halves of each value that it reads, as `SplitHalves` writes it."""
         return "halves" in self.op.attributes
 
+    @property
+    def halved(self) -> Access:
+        """What it makes halves of: it is read by pairs of blocks, a table of channels by itself."""
+        return next(access for access in self.reads if len(access.index[0].terms) == 2)
+
     def describe(self) -> str:
         """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import product
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import VectorType, f32
+from xdsl.dialects.builtin import VectorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -222,3 +222,25 @@ class FinishWriter(PointWriter):
             half = self._evaluate(halving.stage, point, value)
             distance = self.half * halving.distance - back
             self.builder.store(half, target, self.builder.linear(terms, distance))
+        if self.kernel.halves_alone is not None:
+            self._complete_pair(halving, at, base, offset)
+
+    def _complete_pair(
+        self, halving: Halving, at: SSAValue, base: SSAValue | int, offset: int
+    ) -> None:
+        """Zeros beside the last block, which has no other to be a pair with."""
+        last = self.kernel.extents[halving.pairs] - 1
+
+        def fill() -> None:
+            zeros = self.builder.constant(0.0, bf16)
+            if self._vector_points:
+                zeros = self.builder.splat(zeros, self.state.lanes)
+            for which in range(2):
+                to = self.builder.linear([(at, 1)], which * halving.distance + halving.beside)
+                self.builder.store(zeros, self.entry.args[halving.store.argument], to)
+
+        if not isinstance(base, int):
+            is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
+            self.builder.branch(is_last, fill, lambda: None)
+        elif base + offset == last:
+            fill()

@@ -104,6 +104,7 @@ class Halving:
     store       where the first one goes; the second lies `distance` elements behind it
     pairs       a loop of which an odd step is stored `back` elements in front of where `store`
                 says: its steps lie two by two
+    beside      how far behind an even step its odd one lies; zeros if the loop ends before it
     alone       whether the value itself is not stored
     """
 
@@ -112,6 +113,7 @@ class Halving:
     distance: int
     pairs: int
     back: int
+    beside: int
     alone: bool
 
 
@@ -147,6 +149,12 @@ class Kernel:
         first = (self.initial,) if isinstance(self.initial, Stage) else ()
         last = () if self.halving is None else (self.halving.stage,)
         return (*first, self.anchor, *self.epilogue, *last)
+
+    @property
+    def halves_alone(self) -> int | None:
+        """The loop over blocks whose halves are stored, where the last one has no other beside."""
+        held = self.halving
+        return held.pairs if held is not None and self.extents[held.pairs] % 2 else None
 
     @property
     def forms_weights(self) -> bool:
@@ -213,7 +221,8 @@ class Kernel:
         if held is None:
             return None
         key = _stage_key(held.stage, captured)
-        return (key, held.store, held.distance, held.pairs, held.back, held.alone)
+        places = (held.store, held.distance, held.pairs, held.back, held.beside)
+        return (key, *places, held.alone)
 
 
 def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:

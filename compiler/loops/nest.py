@@ -26,13 +26,14 @@ from ncc.compiler.loops.schedule import Schedule, parts_of_lane
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     """The outermost loop, where the code is the same for any extent of it and only counts chunks.
 
-    None where that loop is tiled, vectorised, clipped or not handed out.
+    None where that loop is tiled, vectorised, clipped or not handed out, or ends amid a pair.
     """
     if not schedule.order or not schedule.chunks or schedule.tiles:
         return None
     outermost = schedule.order[0]
     whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    return outermost if whole and outermost not in kernel.clipped else None
+    ends = {*kernel.clipped, kernel.halves_alone}
+    return outermost if whole and outermost not in ends else None
 
 
 class Nest(RowWriter):

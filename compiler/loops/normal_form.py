@@ -129,7 +129,7 @@ def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | No
 
     held = kernel.halving
     if held is not None:
-        held = replace(held, store=stored(held.store))
+        held = replace(held, stage=stage(held.stage), store=stored(held.store))
     return replace(
         kernel,
         anchor=stage(kernel.anchor),

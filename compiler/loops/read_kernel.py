@@ -148,16 +148,26 @@ class _Reader:
         """
         position = len(self.function.body.block.args) + len(self.results) - 1
         pair, *image, half, side, lane = self.places[position].strides
-        moved = {
-            _known(axis): stride
-            for axis, stride in zip(axes, (pair // 2, *image, lane), strict=True)
-        }
+
+        def moved(argument: int, strides: Sequence[int]) -> Access:
+            by = {_known(axis): stride for axis, stride in zip(axes, strides, strict=True)}
+            return Access(argument, 0, tuple(by.get(d, 0) for d in range(self.rank)))
+
+        inputs: list[Access | None] = []
+        for access in view.reads:
+            if access == view.halved:
+                inputs.append(None)
+                continue
+            number = self.argument_of[access.value]  # a table of channels: (pair, block, lane)
+            _, block, within = self.places[number].strides
+            inputs.append(moved(number, (block, *(0 for _ in image), within)))
         return Halving(
-            Stage(view.body, (None,)),
-            Access(position, 0, tuple(moved.get(d, 0) for d in range(self.rank))),
+            Stage(view.body, tuple(inputs)),
+            moved(position, (pair // 2, *image, lane)),
             half,
             _known(axes[0]),
             pair // 2 - side,
+            side,
             alone=len(self.results) == 1,
         )
 

@@ -45,7 +45,9 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
         if kernel.halving is not None and access is kernel.halving.store:
-            size += kernel.halving.distance - kernel.halving.back
+            alone = kernel.halves_alone is not None
+            size += kernel.halving.distance
+            size += kernel.halving.beside if alone else -kernel.halving.back
         sizes[access.argument] = max(sizes[access.argument], size)
     return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 

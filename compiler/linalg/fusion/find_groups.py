@@ -18,7 +18,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.tensors import VIEWS
+from ncc.compiler.linalg.tensors import VIEWS, pad_sides
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
@@ -43,7 +43,7 @@ class Group:
     @property
     def operations(self) -> list[Operation]:
         selection = [] if self.selection is None else [self.selection]
-        halves = [] if self.halves is None else [self.halves]
+        halves = [] if self.halves is None else [*_pads_of(self.halves), self.halves]
         return [*self.initial, *selection, self.anchor, *self.epilogue, *halves]
 
     @property
@@ -168,11 +168,19 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     return found
 
 
+def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
+    """The block of zeros that completes the last pair of blocks of the value, if there is one."""
+    view = View(halves).halved.value.owner
+    if not isinstance(view, tensor.PadOp):
+        return []
+    low, high = pad_sides(view)
+    return [view] if [*low, *high[1:]] == [0] * len(low + high[1:]) else []
+
+
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     """The group whose value op reads to make halves of it, if it can store them itself."""
-    view = View(op)
-    [access] = view.reads
-    group = result_of.get(access.value)
+    access, pads = View(op).halved, _pads_of(op)
+    group = result_of.get(pads[0].source if pads else access.value)
     if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = View(group.anchor)

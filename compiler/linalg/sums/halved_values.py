@@ -9,7 +9,7 @@ their images.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
 
 import numpy as np
@@ -53,7 +53,7 @@ class HalvedValues:
             b = Builder(Block(), "halves")
             x = tensor_of(value)
             if channels is Channels.BLOCKS:
-                sources = self._sources(value) if count == x.shape[0] * BLOCK else None
+                sources = self._sources(value, count)
                 made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
             else:
                 made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
@@ -61,19 +61,22 @@ class HalvedValues:
             self.made[key] = made
         return self.made[key]
 
-    def _sources(self, value: SSAValue) -> list[Tensor] | None:
+    def _sources(self, value: SSAValue, count: int) -> list[Tensor] | None:
         """The halves of what a view shows, where those who compute it can make them.
 
         None for what is no view, or one that has only a part of a pair of blocks.
         """
         view = value.owner
-        if not isinstance(view, _VIEWS):
+        if not isinstance(view, _VIEWS) or not _is_computed(value):
             return None
-        if not all(map(_is_computed, _shown(value))):
+        if not _joins_blocks(view):
+            return [self.of(source, Channels.BLOCKS, count) for source in _behind(view)]
+        pairs = [shape_of(source)[0] * BLOCK for source in view.operands]
+        if count != sum(pairs):
             return None
         return [
-            self.of(source, Channels.BLOCKS, shape_of(source)[0] * BLOCK)
-            for source in _behind(view)
+            self.of(source, Channels.BLOCKS, n)
+            for source, n in zip(view.operands, pairs, strict=True)
         ]
 
 
@@ -92,25 +95,19 @@ def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
     of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
-    if inside is None:
-        computation_of(of).attributes["halves"] = UnitAttr()
+    computation_of(of).attributes["halves"] = UnitAttr()
     groups = [[k] for k in range(points + 2)]
     return b.collapse(of, [*groups, [points + 2, points + 3]])
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether a computation of its own makes the value, in whole pairs of blocks."""
-    return isinstance(value.owner, GenericOp) and shape_of(value)[0] % 2 == 0
-
-
-def _shown(value: SSAValue) -> Iterator[SSAValue]:
-    """What is behind views."""
+    """Whether computations of their own make all that views show, in whole pairs of blocks where
+    these are joined.
+    """
     view = value.owner
-    if isinstance(view, _VIEWS) and _keeps_pairs(view):
-        for source in _behind(view):
-            yield from _shown(source)
-    else:
-        yield value
+    if not isinstance(view, _VIEWS) or not _keeps_pairs(view):
+        return isinstance(view, GenericOp)
+    return all(map(_is_computed, _behind(view)))
 
 
 def _behind(view: Operation) -> Sequence[SSAValue]:
@@ -125,7 +122,12 @@ def _keeps_pairs(view: Operation) -> bool:
         return (begin[0], size[0]) == (0, shape_of(view.source)[0])
     if isinstance(view, tensor.PadOp):
         return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
-    return True
+    return not _joins_blocks(view) or all(shape_of(part)[0] % 2 == 0 for part in view.operands)
+
+
+def _joins_blocks(view: Operation) -> bool:
+    """Whether a view puts blocks of several values behind one another."""
+    return isinstance(view, tensor.ConcatOp) and view.dim.value.data == 0
 
 
 def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:

@@ -93,9 +93,8 @@ def _tile(
     one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
     wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
     tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
-    pairs = None if kernel.halving is None else kernel.halving.pairs
-    if pairs in loops[:-1] and kernel.extents[pairs] % 2 == 0:
-        tile.insert(0, (pairs, 2))
+    if kernel.halving is not None and kernel.halving.pairs in loops[:-1]:
+        tile.insert(0, (kernel.halving.pairs, 2))
     elif unroll and around and not one_row and _overlap(kernel, loops[-2]):
         tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
     return tuple((loop, n) for loop, n in tile if n > 1)

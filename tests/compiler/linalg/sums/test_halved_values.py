@@ -11,6 +11,7 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.insert import tensor_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
+from ncc.compiler.linalg.view import View
 from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.sources import Array
@@ -46,12 +47,13 @@ def test_the_order_of_halves(channels: Channels, count: int) -> None:
     np.testing.assert_array_equal(halves_of(given, channels, count), expected)
 
 
-def test_what_is_not_finite_leaves_nothing() -> None:
-    """Nor does what is rounded to infinity: the rest would make a NaN of it."""
+def test_what_is_not_finite_stays_so() -> None:
+    """So does what is rounded to infinity: no finite number is made of any of them."""
     row = np.zeros((1, STEP), np.float32)
-    row[0, :3] = np.inf, -np.inf, 3.4e38
+    row[0, :4] = np.inf, -np.inf, 3.4e38, np.nan
     high, rest = halves_of(row, ROWS, STEP)[0, 0]
-    assert high[:3].tolist() == [np.inf, -np.inf, np.inf] and not rest.any()
+    np.testing.assert_array_equal(high[:4], [np.inf, -np.inf, np.inf, np.nan])
+    assert not np.isfinite(rest[:4]).any() and not rest[4:].any()
 
 
 def blocks(*extents: int) -> tuple[Builder, Tensor]:
@@ -77,6 +79,16 @@ def test_halves_are_made_where_the_value_is() -> None:
     assert made.shape == (1, 8, 2, STEP)
     views = [type(operand.owner) for operand in made.value.owner.operands]  # type: ignore[union-attr]
     assert views == [tensor.PadOp, tensor.ExtractSliceOp]
+
+
+def test_a_border_of_an_odd_block() -> None:
+    """The last block has zeros for another one, in front of the pad of its image."""
+    b, x = blocks(3, 4)
+    made = HalvedValues().of(b.pad(x, (0, 1, 0), (0, 1, 0)).value, BLOCKS, 44)
+    assert made.shape == (2, 6, 2, STEP) and isinstance(made.value.owner, tensor.PadOp)
+    (owner,) = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    completed = View(owner).halved.value.owner
+    assert isinstance(completed, tensor.PadOp) and completed.source is x.value
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ def test_makers_store_halves(
     shared = compiled(param, None, 3)
     model = ncc.Model(shared.artifact, num_threads=1)
     steps = [layers for _, layers in model.artifact.info["steps"]]
-    assert steps.count(["halves"]) == 2  # of the input, and of five blocks
+    assert steps.count(["halves"]) == 1  # of the input
     assert sum("halves" in layers for layers in steps) == 8
     feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
     found = model.run(feeds)
@@ -322,6 +322,28 @@ def test_makers_store_halves(
     apart = compiled(param, None, 1).run(feeds)
     for others in (apart, shared.run(feeds)):
         assert all((others[name] == values).all() for name, values in found.items())
+
+
+def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> None:
+    """Zeros complete the last pair of five blocks, which are not code for eight or for three."""
+    lines = ["Input in 0 1 in 0=9 1=9 2=32", "Split s 1 4 in s0 s1 s2 s3"]
+    for k, channels in enumerate((72, 128, 40, 44)):
+        lines += [
+            f"Convolution wide{k} 1 1 s{k} wide{k} 0={channels} 1=1 5=1 6={32 * channels}",
+            f"Split t{k} 1 2 wide{k} t{k} u{k}",
+            f"Pooling mean{k} 1 1 t{k} mean{k} 0=1 4=1",
+            f"BinaryOp scaled{k} 2 1 u{k} mean{k} scaled{k} 0=2",
+            f"Convolution out{k} 1 1 scaled{k} out{k} 0=16 1=1 5=1 6={16 * channels}",
+        ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines) + 7}\n" + "\n".join(lines) + "\n")
+    model = compiled(param, None, 1)
+    steps = [layers for _, layers in model.artifact.info["steps"]]
+    assert all([f"scaled{k}", "halves"] in steps for k in range(4))
+    feeds = {"in": random(32, 9, 9)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    for name, values in model.run(feeds).items():
+        assert abs(values - expected[name]).max() <= 4e-5 * abs(expected[name]).max()
 
 
 def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
     )
     read = HALF_BYTES * prod(n for d, n in enumerate(kernel.extents) if found.high.coefficients[d])
     share = target.core.l2_bytes // 2
-    points_outer = 2 * held <= share < 2 * read
+    points_outer = 2 * held <= share and 2 * held < 3 * read
     order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
     return Schedule(
         found.lane,

@@ -46,7 +46,7 @@ from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.sums.narrow_weights import NarrowWeights
 from ncc.compiler.linalg.sums.quads import SplitQuads
-from ncc.compiler.linalg.sums.scale_weights import ScaleWeights
+from ncc.compiler.linalg.sums.scale_weights import FEW_OUTPUTS, ScaleWeights
 from ncc.compiler.linalg.sums.share_at_once import ShareAtOnce
 from ncc.compiler.linalg.sums.split_sums import SplitSums
 from ncc.compiler.linalg.sums.sum_in_parts import SumInParts
@@ -60,15 +60,15 @@ def structured_passes(options: Options) -> list[ModulePass]:
     if options.opt_level < 2:
         return [ExpandLayers(), Fuse(epilogues=False)]
     target, threads = options.target, options.num_threads
-    if options.tiles:
-        sums: list[ModulePass] = [SplitHalves(target.core.l2_bytes)]
-    else:
-        sums = [
-            ScaleWeights(),  # factors of what is summed go into the weights, which are fewer
-            SplitSums(),  # in halves behind what was made channel by channel
-            SumRows(),  # of large images, each where it was made
-            SumInParts(target),  # over more than a cache holds, in parts that stay there
-        ]
+    tiles = [SplitHalves(target.core.l2_bytes)] if options.tiles else []
+    sums: list[ModulePass] = [
+        # factors of what is summed go into the weights, which are fewer
+        ScaleWeights(FEW_OUTPUTS if options.tiles else None),
+        *tiles,  # products of bfloat16; what stays is as without tiles
+        SplitSums(),  # in halves behind what was made channel by channel
+        SumRows(),  # of large images, each where it was made
+        SumInParts(target),  # over more than a cache holds, in parts that stay there
+    ]
     return [
         ExpandLayers(threads),
         ComputeReadCells(),  # of convolutions, while their slices read them and no views of them

@@ -51,7 +51,9 @@ def products_of(module: ModuleOp) -> list[tuple[int, ...]]:
 def products(make_network: Make) -> Callable[..., list[tuple[int, ...]]]:
     """products(write, packed): their shapes behind the pass; what the network computes stays."""
 
-    def behind(write: Write, packed: bool = False) -> list[tuple[int, ...]]:
+    def behind(
+        write: Write, packed: bool = False, most: int | None = None
+    ) -> list[tuple[int, ...]]:
         module = make_network([IMAGE, FACTORS], write)
         draw = np.random.default_rng(0)
         feeds = [draw.standard_normal(shape).astype(np.float32) for shape in (IMAGE, FACTORS)]
@@ -61,7 +63,7 @@ def products(make_network: Make) -> Callable[..., list[tuple[int, ...]]]:
             feeds[0][3, 2, 1], feeds[1][5] = np.nan, np.inf
         with np.errstate(invalid="ignore"):
             before = evaluate(network_of(module), feeds)
-            ScaleWeights().apply(Context(), module)
+            ScaleWeights(most).apply(Context(), module)
             module.verify()
             after = evaluate(network_of(module), feeds)
         for a, b in zip(before, after, strict=True):
@@ -77,6 +79,13 @@ Products: TypeAlias = Callable[..., list[tuple[int, ...]]]
 def test_weights_are_scaled_instead_of_the_image(products: Products) -> None:
     """A product over 24 x 40 weights takes the place of one over 40 x 12 x 12 points."""
     assert products(lambda b, x, s: convolution(b, scaled(b, x, s))) == [(24, 40, 1, 1)]
+
+
+@pytest.mark.parametrize("most", [32, 24, 16])
+def test_few_outputs(products: Products, most: int) -> None:
+    """Of a contraction with more the image is scaled, which tiles multiply sooner."""
+    found = products(lambda b, x, s: convolution(b, scaled(b, x, s), outputs=24), most=most)
+    assert found == [(24, 40, 1, 1) if most >= 24 else IMAGE]
 
 
 def squeeze_and_excite(b: Builder, x: Tensor, s: Tensor) -> list[Tensor]:

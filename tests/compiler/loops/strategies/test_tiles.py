@@ -333,7 +333,7 @@ def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> Non
             f"Split t{k} 1 2 wide{k} t{k} u{k}",
             f"Pooling mean{k} 1 1 t{k} mean{k} 0=1 4=1",
             f"BinaryOp scaled{k} 2 1 u{k} mean{k} scaled{k} 0=2",
-            f"Convolution out{k} 1 1 scaled{k} out{k} 0=16 1=1 5=1 6={16 * channels}",
+            f"Convolution out{k} 1 1 scaled{k} out{k} 0=48 1=1 5=1 6={48 * channels}",
         ]
     param = tmp_path / "net.param"
     param.write_text(f"7767517\n{len(lines)} {len(lines) + 7}\n" + "\n".join(lines) + "\n")

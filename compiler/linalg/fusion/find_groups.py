@@ -18,7 +18,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.tensors import VIEWS, pad_sides
+from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
@@ -170,11 +170,13 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
 
 def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
     """The block of zeros that completes the last pair of blocks of the value, if there is one."""
-    view = View(halves).halved.value.owner
-    if not isinstance(view, tensor.PadOp):
+    pad = View(halves).halved.value.owner
+    if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
         return []
-    low, high = pad_sides(view)
-    return [view] if [*low, *high[1:]] == [0] * len(low + high[1:]) else []
+    low, high = pad_sides(pad)
+    one_block = not any(low) and high[0] == 1 and not any(high[1:])
+    completes = one_block and shape_of(pad.source)[0] % 2 == 1 and pad_value(pad) == 0.0
+    return [pad] if completes else []
 
 
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:

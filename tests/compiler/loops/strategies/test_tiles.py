@@ -346,6 +346,27 @@ def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> Non
         assert abs(values - expected[name]).max() <= 4e-5 * abs(expected[name]).max()
 
 
+def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Compile) -> None:
+    """Blocks of ones, and of zeros that others read too, stay what they are."""
+    param = tmp_path / "net.param"
+    param.write_text(
+        "7767517\n8 9\n"
+        "Input in 0 1 in 0=9 1=9 2=32\n"
+        "Convolution a 1 1 in a 0=48 1=1 5=1 6=1536\n"
+        "Padding ones 1 1 a ones 8=16 5=1.0\n"
+        "Convolution b 1 1 ones b 0=48 1=1 5=1 6=3072\n"
+        "Padding zeros 1 1 b zeros 8=16\n"
+        "Split s 1 2 zeros s0 s1\n"
+        "Convolution c 1 1 s0 c 0=16 1=1 5=1 6=1024\n"
+        "Sigmoid d 1 1 s1 d\n"
+    )
+    model = compiled(param, None, 1)
+    feeds = {"in": random(32, 9, 9)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    for name, values in model.run(feeds).items():
+        assert abs(values - expected[name]).max() <= 3e-5 * abs(expected[name]).max()
+
+
 def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     """One kernel goes on with the sums of another, and what follows does so behind the last."""
     monkeypatch.setattr(halves, "WORTH", 0)

@@ -60,15 +60,8 @@ def structured_passes(options: Options) -> list[ModulePass]:
     if options.opt_level < 2:
         return [ExpandLayers(), Fuse(epilogues=False)]
     target, threads = options.target, options.num_threads
+    few = FEW_OUTPUTS if options.tiles else None
     tiles = [SplitHalves(target.core.l2_bytes)] if options.tiles else []
-    sums: list[ModulePass] = [
-        # factors of what is summed go into the weights, which are fewer
-        ScaleWeights(FEW_OUTPUTS if options.tiles else None),
-        *tiles,  # products of bfloat16; what stays is as without tiles
-        SplitSums(),  # in halves behind what was made channel by channel
-        SumRows(),  # of large images, each where it was made
-        SumInParts(target),  # over more than a cache holds, in parts that stay there
-    ]
     return [
         ExpandLayers(threads),
         ComputeReadCells(),  # of convolutions, while their slices read them and no views of them
@@ -101,7 +94,11 @@ def structured_passes(options: Options) -> list[ModulePass]:
         FoldMoves(),  # those of layers, and those that blocks asked for
         # Sums, by how their operands lie.
         SplitQuads(target),  # int8 products in fours
-        *sums,
+        ScaleWeights(few),  # factors of what is summed go into the weights, which are fewer
+        *tiles,  # products of bfloat16; what stays is as without tiles
+        SplitSums(),  # in halves behind what was made channel by channel
+        SumRows(),  # of large images, each where it was made
+        SumInParts(target),  # over more than a cache holds, in parts that stay there
         NarrowWeights(target),  # read as float16 where they are, and are waited for
         # Kernels.
         InlineOperands(),  # pointwise operands are computed where they are read

@@ -222,7 +222,7 @@ class FinishWriter(PointWriter):
             half = self._evaluate(halving.stage, point, value)
             distance = self.half * halving.distance - back
             self.builder.store(half, target, self.builder.linear(terms, distance))
-        if self.kernel.halves_alone is not None:
+        if self.kernel.unpaired is not None:
             self._complete_pair(halving, at, base, offset)
 
     def _complete_pair(

@@ -104,7 +104,6 @@ class Halving:
     store       where the first one goes; the second lies `distance` elements behind it
     pairs       a loop of which an odd step is stored `back` elements in front of where `store`
                 says: its steps lie two by two
-    beside      how far behind an even step its odd one lies; zeros if the loop ends before it
     alone       whether the value itself is not stored
     """
 
@@ -113,8 +112,12 @@ class Halving:
     distance: int
     pairs: int
     back: int
-    beside: int
     alone: bool
+
+    @property
+    def beside(self) -> int:
+        """How far behind an even step its odd one lies; zeros if the loop ends before it."""
+        return self.store.coefficients[self.pairs] - self.back
 
 
 @dataclass(frozen=True)
@@ -151,8 +154,10 @@ class Kernel:
         return (*first, self.anchor, *self.epilogue, *last)
 
     @property
-    def halves_alone(self) -> int | None:
-        """The loop over blocks whose halves are stored, where the last one has no other beside."""
+    def unpaired(self) -> int | None:
+        """The loop over blocks whose halves are stored, where the last has no other to be a pair
+        with.
+        """
         held = self.halving
         return held.pairs if held is not None and self.extents[held.pairs] % 2 else None
 
@@ -221,8 +226,7 @@ class Kernel:
         if held is None:
             return None
         key = _stage_key(held.stage, captured)
-        places = (held.store, held.distance, held.pairs, held.back, held.beside)
-        return (key, *places, held.alone)
+        return (key, held.store, held.distance, held.pairs, held.back, held.alone)
 
 
 def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:

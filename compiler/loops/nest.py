@@ -32,8 +32,8 @@ def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
         return None
     outermost = schedule.order[0]
     whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    ends = {*kernel.clipped, kernel.halves_alone}
-    return outermost if whole and outermost not in ends else None
+    ends = outermost in kernel.clipped or outermost == kernel.unpaired
+    return outermost if whole and not ends else None
 
 
 class Nest(RowWriter):

@@ -167,7 +167,6 @@ class _Reader:
             half,
             _known(axes[0]),
             pair // 2 - side,
-            side,
             alone=len(self.results) == 1,
         )
 

@@ -44,10 +44,9 @@ def kernel_types(kernel: Kernel) -> list[MemRefType[Attribute]]:
     for access in kernel.accesses():
         reach = zip(access.coefficients, kernel.extents, strict=True)
         size = 1 + access.offset + access.table_reach + sum(c * (n - 1) for c, n in reach if c > 0)
-        if kernel.halving is not None and access is kernel.halving.store:
-            alone = kernel.halves_alone is not None
-            size += kernel.halving.distance
-            size += kernel.halving.beside if alone else -kernel.halving.back
+        held = kernel.halving
+        if held is not None and access is held.store:
+            size += held.distance + (-held.back if kernel.unpaired is None else held.beside)
         sizes[access.argument] = max(sizes[access.argument], size)
     return [memory_type(t, n) for t, n in zip(kernel.element_types, sizes, strict=True)]
 

@@ -4,7 +4,8 @@ A group is an anchor, the pointwise computation of its initial values, and the p
 computations that follow at the point that is stored. Views (pad, concat, slices, reshapes) and
 constants stay outside; they are memory, not work.
 
-Halves of a value (`SplitHalves`) are stored by the kernel that makes it, last.
+Halves of a value (`SplitHalves`) are stored by the kernel that makes it, last. So are zeros for the
+block that an odd number lacks: the pad that says so stands inside.
 
 Legality of an epilogue: it alone reads the group's result, at the place that it writes itself.
 """
@@ -189,5 +190,4 @@ def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     goes_on = isinstance(group.anchor.outputs[0].owner, GenericOp | Block) and not group.initial
     if goes_on or anchor.separable is not None or anchor.indexed or not _writes_whole(anchor):
         return None
-    pair = access.index[0]  # step * 2 + side: blocks of the value are all in pairs
-    return group if len(pair.terms) == 2 and len(access.index) == len(anchor.write.index) else None
+    return group if len(access.index) == len(anchor.write.index) else None

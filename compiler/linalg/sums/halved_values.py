@@ -3,8 +3,8 @@
     x[o, p, o']  or  x[p, c]  or  x[c, p]           channels in blocks of 16, in rows, or in planes
         ->  s[j, p, 0, c] = the bfloat16 nearest to x, s[j, p, 1, c] to what that leaves    c < 32
 
-Halves of pairs of blocks are made where the blocks are, in front of the pads, joints and slices of
-their images.
+Halves of blocks are made where the blocks are, in front of the pads, joints and slices of their
+images. Beside the last of an odd number are zeros.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class HalvedValues:
             return None
         if not _joins_blocks(view):
             return [self.of(source, Channels.BLOCKS, count) for source in _behind(view)]
-        pairs = [shape_of(source)[0] * BLOCK for source in view.operands]
-        if count != sum(pairs):
+        counts = [shape_of(source)[0] * BLOCK for source in view.operands]
+        if count != sum(counts):
             return None
         return [
             self.of(source, Channels.BLOCKS, n)
-            for source, n in zip(view.operands, pairs, strict=True)
+            for source, n in zip(view.operands, counts, strict=True)
         ]
 
 

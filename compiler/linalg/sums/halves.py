@@ -10,11 +10,11 @@ where v is w in the same two halves, packed at compile time, pairs (k, o', q) in
 of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
 left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
-Values in pairs of blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
+Values in blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
 the kernel that makes them store the halves.
 
 An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN:
-what it leaves is NaN. A NaN stays one.
+what it leaves of x is not finite either. A NaN stays one.
 
 Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
 """

@@ -52,8 +52,9 @@ class ScaleWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         scaled: dict[tuple[object, ...], SSAValue] = {}
+        most = self.most_outputs
         for found in [_Scaled.of(generic) for generic in generics_of(block)]:
-            if found is not None and found.outputs <= (self.most_outputs or found.outputs):
+            if found is not None and (most is None or found.outputs <= most):
                 found.rewrite(scaled)
         erase_dead(block)
 

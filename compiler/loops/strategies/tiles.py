@@ -24,6 +24,11 @@ from ncc.dialects import tile
 MOST_TURNS = 8
 """Groups of points that share the prefetching of weights."""
 
+MOST_WEIGHTS = 1.5
+"""How many times the data the weights are at most where threads share points. Each thread reads all
+weights then, from the third level of cache, and less of the data from another core.
+"""
+
 FLAT = 0.9
 """The part of the products that flat tiles may take at most: storing their rows takes longer."""
 
@@ -130,7 +135,7 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
     )
     read = HALF_BYTES * prod(n for d, n in enumerate(kernel.extents) if found.high.coefficients[d])
     share = target.core.l2_bytes // 2
-    points_outer = 2 * held <= share and 2 * held < 3 * read
+    points_outer = 2 * held <= share and held < MOST_WEIGHTS * read
     order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
     return Schedule(
         found.lane,

@@ -70,7 +70,7 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
     (other,) = kernels(work, (3, 4))
     (kernel,) = kernels(gathered, (3, 9), (5,))
     ((tensor, read),) = kernel.captured.items()
-    halving = Halving(kernel.anchor, kernel.store, 64, 1, 16, 16, alone=False)
+    halving = Halving(kernel.anchor, kernel.store, 64, 1, 16, alone=False)
     kernel = replace(kernel, halving=halving)
     places = [replace(read, argument=2), replace(read, strides=(10, 1))]
     halves: dict[str, Any] = {
@@ -78,7 +78,6 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
         "store": other.store,
         "distance": 32,
         "pairs": 0,
-        "beside": 8,
         "back": 8,
         "alone": True,
     }

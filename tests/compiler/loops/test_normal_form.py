@@ -146,7 +146,7 @@ def test_loops_that_choose_a_number_of_a_table_stay() -> None:
 def test_blocks_that_are_stored_by_pairs_stay() -> None:
     """Of halves every odd block goes elsewhere, so that their loop is not one with others."""
     store = Access(1, 0, (0, 32, 8, 1))
-    halving = Halving(Stage(Block(), (None,)), store, 128, pairs=1, back=16, beside=16, alone=True)
+    halving = Halving(Stage(Block(), (None,)), store, 128, pairs=1, back=16, alone=True)
     found = normalised(kernel((1, 2, 4, 8), (0, 32, 8, 1), (0, 0, 0, 0), halving=halving))
     assert found.extents == (2, 32) and found.halving is not None
     assert (found.halving.pairs, found.halving.store.coefficients) == (0, (32, 1))

@@ -43,6 +43,7 @@ from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
 from ncc.compiler.linalg.moves.fold_moves import FoldMoves
 from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.sums.divide_sums import DivideSums
+from ncc.compiler.linalg.sums.fixed_point import FixWeights
 from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.sums.narrow_weights import NarrowWeights
 from ncc.compiler.linalg.sums.quads import SplitQuads
@@ -62,6 +63,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
     target, threads = options.target, options.num_threads
     few = FEW_OUTPUTS if options.tiles else None
     tiles = [SplitHalves(target.core.l2_bytes)] if options.tiles else []
+    fixed = [FixWeights(target)] if options.tiles else []
     return [
         ExpandLayers(threads),
         ComputeReadCells(),  # of convolutions, while their slices read them and no views of them
@@ -100,6 +102,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         SumRows(),  # of large images, each where it was made
         SumInParts(target),  # over more than a cache holds, in parts that stay there
         NarrowWeights(target),  # read as float16 where they are, and are waited for
+        *fixed,  # the others in three bytes
         # Kernels.
         InlineOperands(),  # pointwise operands are computed where they are read
         ReadInPlace(),  # lanes that a sum alone reads are not selected

@@ -175,7 +175,7 @@ AMX = replace(
     AVX512_VNNI,
     name="amx",
     features=cpu.TARGETS["amx"],
-    instructions="+avx512vnni,+avx512bf16,+amx-tile,+amx-bf16",
+    instructions="+avx512vnni,+avx512bf16,+avx512vbmi,+amx-tile,+amx-bf16",
     tiles=True,
 )
 AVX2 = Target("avx2", "x86-64-v3", cpu.TARGETS["avx2"], lanes=8, registers=16, fma=True)

@@ -59,6 +59,7 @@ PASSES = {
     "split-sums": ("ncc.compiler.linalg.sums.split_sums", "SplitSums"),
     "sum-rows": ("ncc.compiler.linalg.sums.sum_rows", "SumRows"),
     "sum-in-parts": ("ncc.compiler.linalg.sums.sum_in_parts", "SumInParts"),
+    "fix-weights": ("ncc.compiler.linalg.sums.fixed_point", "FixWeights"),
     "narrow-weights": ("ncc.compiler.linalg.sums.narrow_weights", "NarrowWeights"),
     "inline-operands": ("ncc.compiler.linalg.fusion.inline_operands", "InlineOperands"),
     "read-in-place": ("ncc.compiler.linalg.fusion.read_in_place", "ReadInPlace"),

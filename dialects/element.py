@@ -41,6 +41,9 @@ BLOB_ELEMENTS: Mapping[str, Attribute] = {
 }
 """What the elements of a blob can be, by the names that users write."""
 
+i24 = IntegerType(24)
+"""What memory holds of a fraction (`ncc.dialects.fraction`), in three bytes."""
+
 _DTYPES: Mapping[Attribute, DType] = {
     f32: np.dtype(np.float32),
     f64: np.dtype(np.float64),
@@ -49,6 +52,7 @@ _DTYPES: Mapping[Attribute, DType] = {
     i1: np.dtype(np.bool_),
     i8: np.dtype(np.int8),
     i16: np.dtype(np.int16),
+    i24: np.dtype("V3"),
     i32: np.dtype(np.int32),
     i64: np.dtype(np.int64),
     IndexType(): np.dtype(np.int64),
@@ -66,8 +70,10 @@ def dtype_of(element: Attribute) -> DType:
 
 
 def element_of_dtype(dtype: DType) -> Attribute:
-    """The element type of a blob in an array of this dtype; `TypeError` where there is none."""
-    for element in BLOB_ELEMENTS.values():
+    """The element type of a blob or a weight in an array of this dtype; `TypeError` where there is
+    none.
+    """
+    for element in (*BLOB_ELEMENTS.values(), i24):
         if _DTYPES[element] == dtype:
             return element
     raise TypeError(f"no blob has elements of dtype {dtype}")

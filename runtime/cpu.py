@@ -73,7 +73,7 @@ _AVX512_VNNI = _AVX512 | {"avx512_vnni"}
 # What code for each target may use, widest first: x86-64-v4 with matrix tiles, with dot products of
 # bytes, and alone; x86-64-v3 and x86-64 of the psABI.
 TARGETS: Mapping[str, frozenset[str]] = {
-    "amx": _AVX512_VNNI | {"avx512_bf16", "amx_tile", "amx_bf16"},
+    "amx": _AVX512_VNNI | {"avx512_bf16", "avx512vbmi", "amx_tile", "amx_bf16"},
     "avx512vnni": _AVX512_VNNI,
     "avx512": _AVX512,
     "avx2": _AVX2,

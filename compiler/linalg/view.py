@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, linear
 from ncc.dialects.attributes import memoized
+from ncc.dialects.fraction import held_by
 from ncc.dialects.operation import operands_of
 
 
@@ -169,7 +170,8 @@ def uncast(value: SSAValue) -> SSAValue:
     """What an exact conversion to a wider type was made of: itself, if it is none."""
     while isinstance(value.owner, arith.ExtSIOp | arith.ExtUIOp | arith.ExtFOp):
         value = value.owner.operands[0]
-    return value
+    held = held_by(value)
+    return value if held is None else held
 
 
 def factors(total: Operation, accumulator: SSAValue) -> tuple[SSAValue, SSAValue] | None:

@@ -86,6 +86,8 @@ class Emitter:
             return f"<{lanes(type)} x {self.type(type.element_type)}>"
         if isinstance(type, llvm.LLVMVoidType):
             return "void"
+        if isinstance(type, llvm.LLVMArrayType):
+            return f"[{type.size.data} x {self.type(type.type)}]"
         if isinstance(type, IntegerType):
             return f"i{type.width.data}"
         text = _SCALARS.get(str(type))

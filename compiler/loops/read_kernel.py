@@ -21,7 +21,7 @@ from ncc.compiler.loops.strategies.operands import product_of
 from ncc.compiler.loops.unread import unread
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
-from ncc.dialects.element import number
+from ncc.dialects.element import i24, number
 
 MOST_BLOCKS = 16
 """Blocks, at the most, of which half of the last is worth code of its own."""
@@ -108,7 +108,7 @@ class _Reader:
     def unread(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
         """What a short vector leaves out of the last block of a sum of float32."""
         types = {self.element_types[a.argument] for stage in kernel.stages for a in stage.reads}
-        floats = types <= {f16, f32} and self.element_types[kernel.store.argument] == f32
+        floats = types <= {f16, i24, f32} and self.element_types[kernel.store.argument] == f32
         if kernel.matrices is not None or kernel.halving is not None or not floats:
             return []
         view, identity = self.anchor, {d: d for d in range(self.rank)}

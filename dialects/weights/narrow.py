@@ -1,4 +1,4 @@
-"""Weights of float32 whose every value is a float16, as such."""
+"""Weights of float32 in fewer bytes: as float16, where every value is one, or in fixed point."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ncc.dialects import fraction
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.derived import Moved
 from ncc.dialects.weights.sources import Array, Derived, Inline, Random, Weights
@@ -15,6 +16,9 @@ from ncc.dialects.weights.stored import Encoding, Stored
 
 _LOOKED_AT_FIRST = 1 << 10
 """Values of a weight: where these are no float16, the others need not be read."""
+
+LEAST_EXPONENT = -100
+"""Of the power of two above weights: less, fractions times it were denormal numbers."""
 
 _NARROWED_AT_ONCE = 1 << 16
 """Values that are looked at together: they stay in a cache."""
@@ -41,6 +45,73 @@ class Narrow(Derived):
     def rows(self, first: int, end: int) -> Weights | None:
         some = self.of.rows(first, end)
         return some and Narrow(some).weights
+
+
+@dataclass(frozen=True)
+class _Rows(Derived):
+    """What is made of the rows of another weight of float32, all of whose values are finite.
+
+    axes: those that say which row it is.
+    """
+
+    axes: tuple[int, ...]
+
+    def exponents(self, values: Array) -> Array:
+        """Of the least power of two that is more than every value of its row; 0 where all are 0.
+
+        The other axes have an extent of 1.
+        """
+        others = tuple(axis for axis in range(values.ndim) if axis not in self.axes)
+        largest = np.maximum(values.max(others, keepdims=True), -values.min(others, keepdims=True))
+        _, exponents = np.frexp(largest)
+        return np.asarray(exponents.clip(LEAST_EXPONENT))
+
+
+@dataclass(frozen=True)
+class Fractions(_Rows):
+    """Each value as a fraction of the power of two above its row, in 24 bits; (.., 3 bytes)."""
+
+    @property
+    def shape(self) -> Shape:
+        return self.of.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype("V3")
+
+    def array(self) -> Array:
+        values = np.asarray(self.of.array(), np.float32)
+        scale = np.ldexp(np.float32(1), fraction.BITS - self.exponents(values))
+        nearest = np.rint(values * scale)
+        most = (1 << fraction.BITS) - 1  # what is nearer to a whole one than to it
+        held = np.ascontiguousarray(np.minimum(nearest, most), "<i4")
+        lower = held.reshape(-1, 1).view(np.uint8)[:, :3]
+        return np.ascontiguousarray(lower).view("V3").reshape(self.shape)
+
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = self.of.rows(first, end) if 0 in self.axes else None
+        return some and Fractions(some, self.axes).weights
+
+
+@dataclass(frozen=True)
+class Scales(_Rows):
+    """The power of two of each row."""
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(self.of.shape[axis] for axis in self.axes)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32)
+
+    def array(self) -> Array:
+        values = np.asarray(self.of.array(), np.float32)
+        return np.ldexp(np.float32(1), self.exponents(values)).reshape(self.shape)
+
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = self.of.rows(first, end) if 0 in self.axes else None
+        return some and Scales(some, self.axes).weights
 
 
 def narrowed(weights: Weights) -> Weights | None:

@@ -40,7 +40,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import Narrow
+from ncc.dialects.weights.narrow import Fractions, Narrow, Scales
 from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 
@@ -53,6 +53,12 @@ _DERIVED: dict[str, Callable[[Weights], Source]] = {
     "narrow": Narrow,
 }
 """Sources of which nothing else is to be said than what they are made of."""
+
+_OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
+    "fractions": Fractions,
+    "scales": Scales,
+}
+"""Those of which the axes of their rows are to be said."""
 
 
 @irdl_attr_definition
@@ -115,6 +121,10 @@ class WeightAttr(Data[Weights]):
         if parser.parse_optional_keyword("blocked"):
             axes, block = _parse_integers(parser), parser.parse_integer()
             return Blocked(of(), axes, block)
+        for name, of_rows in _OF_ROWS.items():
+            if parser.parse_optional_keyword(name):
+                axes = _parse_integers(parser)
+                return of_rows(of(), axes)
         if parser.parse_optional_keyword("taken"):
             axis, places = parser.parse_integer(), _parse_integers(parser)
             return Taken(of(), places, axis)
@@ -158,6 +168,8 @@ class WeightAttr(Data[Weights]):
             match self.data.source:
                 case Blocked(of, axes, block):
                     _print_made(printer, f"blocked {_list_text(axes)} {block}", of)
+                case Fractions(of, axes) | Scales(of, axes) as source:
+                    _print_made(printer, f"{type(source).__name__.lower()} {_list_text(axes)}", of)
                 case Taken(of, places, axis):
                     _print_made(printer, f"taken {axis} {_list_text(places)}", of)
                 case Phases(of, places):

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.dialects.element import element_of, i24
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
@@ -208,6 +209,9 @@ class Evaluator:
 
     def weight(self, op: ConstantOp) -> Array:
         array = op.value.array()
+        if element_of(op.result) == i24:
+            bytes = array.reshape(*array.shape, 1).view(np.uint8)
+            return bytes.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
         return array.astype(self.dtype, copy=False) if array.dtype == np.float32 else array
 
     def empty(self, op: tensor.EmptyOp) -> Array:

@@ -16,6 +16,7 @@ from ncc.compiler.llvm.formulas import half
 from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
 from ncc.compiler.llvm.lowering.function import Function, Handler, machine_type
+from ncc.dialects.element import i24
 
 
 def _converted(instruction: type[Operation]) -> Handler:
@@ -57,6 +58,13 @@ def _rounds_vectors(function: Function, value: SSAValue, narrow: Attribute) -> b
     return whole and function.target.tiles and isinstance(narrow, BFloat16Type)
 
 
+def lower_extend(function: Function, op: arith.ExtUIOp) -> None:
+    """Zeros above an integer; three bytes are loaded with one."""
+    if element(op.input.type) == i24:
+        return function.bind(op.result, function.value(op.input))
+    _converted(llvm.ZExtOp)(function, op)
+
+
 def _has_instruction(function: Function, narrow: Attribute) -> bool:
     """Whether the target converts between this type and the next wider one."""
     if isinstance(narrow, BFloat16Type):
@@ -85,7 +93,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.ExtFOp: lower_to_single,
     arith.TruncFOp: lower_from_single,
     arith.ExtSIOp: _converted(llvm.SExtOp),
-    arith.ExtUIOp: _converted(llvm.ZExtOp),
+    arith.ExtUIOp: lower_extend,
     arith.TruncIOp: _converted(llvm.TruncOp),
     arith.SIToFPOp: _converted(llvm.SIToFPOp),
     arith.UIToFPOp: _converted(UIToFPOp),

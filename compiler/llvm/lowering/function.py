@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType, i64
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i8,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -15,8 +25,12 @@ from ncc.compiler.llvm.lowering.addresses import Addresses, Linear, Memory
 from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
+from ncc.dialects.element import i24
 
 PASS = "lower-to-llvm"
+
+THREE_BYTES = llvm.LLVMArrayType(IntAttr(3), i8)
+"""What i24 is in memory."""
 
 Handler = Callable[["Function", Any], None]
 """Writes what one operation becomes."""
@@ -29,6 +43,8 @@ def machine_type(type: Attribute) -> Attribute:
     """The type of the llvm dialect that carries values of a type of the loops level."""
     if isinstance(type, IndexType):
         return i64
+    if type == i24:
+        return i32  # whose upper byte is zero
     if isinstance(type, MemRefType):
         return POINTER
     if isinstance(type, VectorType):
@@ -36,6 +52,11 @@ def machine_type(type: Attribute) -> Attribute:
             raise CompilerBug(f"{type} has not one dimension", pass_name=PASS)
         return with_lanes(machine_type(type.element_type), type.get_shape()[0])
     return type
+
+
+def memory_type(type: Attribute) -> Attribute:
+    """The type that an element of the loops level has in memory: how far the next one is."""
+    return THREE_BYTES if type == i24 else machine_type(type)
 
 
 class Function:

@@ -25,7 +25,14 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.build import POINTER, Builder, element_pointers, suffix
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
-from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
+from ncc.compiler.llvm.lowering.function import (
+    PASS,
+    THREE_BYTES,
+    Function,
+    Handler,
+    machine_type,
+    memory_type,
+)
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, memoized
 from ncc.dialects.operation import make, only_result, operands_of
@@ -59,6 +66,18 @@ def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     return builder.result(op)
 
 
+def load_three_bytes(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+    """The same of elements of three bytes each: below a byte of zeros, and nothing behind them."""
+    count = max(1, lanes(type))
+    inside, bytes = 3 * count, VectorType(i8, [4 * count])
+    mask = builder.vector_of([k < inside for k in range(4 * count)], VectorType(i1, [4 * count]))
+    zeros = builder.constant(0, bytes)
+    arguments = [pointer, builder.constant(1, i32), mask, zeros]
+    held = builder.intrinsic(f"llvm.masked.load.{suffix(bytes)}.p0", arguments, bytes)
+    places = [3 * k + byte if byte < 3 else 4 * count for k in range(count) for byte in range(4)]
+    return builder.convert(llvm.BitcastOp, builder.shuffle(held, zeros, places), type)
+
+
 def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
     """A value into memory."""
     properties = _access(value.type)
@@ -68,7 +87,7 @@ def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
 def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
     """The memory of a memref of that type whose bare pointer is known."""
     strides, offset = layout(type)
-    return Memory(pointer, machine_type(type.element_type), strides, Linear(constant=offset))
+    return Memory(pointer, memory_type(type.element_type), strides, Linear(constant=offset))
 
 
 def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
@@ -92,7 +111,9 @@ def lower_load(function: Function, op: memref.LoadOp) -> None:
     base, *indices = operands_of(op)
     memory = function.memory(base)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
-    function.bind(only_result(op), load(function.builder, pointer, memory.element))
+    loaded = load_three_bytes if memory.element is THREE_BYTES else load
+    result = only_result(op)
+    function.bind(result, loaded(function.builder, pointer, machine_type(result.type)))
 
 
 def lower_store(function: Function, op: memref.StoreOp) -> None:

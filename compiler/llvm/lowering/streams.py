@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import FixedBitwidthType, i64
+from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ncc.compiler.llvm.build import POINTER, Builder, element_pointer
@@ -33,8 +34,14 @@ class Motion(NamedTuple):
     @property
     def is_free(self) -> bool:
         """Whether instructions can multiply by it themselves."""
-        size = self.element.size if isinstance(self.element, FixedBitwidthType) else 8
-        return self.factor * size in SCALES
+        return self.factor * _bytes(self.element) in SCALES
+
+
+def _bytes(element: Attribute) -> int:
+    """How far an element is from the next one."""
+    if isinstance(element, LLVMArrayType):
+        return int(element.size.data) * _bytes(element.type)
+    return element.size if isinstance(element, FixedBitwidthType) else 8
 
 
 class Stream(NamedTuple):

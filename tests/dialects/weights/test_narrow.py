@@ -1,14 +1,15 @@
-"""Weights of float32 that are float16: what they hold, and how much is looked at for it."""
+"""Weights in fewer bytes: what they hold, and how much is looked at for it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ncc.dialects.weights.derived import Bits, Blocked, Taken, Transformed
-from ncc.dialects.weights.narrow import narrowed
+from ncc.dialects.weights.narrow import Fractions, Scales, narrowed
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import Encoding, Stored, noting
 from ncc.dialects.weights.weight import WeightAttr
@@ -76,3 +77,46 @@ def test_parts_of_narrow_files(tmp_path: Path) -> None:
     parts = narrow.parts(12)
     assert [part.shape for part in parts] == [(2, 3), (2, 3)]
     np.testing.assert_array_equal(parts[1].array(), np.arange(6, 12).reshape(2, 3))
+
+
+def fractions(held: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The numbers of three bytes each, in double precision."""
+    bytes = held.reshape(*held.shape, 1).view(np.uint8).astype(np.int32)
+    whole = bytes @ np.array([1, 1 << 8, 1 << 16], np.int32)
+    return (whole - (whole >= 1 << 23) * (1 << 24)) / 2.0**23
+
+
+def test_fractions_of_rows() -> None:
+    """Of the power of two above each row, rounded: to 2**-24 of it, and not up to a whole one."""
+    values = np.random.default_rng(0).standard_normal((4, 50)).astype(np.float32)
+    values[0, 3], values[1], values[2, 7] = 2.0, 0, np.nextafter(np.float32(-8), np.float32(0))
+    values[3] *= 1e-30
+    weights = WeightAttr.of(values).data
+    held, scales = Fractions(weights, (0,)).weights, Scales(weights, (0,)).weights
+    assert (held.shape, held.dtype.itemsize, scales.shape) == ((4, 50), 3, (4,))
+    powers = scales.array()
+    largest = abs(values).max(1)
+    assert (np.frexp(powers)[0] == 0.5).all() and (largest < powers).all()
+    assert (powers[[0, 2, 3]] <= 2 * largest[[0, 2, 3]]).all()
+    found = fractions(held.array()) * powers[:, None]
+    assert (abs(found - values.astype(np.float64)) <= 2.0**-24 * powers[:, None]).all()
+
+
+def test_fractions_of_a_matrix_by_columns_and_of_blocks(tmp_path: Path) -> None:
+    """Axes of rows lie anywhere; some rows are as they are among all, where they lie in front."""
+    values = np.random.default_rng(1).standard_normal((6, 5)).astype(np.float32)
+    weights = WeightAttr.of(values).data
+    by_column = fractions(Fractions(weights, (1,)).weights.array())
+    by_row = Fractions(Taken(weights, (0, 1, 2, 3, 4), 1).weights, (1,)).weights
+    assert by_row.rows(0, 1) is None and Scales(weights, (1,)).weights.shape == (5,)
+    np.testing.assert_allclose(
+        by_column * Scales(weights, (1,)).weights.array(), values, rtol=0, atol=2.0**-22
+    )
+    path = tmp_path / "net.bin"
+    path.write_bytes(values.tobytes())
+    blocks = Blocked(Weights((6, 5), Stored(str(path), 0, Encoding.FP32)), (0,), 4).weights
+    held, scales = Fractions(blocks, (0, 2)).weights, Scales(blocks, (0, 2)).weights
+    assert (held.shape, scales.shape) == ((2, 5, 4), (2, 4))
+    for whole in (held, scales):
+        rows = whole.rows(1, 2)
+        assert rows is not None and rows.array().tobytes() == whole.array()[1:].tobytes()

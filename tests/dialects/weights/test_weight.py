@@ -25,7 +25,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import Narrow
+from ncc.dialects.weights.narrow import Fractions, Narrow, Scales
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.dialects.weights.weight import WeightAttr
@@ -44,6 +44,8 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
     [
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
         Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16))).weights,
+        Fractions(_counted(3, 2), (0,)).weights,
+        Scales(_counted(3, 2, 4), (0, 2)).weights,
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
         Weights((2, 3), Random(7, 1, dtype="i1")),
         Blocked(_counted(3, 2), (0,), 2).weights,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+
 import numpy as np
 import pytest
 
@@ -55,6 +58,39 @@ def test_a_conversion_is_numpys(
     y = np.zeros(16, dtypes[result])
     code.call("k", x, y)
     assert y.tobytes() == np.ascontiguousarray(wide).tobytes()
+
+
+@pytest.mark.parametrize("lanes", [0, 2, 4, 8, 16])
+def test_three_bytes_are_read_one_by_one(lanes: int, compiled: Compile) -> None:
+    """Wherever they lie, and nothing behind the last of them: it ends a page."""
+    wide, narrow = (f"vector<{lanes}x{t}>" if lanes else t for t in ("i32", "i24"))
+    load, store = ("vector.load", "vector.store") if lanes else ("memref.load", "memref.store")
+    suffixes = (f", {narrow}", f", {wide}") if lanes else ("", "")
+    code = compiled(f"""
+    func.func @k(%x: memref<17xi24>, %y: memref<16xi32>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c16 = arith.constant 16 : index
+      %step = arith.constant {lanes or 1} : index
+      scf.for %i = %c0 to %c16 step %step {{
+        %j = arith.addi %i, %c1 : index
+        %v = {load} %x[%j] : memref<17xi24>{suffixes[0]}
+        %w = "arith.extui"(%v) : ({narrow}) -> {wide}
+        {store} %w, %y[%i] : memref<16xi32>{suffixes[1]}
+      }}
+      func.return
+    }}""")
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    held = np.frombuffer(memory, np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(held.ctypes.data + page), page, 0) == 0
+    numbers = np.array([0x010203, 0xFFFFFF, 0, 0x800000, *range(12), 0x7F, 0xFF00, 0xABCDEF][:17])
+    x = held[page - 51 : page]
+    x[:] = numbers.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].ravel()
+    y = np.zeros(16, np.int32)
+    code.call("k", x, y)
+    assert y.tolist() == numbers[1:].tolist()
 
 
 @pytest.mark.parametrize("narrow", ["i8", "i32", "i64"])

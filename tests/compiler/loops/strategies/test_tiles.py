@@ -198,9 +198,11 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return param, binary
 
 
-def level(network: tuple[Path, Path], wanted: str, opt_level: int, target: str) -> str:
+def level(network: tuple[Path, Path | None], wanted: str, opt_level: int, target: str) -> str:
     """The text of one level of a compilation."""
-    texts = stages(*network, opt_level=opt_level, target=target)
+    param, binary = network
+    seed = SEED if binary is None else None
+    texts = stages(param, binary, opt_level=opt_level, target=target, random_weights=seed)
     return next(str(text) for name, text in texts if name == wanted)
 
 
@@ -383,6 +385,30 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.Mo
     found = model.run(feeds)["out"]
     assert abs(found - expected).max() <= 1e-5 * abs(expected).max()
     assert (ncc.Model(model.artifact, num_threads=1).run(feeds)["out"] == found).all()
+
+
+def test_weights_of_three_bytes(tmp_path: Path, compiled: Compile) -> None:
+    """What one vector is multiplied with: many results, a few, one; and behind a mean."""
+    lines = ["Input in 0 1 in 0=1200", "Split s 1 3 in s0 s1 s2"]
+    for k, outputs in enumerate((200, 12, 13)):
+        count = 1200 * outputs
+        lines.append(f"InnerProduct ip{k} 1 1 s{k} out{k} 0={outputs} 1=1 2={count} 9={k % 2}")
+    lines += [
+        "Input image 0 1 image 0=5 1=5 2=300",
+        "Pooling mean 1 1 image mean 0=1 4=1",
+        "Convolution squeeze 1 1 mean squeeze 0=40 1=1 5=1 6=12000 9=1",
+    ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines) + 2}\n" + "\n".join(lines) + "\n")
+    model = compiled(param, None, 1)
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found = model.run(feeds)
+    for name, values in found.items():
+        assert abs(values - expected[name]).max() <= 2e-6 * abs(expected[name]).max()
+    shared = compiled(param, None, 3).run(feeds)
+    assert all((shared[name] == values).all() for name, values in found.items())
+    assert "vector<16xi24>" in level((param, None), "loops", 3, "amx")
 
 
 def test_not_finite(model: ncc.Model) -> None:

@@ -1,0 +1,153 @@
+"""Weights that one vector is multiplied with, as fixed-point numbers of three bytes.
+
+    y[o] += x[k] * w[o, k]    ->    z[o] = sum over k of x[k] * fraction v[o, k]
+                                    y[o] += z[o] * s[o]
+
+s[o] is the least power of two that is more than every w[o, k], and the fraction is what w[o, k] is
+of it, rounded to 24 bits (`ncc.dialects.fraction`). A matrix that is multiplied with one vector is
+read once a run, from memory or from a cache that is far away: three quarters of the bytes come in
+three quarters of the time, and are made float32 while the next ones are on their way.
+
+Needs: the structured level before groups, constants in blocks.  Breaks: of each product, 2**-24 of
+x[k] and the largest weight of its sum: as much as rounding a sum of some that are so large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ncc.compiler.linalg.insert import (
+    builder_for,
+    computation_of,
+    erase_dead,
+    put_for,
+    recomputed,
+    tensor_of,
+)
+from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects import fraction
+from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.element import element_of, i24
+from ncc.dialects.weights.narrow import Fractions, Scales
+from ncc.dialects.weights.sources import Array, Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+
+MOST_UNEVEN = 1 << 8
+"""How many times the mean of a row its largest weight may be: then what is lost is no more than
+2**-16 of the products, as it is with halves of bfloat16, if all are multiplied with alike numbers.
+"""
+
+AT_ONCE = 1 << 18
+"""Bytes of weights that are looked at together."""
+
+
+@dataclass(frozen=True)
+class FixWeights(ModulePass):
+    """Have sums of products with one vector read fixed-point weights; see the head of this file."""
+
+    name = "fix-weights"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for constant in list(block.ops):
+            if isinstance(constant, ConstantOp) and self._is_worth_it(constant.result):
+                _fix(constant)
+        erase_dead(block)
+
+    def _is_worth_it(self, weights: SSAValue) -> bool:
+        """Whether a first-level cache holds less than these weights."""
+        large = 4 * prod(shape_of(weights)) > self.target.core.l1_bytes
+        return large and element_of(weights) == f32
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A sum of products of weights with one vector.
+
+    rows: the axes of the weights that are axes of the result, and those of the result that they are
+    """
+
+    op: GenericOp
+    weights: int
+    rows: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(op: GenericOp, position: int) -> _Sum | None:
+        """The sum that op is, if it multiplies each element of an operand once."""
+        view = View(op)
+        write = view.write.axes
+        if position not in (view.product or ()) or len(view.reads) != 2 or write is None:
+            return None
+        access = view.reads[position]
+        again = prod(n for d, n in enumerate(view.extents) if not access.uses(d))
+        axes = access.axes
+        if axes is None or again > 1 or not view.reduced or op.attributes:
+            return None
+        rows = [(axis, write.index(d)) for axis, d in enumerate(axes) if d in view.parallel]
+        return _Sum(op, position, tuple(rows))
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Those of the weights that say which row it is."""
+        return tuple(axis for axis, _ in self.rows)
+
+    def rewrite(self, source: Weights) -> None:
+        b, axes = builder_for(self.op), self.axes
+        operands = [tensor_of(value) for value in self.op.inputs]
+        operands[self.weights] = b.weight(WeightAttr(Fractions(source, axes).weights))
+        scales = b.weight(WeightAttr(Scales(source, axes).weights))
+        init = self.op.outputs[0]
+        z = self._sums(b, operands)
+        at = b.loops_of(z.shape)
+        y = z[at] * scales[[at[axis] for _, axis in self.rows]]
+        put_for(self.op, b, b.map(at, y if filled_with(init) == 0.0 else y + tensor_of(init)[at]))
+
+    def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
+        """z, from nothing, of operands one of which holds fractions."""
+        zeros = b.full(shape_of(self.op.results[0]), 0.0)
+        sums = recomputed(b, self.op, [operand.value for operand in operands], zeros)
+        body = computation_of(sums).body.block
+        readers = list(body.args[self.weights].uses)
+        held = Rewriter.replace_value_with_new_type(body.args[self.weights], i24)
+        made = fraction.operations_of(held)
+        Rewriter.insert_op(made, InsertPoint.at_start(body))
+        for use in readers:
+            use.operation.operands[use.index] = made[-1].results[0]
+        return sums
+
+
+def _fix(constant: ConstantOp) -> None:
+    """Rewrite the sums that read a constant, if all its readers are such, and its rows even."""
+    sums = [
+        _Sum.of(use.operation, use.index) if isinstance(use.operation, GenericOp) else None
+        for use in constant.result.uses
+    ]
+    found = [one for one in sums if one is not None]
+    source = constant.value.data
+    if not found or len(found) < len(sums) or len({one.axes for one in found}) > 1:
+        return
+    if all(_are_even(part.array(), found[0].axes) for part in source.parts(AT_ONCE)):
+        for one in found:
+            one.rewrite(source)
+
+
+def _are_even(values: Array, axes: Collection[int]) -> bool:
+    """Whether all values are finite, and none much larger than its row is in the mean."""
+    others = tuple(axis for axis in range(values.ndim) if axis not in axes)
+    sizes = np.abs(values)
+    largest = sizes.max(others)
+    return bool((np.isfinite(largest) & (largest <= MOST_UNEVEN * sizes.mean(others))).all())

@@ -239,8 +239,9 @@ class FinishWriter(PointWriter):
                 to = self.builder.linear([(at, 1)], which * halving.distance + halving.beside)
                 self.builder.store(zeros, self.entry.args[halving.store.argument], to)
 
-        if not isinstance(base, int):
+        if isinstance(base, int):
+            if base + offset == last:
+                fill()
+        elif self.state.sizes.get(halving.pairs, 1) % 2:  # else both of a pair are in the tile
             is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
             self.builder.branch(is_last, fill, lambda: None)
-        elif base + offset == last:
-            fill()

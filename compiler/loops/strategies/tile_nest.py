@@ -1,20 +1,23 @@
 """Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
 
 P tiles of points by Q of vectors are summed at once, at most four (`tile_step`), and stored to a
-buffer. Epilogues are software-pipelined: while the next group is summed, every step finishes a few
-rows of the buffer of the group before, which costs next to nothing between products of tiles.
+buffer. Epilogues are software-pipelined: while the next group is summed, every step finishes some
+rows of the buffer of the group before, a few at a time between products of tiles, where they cost
+next to nothing. Many rows in one place do not: behind them, the next product is out of sight.
 
 Flat tiles go on from the end of a row of points to the next row, over what lies between them: the
 border of a padded plane, whose sums are not stored.
 
 The last tile of a row of points is moved back to end with the row, and the last group of tiles is
-filled up with copies of its last tile: results that are computed twice are stored once.
+filled up with copies of its last tile, of points as of vectors: results that are computed twice are
+stored once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -34,6 +37,9 @@ from ncc.dialects import tile
 SUM_BYTES = 4
 TILE = tile.ROWS * VECTOR
 """Sums of one tile."""
+
+ROWS_BETWEEN = 4
+"""Rows that are finished between two products."""
 
 
 class _Plan:
@@ -73,10 +79,12 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Group:
-    """The tiles that are summed at once: those of points, and the first block of vectors."""
+    """The tiles that are summed at once: those of points, and the blocks of vectors, of which only
+    the first is known when what follows is written.
+    """
 
     tiles: Sequence[_Tile]
-    vectors: SSAValue
+    blocks: Sequence[SSAValue]
 
 
 class TileNest(Nest):
@@ -96,18 +104,14 @@ class TileNest(Nest):
         steps = prod(kernel.extents[d] for d in self.halves.steps)
         self.rows_a_step = -(-self.plan.rows // steps)
         self.turn: SSAValue = self.builder.constant(0)
-        self.late = self.plan.blocks % self.plan.q == 0
 
     def write(self, name: str) -> func.FuncOp:
         first, last = self.entry.args[-2:]
         self.state.lanes = self.schedule.vector
         self._do(tile.ConfigureOp(self.plan.rows))
-        if self.late:
-            carried = self._carried(self._nothing())
-            left = self.builder.loop(first, last, 1, carried, self._chunk_late)
-            self._follow_all(self._uncarried(left), self.plan.q)
-        else:
-            self.builder.loop(first, last, 1, [], lambda chunk, _: self._chunk(chunk))
+        carried = self._carried(self._nothing())
+        left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
+        self._follow_all(self._uncarried(left))
         self._do(tile.ReleaseOp())
         return self.builder.function(name)
 
@@ -116,29 +120,11 @@ class TileNest(Nest):
 
     # --- chunks -------------------------------------------------------------------------------
 
-    def _chunk(self, chunk: SSAValue) -> Sequence[SSAValue]:
-        """One group of tiles of points, by one group of vectors, of which the last has fewer."""
-        group = self._group(chunk)
-        whole, left = divmod(self.plan.blocks, self.plan.q)
-
-        def sum_and_follow(q: int) -> None:
-            self._sum(group, q, None)
-            self._follow_all(group, q)
-
-        if self.halves.vectors is None or not left:
-            sum_and_follow(self.plan.q)
-        else:
-            last = self.builder.equal(group.vectors, whole * self.plan.q)
-            self.builder.branch(
-                last, lambda: sum_and_follow(left), lambda: sum_and_follow(self.plan.q)
-            )
-        return []
-
-    def _chunk_late(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+    def _sum_chunk(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
         """The sums of one group, and between them what follows on those of the group before."""
         before = self._uncarried(carried)
         group = self._group(chunk)
-        self._sum(group, self.plan.q, before)
+        self._sum(group, before)
         return self._carried(group)
 
     def _group(self, chunk: SSAValue) -> _Group:
@@ -148,18 +134,28 @@ class TileNest(Nest):
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
         points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
         self.turn = points
-        base = builder.local(builder.linear([(vectors, plan.q)], 0))
-        return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
+        blocks = [self._block_of(vectors, k) for k in range(plan.q)]
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], blocks)
+
+    def _block_of(self, group: SSAValue, position: int) -> SSAValue:
+        """The number of a block of vectors; behind the last one there is the last one."""
+        block = self.builder.local(self.builder.linear([(group, self.plan.q)], position))
+        last = self.plan.blocks - 1
+        return (
+            block
+            if not position or not self.plan.blocks % self.plan.q
+            else self._least(block, last)
+        )
 
     def _nothing(self) -> _Group:
         """What is before the first group: tiles with nothing to store."""
         zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
         held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
-        return _Group([held] * self.plan.p, zero)
+        return _Group([held] * self.plan.p, [zero])
 
     def _carried(self, group: _Group) -> list[SSAValue]:
         """A group as the values that a loop carries."""
-        values = [group.vectors]
+        values = [group.blocks[0]]
         for held in group.tiles:
             values += [held.bases[d] for d in self.halves.points]
             values.append(held.first)
@@ -167,12 +163,12 @@ class TileNest(Nest):
 
     def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
         local = iter([self.builder.local(value) for value in values])
-        vectors = next(local)
+        block = next(local)
         tiles: list[_Tile] = []
         for _ in range(self.plan.p):
             bases = {d: next(local) for d in self.halves.points}
             tiles.append(_Tile(bases, next(local)))
-        return _Group(tiles, vectors)
+        return _Group(tiles, [block])
 
     def _tile_of(self, group: SSAValue, position: int) -> _Tile:
         """Where the tile lies; behind the last one there is the last one, with nothing to store."""
@@ -206,43 +202,43 @@ class TileNest(Nest):
 
     # --- sums ---------------------------------------------------------------------------------
 
-    def _sum(self, group: _Group, q: int, before: _Group | None) -> None:
+    def _sum(self, group: _Group, before: _Group) -> None:
         """The sums of a group into memory, where those of the group before were."""
-        for number in range(self.plan.p * q):
+        for number in range(self.plan.p * self.plan.q):
             self._do(tile.ZeroOp(number))
-        self._steps(list(self.halves.steps), group, q, before)
-        for number in range(self.plan.p * q):
+        self._steps(list(self.halves.steps), group, before)
+        for number in range(self.plan.p * self.plan.q):
             at = self.builder.constant(number * TILE)
             self._do(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
 
-    def _steps(self, loops: list[int], group: _Group, q: int, before: _Group | None) -> None:
+    def _steps(self, loops: list[int], group: _Group, before: _Group) -> None:
         if not loops:
-            if self.halves.vectors is not None:
-                self.state.bases[self.halves.vectors] = group.vectors
-            products = list(self._products(group.tiles, q))
-            middle = len(products) // 2
-            for op in products[:middle]:
+            products, between = list(self._products(group)), self._between(before)
+            if self.schedule.prefetch_l2:
+                between.insert(0, partial(self._prefetch_weights, group))
+            for number, op in enumerate(products):
                 self._do(op)
-            self._prefetch_weights(q)
-            if before is not None:
-                self._follow_some(before)
-            for op in products[middle:]:
-                self._do(op)
+                done, due = (n * (len(between) + 1) // len(products) for n in (number, number + 1))
+                for follow in between[done:due]:
+                    follow()
             return
         loop, inner = loops[0], loops[1:]
 
         def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.state.bases[loop] = i
-            self._steps(inner, group, q, before)
+            self._steps(inner, group, before)
             return []
 
         self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
 
-    def _prefetch_weights(self, q: int) -> None:
+    def _prefetch_weights(self, group: _Group) -> None:
         """The weights of the same step of the next blocks, in both halves: this group's share."""
         lines = 2 * tile.ROWS
+        if self.halves.vectors is not None:
+            self.state.bases[self.halves.vectors] = group.blocks[0]
         share = -(-lines // self.plan.point_groups)
-        for access, block, line in product(self.schedule.prefetch_l2, range(q), range(share)):
+        blocks = range(self.plan.q)
+        for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
             point = {} if self.halves.vectors is None else {self.halves.vectors: block}
             at = self.builder.local(self._address(access, point))
             further = self.builder.linear([(at, 1), (self.turn, share * STEP)], line * STEP)
@@ -250,18 +246,20 @@ class TileNest(Nest):
 
     # --- one step -----------------------------------------------------------------------------
 
-    def _products(self, tiles: Sequence[_Tile], q: int) -> Iterator[Operation]:
+    def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
         halves = self.halves
 
         def points(number: int, which: int, position: int) -> Operation:
             access = (halves.high, halves.low)[which]
-            return self._load_points(number, access, tiles[position])
+            return self._load_points(number, access, group.tiles[position])
 
         def vectors(number: int, which: int, block: int) -> Operation:
-            return self._load_vectors(number, (halves.weights, halves.rest)[which], block)
+            return self._load_vectors(
+                number, (halves.weights, halves.rest)[which], group.blocks[block]
+            )
 
-        return products_of(len(tiles), q, points, vectors)
+        return products_of(self.plan.p, self.plan.q, points, vectors)
 
     def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
         """A tile whose rows are points."""
@@ -272,22 +270,34 @@ class TileNest(Nest):
         distance = access.coefficients[self.plan.inner] * HALF_BYTES
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
-    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
+    def _load_vectors(self, number: int, access: Access, block: SSAValue) -> Operation:
         """A tile of weights for the block of outputs."""
-        vectors = self.halves.vectors
-        at = self._address(access, {} if vectors is None else {vectors: block})
+        if self.halves.vectors is not None:
+            self.state.bases[self.halves.vectors] = block
+        at = self._address(access, {})
         return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
 
     # --- what follows -------------------------------------------------------------------------
 
-    def _follow_all(self, group: _Group, q: int) -> None:
+    def _follow_all(self, group: _Group) -> None:
         """What follows on the sums in memory, which are those of this group."""
         last = self.builder.constant(self.plan.rows)
-        for k, held in enumerate(group.tiles):
-            self._follow_rows(group, k, q, held.first, last)
+        for position, held in enumerate(group.tiles):
+            self._follow_rows(group, position, held.first, last)
 
-    def _follow_some(self, group: _Group) -> None:
-        """The same for those rows that the present step of the next group's sums has to finish."""
+    def _between(self, group: _Group) -> list[Callable[[], None]]:
+        """The same for the rows that the present step of the next group's sums has to finish: what
+        writes a few of them, of one tile after the other.
+        """
+        portions = -(-self.rows_a_step // ROWS_BETWEEN)
+        return [
+            partial(self._follow_some, group, position, portion, portions)
+            for position in range(self.plan.p)
+            for portion in range(portions)
+        ]
+
+    def _follow_some(self, group: _Group, position: int, portion: int, portions: int) -> None:
+        """One of the portions of those rows of one tile."""
         builder, number = self.builder, 1
         terms: list[tuple[SSAValue, int]] = []
         for loop in reversed(self.halves.steps):
@@ -295,30 +305,47 @@ class TileNest(Nest):
             if isinstance(base, SSAValue):
                 terms.append((base, number * self.rows_a_step))
             number *= self.kernel.extents[loop]
-        begin = builder.local(builder.linear(terms, 0))
-        end = builder.local(builder.linear(terms, self.rows_a_step))
-        last = self._least(end, self.plan.rows)
-        for k, held in enumerate(group.tiles):
-            first = builder.local(builder.add(arith.MaxUIOp, [begin, held.first], begin.type))
-            self._follow_rows(group, k, self.plan.q, first, last)
+        begin, end = (
+            builder.local(builder.linear(terms, self.rows_a_step * n // portions))
+            for n in (portion, portion + 1)
+        )
+        least = group.tiles[position].first
+        first = builder.local(builder.add(arith.MaxUIOp, [begin, least], begin.type))
+        self._follow_rows(group, position, first, self._least(end, self.plan.rows))
 
-    def _follow_rows(
-        self, group: _Group, position: int, q: int, first: SSAValue, last: SSAValue
+    def _follow_rows(self, group: _Group, position: int, first: SSAValue, last: SSAValue) -> None:
+        """What follows at some points of one tile, for as many blocks as the group has."""
+        plan, vectors = self.plan, self.halves.vectors
+        whole, left = divmod(plan.blocks, plan.q)
+
+        def follow(blocks: int, base: SSAValue | int) -> None:
+            if vectors is not None:
+                self.state.bases[vectors], self.state.sizes[vectors] = base, blocks
+            self._follow_each(group.tiles[position], position * plan.q, blocks, first, last)
+
+        if not left:
+            return follow(plan.q, group.blocks[0])
+        is_last = self.builder.equal(group.blocks[0], whole * plan.q)
+        self.builder.branch(
+            is_last,
+            lambda: follow(left, whole * plan.q),
+            lambda: follow(plan.q, group.blocks[0]),
+        )
+
+    def _follow_each(
+        self, held: _Tile, number: int, blocks: int, first: SSAValue, last: SSAValue
     ) -> None:
-        """What follows at some points of one tile."""
-        held = group.tiles[position]
+        """What follows at points of a tile. number: that of the sums of its first block."""
 
         def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             saved = dict(self.state.bases)
             self.state.bases.update(held.bases)
             point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
-            if self.halves.vectors is not None:
-                self.state.bases[self.halves.vectors] = group.vectors
 
             def follow() -> None:
-                for block in range(q):
-                    self._follow(i, position * q + block, block)
+                for block in range(blocks):
+                    self._follow(i, number + block, block)
 
             self._where_points_are(point, follow)
             self.state.bases = saved

@@ -38,6 +38,7 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
 from ncc.compiler.loops.network import Loops, build
+from ncc.compiler.loops.whole_shares import in_whole_shares
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
@@ -291,7 +292,8 @@ class Compilation:
             if schedules is None:
                 schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
             threads = options.num_threads
-            return build(planned, options.target, inputs, options.stamps, schedules, threads)
+            loops = build(planned, options.target, inputs, options.stamps, schedules, threads)
+            return in_whole_shares(loops, threads)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""

@@ -111,7 +111,8 @@ class LaunchOp(IRDLOperation):
     chunks * thread / threads up to the next thread's are a thread's own share, which it takes
     first, a quarter of what is left at a time; then it takes from the others' shares. Who takes
     what is left to time, so chunks must not depend on it. Its state is `buffers[0]`. One thread
-    takes all at once.
+    takes all at once. Where it says `by`, so many chunks count as one, and the last of these has
+    what is left.
 
     `done` is how many the thread has done: those before this launch, `did`, and its own here.
     `stamp` is the buffer, of i64, and the place in it where the time is noted behind every call;
@@ -122,6 +123,7 @@ class LaunchOp(IRDLOperation):
 
     callee = opt_prop_def(SymbolRefAttr)
     chunks = prop_def(I64Attr)
+    at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
     stamp = opt_prop_def(DenseArrayBase.constr(i64))
     arguments = var_operand_def(base(MemRefType) | base(IndexType))
@@ -134,7 +136,7 @@ class LaunchOp(IRDLOperation):
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$chunks (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
+        "$chunks (`by` $at_once^)? (`of` $callee^ `(` $arguments `)`)? `after` $after `,` $did `,` "
         "$buffers `,` $thread `,` $threads `,` $before (`stamp` $stamp^)? attr-dict `:` "
         "`(` type($arguments) `)`"
     )
@@ -148,11 +150,14 @@ class LaunchOp(IRDLOperation):
         did: SSAValue,
         thread: Sequence[SSAValue],
         stamp: tuple[int, int] | None = None,
+        at_once: int = 1,
     ) -> None:
         """thread: the arguments of the entry point: buffers, thread, threads, before."""
         properties: dict[str, Attribute] = {"chunks": integer(chunks), "after": integer(after)}
         if callee is not None:
             properties["callee"] = symbol(callee)
+        if at_once > 1:
+            properties["at_once"] = integer(at_once)
         if stamp is not None:
             properties["stamp"] = integers(stamp)
         operands = [*arguments, did, *thread]
@@ -160,8 +165,16 @@ class LaunchOp(IRDLOperation):
             self, operands=operands, properties=properties, result_types=[IndexType()]
         )
 
+    @property
+    def counted(self) -> int:
+        """How many there are to be taken."""
+        at_once = 1 if self.at_once is None else self.at_once.value.data
+        return -(-int(self.chunks.value.data) // int(at_once))
+
     def verify_(self) -> None:
-        chunks, after = self.chunks.value.data, self.after.value.data
+        if self.at_once is not None and self.at_once.value.data < 1:
+            raise VerifyException("rt.launch: a chunk at least is taken at once")
+        chunks, after = self.counted, self.after.value.data
         if chunks < 0 or after < 0 or chunks + after >= MOST_CHUNKS:
             raise VerifyException(f"rt.launch: a run has 0 to {MOST_CHUNKS - 1} chunks")
         are_numbers = [isinstance(argument.type, IndexType) for argument in self.arguments]

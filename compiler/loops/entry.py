@@ -82,6 +82,7 @@ class Launch:
     """All threads run a kernel on chunks until all are taken.
 
     numbers: what it is told besides. steps: how often, one after another, if it is told which.
+    at_once: chunks that count as one.
     """
 
     kernel: str
@@ -89,6 +90,7 @@ class Launch:
     arguments: tuple[Argument, ...]
     numbers: tuple[int, ...] = ()
     steps: int | None = None
+    at_once: int = 1
 
     @property
     def told(self) -> int:
@@ -208,7 +210,7 @@ class _Entry:
             given = [known[argument] for argument in step.arguments]
             given += [self._number(number) for number in step.numbers]
             if step.steps is None:
-                self._launch(step.kernel, step.chunks, given)
+                self._launch(step.kernel, step.chunks, given, step.at_once)
             else:
                 self._launch_steps(step.kernel, step.chunks, given, step.steps)
         end = rt.EndOp(self.did, self.chunks, self.buffers, self.thread, self.threads, self.before)
@@ -234,17 +236,21 @@ class _Entry:
         self.block.add_op(barrier)
         self.did = self.none
 
-    def _launch(self, kernel: str | None, chunks: int, arguments: Sequence[SSAValue]) -> None:
+    def _launch(
+        self, kernel: str | None, chunks: int, arguments: Sequence[SSAValue], at_once: int = 1
+    ) -> None:
         """Call the kernel on chunks as long as there are some to be taken."""
         stamp = None
         if self.stamps is not None:
             stamp = self.stamps.buffer, self.stamped
             self.stamped += 1
         thread = (self.buffers, self.thread, self.threads, self.before)
-        launch = rt.LaunchOp(kernel, arguments, chunks, self.chunks, self.did, thread, stamp)
+        launch = rt.LaunchOp(
+            kernel, arguments, chunks, self.chunks, self.did, thread, stamp, at_once
+        )
         self.block.add_op(launch)
         self.did = launch.done
-        self.chunks += chunks
+        self.chunks += launch.counted
 
     def _launch_steps(
         self, kernel: str, chunks: int, arguments: Sequence[SSAValue], steps: int

@@ -121,7 +121,10 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("text", [ENTRY, TOLD, CODE, LANES, STEPS, REDUCE])
+TOGETHER = TOLD.replace(" of @", " by 7 of @")
+
+
+@pytest.mark.parametrize("text", [ENTRY, TOLD, TOGETHER, CODE, LANES, STEPS, REDUCE])
 def test_prints_what_it_parsed(text: str) -> None:
     """Parsing and printing gives the same text, which parses again to the same."""
     once = printed(parse(text))
@@ -147,9 +150,11 @@ def test_constructors_make_verified_operations() -> None:
     buffer = BufferOp(buffers, 3, memref, offset=64)
     run = (buffers, thread, threads, before)
     launch = LaunchOp("k", [buffer.memref], 56, 123, did, run, stamp=(5, 7))
+    together = LaunchOp("k", [buffer.memref], 56, 123, did, run, at_once=20)
+    assert (launch.counted, together.counted) == (56, 3)
     barrier = BarrierOp(did, 179, buffers, threads, before)
     end = EndOp(did, 179, buffers, thread, threads, before)
-    for op in (buffer, launch, barrier, end, code, turning, stepping):
+    for op in (buffer, launch, together, barrier, end, code, turning, stepping):
         op.verify()
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
@@ -166,6 +171,7 @@ def test_constructors_make_verified_operations() -> None:
         (ENTRY.replace("offset 128", "offset -8"), "offset in bytes is not negative"),
         (ENTRY.replace("vector<4xi8>", "vector<3xi8>"), "does not say where vector<3xi8> lies"),
         (ENTRY.replace("56 of", "-1 of"), "a run has 0 to 2147483647 chunks"),
+        (ENTRY.replace("56 of", "56 by 0 of"), "a chunk at least is taken at once"),
         (ENTRY.replace("after 123", "after 2147483592"), "a run has 0 to 2147483647 chunks"),
         (TOLD.replace("(%x", "(%n, %x").replace("(mem", "(index, mem"), "numbers stand behind"),
         (CODE.replace("%source : memref<8xf32>", "%source : memref<7xf32>"), "argument 0"),

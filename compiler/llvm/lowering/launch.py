@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.llvm.build import POINTER, Builder
 from ncc.compiler.llvm.formulas.math import Library
+from ncc.compiler.llvm.instructions import SelectOp
 from ncc.compiler.llvm.lowering import memory
 from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
@@ -29,7 +30,7 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
     builder, library = function.builder, function.library
     *arguments, did, buffers, thread, threads, before = op.operands
     state = memory.buffer_pointer(function, buffers, 0)
-    numbers = [builder.constant(number.value.data, i64) for number in (op.after, op.chunks)]
+    numbers = [builder.constant(number, i64) for number in (op.after.value.data, op.counted)]
     passed = [state, function.value(before), *numbers, *function.values([thread, threads, did])]
     name = "ncc.launch"
     if op.stamp is not None:
@@ -37,6 +38,10 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         buffer, place = op.stamp.get_values()
         table = memory.buffer_pointer(function, buffers, buffer)
         passed.append(function.addresses.step(table, place, i64, builder.root))
+    together = op.at_once is not None
+    if op.at_once is not None:
+        name += ".together"
+        passed += [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
     if op.callee is not None:
         memrefs = [value for value in arguments if isinstance(value.type, MemRefType)]
         told = arguments[len(memrefs) :]
@@ -46,20 +51,29 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         passed += function.values(told)
     types = [value.type for value in passed]
     stamped, calling = op.stamp is not None, op.callee is not None
-    library.define(name, lambda: _loop(name, types, library, stamped, calling))
+    library.define(name, lambda: _loop(name, types, library, stamped, calling, together))
     function.bind(op.done, builder.call(name, passed, [i64])[0])
 
 
 def _loop(
-    name: str, types: list[Attribute], library: Library, stamped: bool, calling: bool
+    name: str,
+    types: list[Attribute],
+    library: Library,
+    stamped: bool,
+    calling: bool,
+    together: bool,
 ) -> llvm.FuncOp:
-    """While there are chunks: call the kernel on them, note the time. Tells how many are done."""
+    """While there are chunks: call the kernel on them, note the time. Tells how many are done.
+
+    together: whether what is counted are several chunks each, up to their number.
+    """
     entry = Block(arg_types=types)
     taking, working, leaving = Block(arg_types=[i64]), Block(), Block()
     builder = Builder(entry, library.target)
     library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state, before, after, chunks, thread, threads, did, *others = entry.args
     stamp = others.pop(0) if stamped else None
+    at_once, most = (others.pop(0), others.pop(0)) if together else (None, None)
     begin = builder.binary(llvm.AddOp, before, after)
     builder.branch(taking, [did])
 
@@ -74,7 +88,15 @@ def _loop(
     builder.scope.block = working
     if calling:
         kernel, *arguments = others
-        builder.call_pointer(kernel, [*arguments, first, last])
+        from_, to = first, last
+        if at_once is not None and most is not None:
+            from_, end = (builder.binary(llvm.MulOp, n, at_once) for n in (first, last))
+            to = builder.result(
+                SelectOp.create(
+                    operands=[builder.compare("slt", end, most), end, most], result_types=[i64]
+                )
+            )
+        builder.call_pointer(kernel, [*arguments, from_, to])
     if stamp is not None:
         memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), stamp)
     size = builder.binary(llvm.SubOp, last, first)

@@ -132,6 +132,20 @@ func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index
 """
 
 
+def test_chunks_together(compiled: Compile) -> None:
+    """Three of eight count as one: the last has two, and all threads count to three."""
+    text = TOLD.replace("launch 8 of", "launch 8 by 3 of").replace("until 8", "until 3")
+    code = compiled(text, RUNTIME)
+    state, x = np.zeros(16, np.int64), np.zeros(9, np.int64)
+    buffers = np.array([state.ctypes.data, x.ctypes.data], np.uint64)
+    for thread, wanted in enumerate((6, 8)):
+        state[7] = 0
+        code.call("run", buffers, thread, 2, 0)
+        assert state[2:4].tolist() == [thread + 1, 3]
+        assert np.count_nonzero(x) == (3 if thread == 0 else wanted)
+    assert x.tolist() == [2, 12, 22, 32, 42, 52, 62, 72, 0]
+
+
 def test_kernels_are_told_numbers(compiled: Compile) -> None:
     """Those behind their memory come in order, in front of the chunks."""
     state, x = np.zeros(16, np.int64), np.zeros(8, np.int64)

@@ -12,9 +12,6 @@ from xdsl.ir import Operation, SSAValue
 from ncc.dialects.element import i24
 from ncc.dialects.operation import make
 
-BITS = 23
-"""Those behind the point."""
-
 UPWARDS, BACK = 8, 2.0**-31
 """To the upper end of an int32, so that its sign is that of the fraction; what that is made up for
 by.

@@ -109,7 +109,7 @@ class LaunchOp(IRDLOperation):
     The launch has so many `chunks`, and those before it in the run have `after`. Every thread takes
     until there are none before it goes on to the next launch. The chunks from
     chunks * thread / threads up to the next thread's are a thread's own share, which it takes
-    first, a quarter of what is left at a time; then it takes from the others' shares. Who takes
+    first, half of what is left at a time; then it takes from the others' shares. Who takes
     what is left to time, so chunks must not depend on it. Its state is `buffers[0]`. One thread
     takes all at once. Where it says `by`, so many chunks count as one, and the last of these has
     what is left.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, indexing_map
@@ -104,6 +105,22 @@ def recomputed_without(
     ]
     kinds = [kind for d, kind in enumerate(op.iterator_types) if d != loop]
     return recomputed(b, op, [value for value, _ in reads], outs, maps, kinds)
+
+
+def hold_as(
+    value: SSAValue, element: Attribute, operations_of: Callable[[SSAValue], Sequence[Operation]]
+) -> None:
+    """Let a number in a body be held as another type. operations_of: what makes the number of it,
+    the last one of them, for all that read it.
+    """
+    readers = list(value.uses)
+    held = Rewriter.replace_value_with_new_type(value, element)
+    made = operations_of(held)
+    owner = held.owner
+    at = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+    Rewriter.insert_op(made, at)
+    for use in readers:
+        use.operation.operands[use.index] = made[-1].results[0]
 
 
 def tensor_of(value: SSAValue) -> Tensor:

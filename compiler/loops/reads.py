@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, VectorType, f32, i32
+from xdsl.dialects.builtin import MemRefType, VectorType, f32
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
@@ -21,8 +21,6 @@ from ncc.compiler.loops.build import LoopBuilder, index, memory_type, vector_typ
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.transpose import deinterleaved, transposed
-from ncc.dialects import fraction
-from ncc.dialects.element import i24
 
 Point = dict[int, int]
 """Offsets of one point of the register tile, by loop."""
@@ -238,27 +236,10 @@ class ReadWriter:
             return value
         found = self.cache.get(("single", value))
         if found is None:
-            found = self.cache["single", value] = self._widened(value, element)
+            shape = kind.get_shape() if isinstance(kind, VectorType) else ()
+            wide = vector_type(f32, *shape) if shape else f32
+            found = self.cache["single", value] = self.builder.add(arith.ExtFOp, [value], wide)
         return found
-
-    def _widened(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """The float32 that a narrower float or a fraction is."""
-        builder = self.builder
-        lanes = value.type.get_shape() if isinstance(value.type, VectorType) else ()
-
-        def wide(scalar: Attribute) -> Attribute:
-            return vector_type(scalar, *lanes) if lanes else scalar
-
-        def constant(number: float, scalar: Attribute) -> SSAValue:
-            found = builder.constant(number, scalar)
-            return builder.splat(found, *lanes) if lanes else found
-
-        if element != i24:
-            return builder.add(arith.ExtFOp, [value], wide(f32))
-        bits = builder.add(arith.ExtUIOp, [value], wide(i32))
-        shifted = builder.add(arith.ShLIOp, [bits, constant(fraction.UPWARDS, i32)], bits.type)
-        whole = builder.add(arith.SIToFPOp, [shifted], wide(f32))
-        return builder.add(arith.MulfOp, [whole, constant(fraction.BACK, f32)], whole.type)
 
     def _wide(self, value: SSAValue) -> SSAValue:
         """A value as a vector."""

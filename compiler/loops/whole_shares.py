@@ -44,7 +44,7 @@ def _shared_out(launch: Launch, step: Step, threads: int) -> Launch:
     microseconds = _estimated(step)
     if microseconds is None or microseconds > SHORT or launch.steps is not None:
         return launch
-    return replace(launch, at_once=-(-launch.chunks // threads) if launch.chunks else 1)
+    return replace(launch, at_once=max(1, -(-launch.chunks // threads)))
 
 
 def _estimated(step: Step) -> float | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ncc.dialects import fraction
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.derived import Moved
 from ncc.dialects.weights.sources import Array, Derived, Inline, Random, Weights
@@ -16,6 +15,9 @@ from ncc.dialects.weights.stored import Encoding, Stored
 
 _LOOKED_AT_FIRST = 1 << 10
 """Values of a weight: where these are no float16, the others need not be read."""
+
+FRACTION_BITS = 23
+"""Those behind the point of a fraction."""
 
 LEAST_EXPONENT = -100
 """Of the power of two above weights: less, fractions times it were denormal numbers."""
@@ -56,6 +58,10 @@ class _Rows(Derived):
 
     axes: tuple[int, ...]
 
+    def rows(self, first: int, end: int) -> Weights | None:
+        some = self.of.rows(first, end) if 0 in self.axes else None
+        return some and replace(self, of=some).weights
+
     def exponents(self, values: Array) -> Array:
         """Of the least power of two that is more than every value of its row; 0 where all are 0.
 
@@ -81,16 +87,12 @@ class Fractions(_Rows):
 
     def array(self) -> Array:
         values = np.asarray(self.of.array(), np.float32)
-        scale = np.ldexp(np.float32(1), fraction.BITS - self.exponents(values))
+        scale = np.ldexp(np.float32(1), FRACTION_BITS - self.exponents(values))
         nearest = np.rint(values * scale)
-        most = (1 << fraction.BITS) - 1  # what is nearer to a whole one than to it
+        most = (1 << FRACTION_BITS) - 1  # what is nearer to a whole one than to it
         held = np.ascontiguousarray(np.minimum(nearest, most), "<i4")
         lower = held.reshape(-1, 1).view(np.uint8)[:, :3]
         return np.ascontiguousarray(lower).view("V3").reshape(self.shape)
-
-    def rows(self, first: int, end: int) -> Weights | None:
-        some = self.of.rows(first, end) if 0 in self.axes else None
-        return some and Fractions(some, self.axes).weights
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,6 @@ class Scales(_Rows):
     def array(self) -> Array:
         values = np.asarray(self.of.array(), np.float32)
         return np.ldexp(np.float32(1), self.exponents(values)).reshape(self.shape)
-
-    def rows(self, first: int, end: int) -> Weights | None:
-        some = self.of.rows(first, end) if 0 in self.axes else None
-        return some and Scales(some, self.axes).weights
 
 
 def narrowed(weights: Weights) -> Weights | None:

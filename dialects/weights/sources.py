@@ -18,6 +18,9 @@ from ncc.dialects.weights.stored import Encoding, Stored
 
 Array: TypeAlias = NDArray[Any]
 
+LOOKED_AT = 1 << 18
+"""Bytes of weights that are looked at together: they stay in a cache."""
+
 
 @dataclass(frozen=True)
 class Inline:

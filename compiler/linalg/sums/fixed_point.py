@@ -16,41 +16,37 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from ncc.compiler.linalg.insert import (
     builder_for,
     computation_of,
     erase_dead,
+    hold_as,
     put_for,
     recomputed,
     tensor_of,
 )
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.positions import is_large, points_with
 from ncc.compiler.linalg.view import View, filled_with, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fraction
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, i24
 from ncc.dialects.weights.narrow import Fractions, Scales
-from ncc.dialects.weights.sources import Array, Weights
+from ncc.dialects.weights.sources import LOOKED_AT, Array, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 MOST_UNEVEN = 1 << 8
 """How many times the mean of a row its largest weight may be: then what is lost is no more than
 2**-16 of the products, as it is with halves of bfloat16, if all are multiplied with alike numbers.
 """
-
-AT_ONCE = 1 << 18
-"""Bytes of weights that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +60,10 @@ class FixWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         for constant in list(block.ops):
-            if isinstance(constant, ConstantOp) and self._is_worth_it(constant.result):
-                _fix(constant)
+            if isinstance(constant, ConstantOp) and element_of(constant.result) == f32:
+                if is_large(constant.result, self.target.core):
+                    _fix(constant)
         erase_dead(block)
-
-    def _is_worth_it(self, weights: SSAValue) -> bool:
-        """Whether a first-level cache holds less than these weights."""
-        large = 4 * prod(shape_of(weights)) > self.target.core.l1_bytes
-        return large and element_of(weights) == f32
 
 
 @dataclass(frozen=True)
@@ -93,9 +85,8 @@ class _Sum:
         if position not in (view.product or ()) or len(view.reads) != 2 or write is None:
             return None
         access = view.reads[position]
-        again = prod(n for d, n in enumerate(view.extents) if not access.uses(d))
-        axes = access.axes
-        if axes is None or again > 1 or not view.reduced or op.attributes:
+        axes, once = access.axes, points_with(access, view) == 1
+        if axes is None or not once or not view.reduced or op.attributes:
             return None
         rows = [(axis, write.index(d)) for axis, d in enumerate(axes) if d in view.parallel]
         return _Sum(op, position, tuple(rows))
@@ -120,13 +111,8 @@ class _Sum:
         """z, from nothing, of operands one of which holds fractions."""
         zeros = b.full(shape_of(self.op.results[0]), 0.0)
         sums = recomputed(b, self.op, [operand.value for operand in operands], zeros)
-        body = computation_of(sums).body.block
-        readers = list(body.args[self.weights].uses)
-        held = Rewriter.replace_value_with_new_type(body.args[self.weights], i24)
-        made = fraction.operations_of(held)
-        Rewriter.insert_op(made, InsertPoint.at_start(body))
-        for use in readers:
-            use.operation.operands[use.index] = made[-1].results[0]
+        weight = computation_of(sums).body.block.args[self.weights]
+        hold_as(weight, i24, fraction.operations_of)
         return sums
 
 
@@ -140,7 +126,7 @@ def _fix(constant: ConstantOp) -> None:
     source = constant.value.data
     if not found or len(found) < len(sums) or len({one.axes for one in found}) > 1:
         return
-    if all(_are_even(part.array(), found[0].axes) for part in source.parts(AT_ONCE)):
+    if all(_are_even(part.array(), found[0].axes) for part in source.parts(LOOKED_AT)):
         for one in found:
             one.rewrite(source)
 

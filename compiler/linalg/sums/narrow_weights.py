@@ -17,18 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, math, memref, tensor
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f16, f32
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ncc.compiler.linalg.insert import hold_as
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.positions import is_large, points_with
 from ncc.compiler.linalg.tensors import RESHAPES
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -37,15 +38,12 @@ from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import make
 from ncc.dialects.weights.narrow import narrowed
-from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 POINTS = 49
 """So many share a weight at most: an image of 7 x 7, in three or four tiles, is no slower, and its
 weights take half the memory."""
-
-AT_ONCE = 1 << 18
-"""Bytes of a table that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,9 @@ class NarrowWeights(ModulePass):
         weights, uses = constant.result, list(_uses(constant.result))
         if not uses or element_of(weights) != f32:
             return False
-        if 4 * prod(shape_of(weights)) <= self.target.core.l1_bytes:
-            return False
-        return all(_streams(use.operation, use.index) for use in uses)
+        return is_large(weights, self.target.core) and all(
+            _streams(use.operation, use.index) for use in uses
+        )
 
 
 def _uses(value: SSAValue) -> Iterator[Use]:
@@ -97,9 +95,7 @@ def _streams(op: Operation, position: int) -> bool:
         return len(view.reads) == 4 and position == 2
     if position not in (view.product or ()) or not view.reduced:
         return False
-    access = view.reads[position]
-    points = prod(view.extents[d] for d in range(len(view.extents)) if not access.uses(d))
-    return points <= POINTS
+    return points_with(view.reads[position], view) <= POINTS
 
 
 def _is_of_rows(op: tensor.ExtractOp) -> bool:
@@ -137,7 +133,7 @@ def _narrow(constant: ConstantOp) -> None:
 
 def _signals(weights: Weights) -> bool:
     """Whether there is a signaling NaN, which widening makes a quiet one, as sums do anyway."""
-    parts = (part.array().view(np.uint16) for part in weights.parts(AT_ONCE))
+    parts = (part.array().view(np.uint16) for part in weights.parts(LOOKED_AT))
     return any(bool(((bits & 0x7E00 == 0x7C00) & (bits & 0x1FF != 0)).any()) for bits in parts)
 
 
@@ -158,11 +154,4 @@ def _widen(argument: SSAValue) -> None:
         for use in list(memory.uses):
             _widen(use.operation.results[0])
         return
-    readers = list(argument.uses)
-    narrow = Rewriter.replace_value_with_new_type(argument, f16)
-    wide = make(arith.ExtFOp, operands=[narrow], result_types=[f32])
-    owner = narrow.owner
-    at = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
-    Rewriter.insert_op(wide, at)
-    for use in readers:
-        use.operation.operands[use.index] = wide.results[0]
+    hold_as(argument, f16, lambda held: [make(arith.ExtFOp, operands=[held], result_types=[f32])])

@@ -7,7 +7,18 @@ from math import prod
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.target import Core
+
+
+def is_large(weights: SSAValue, core: Core) -> bool:
+    """Whether a first-level cache does not hold weights of float32."""
+    return 4 * prod(shape_of(weights)) > core.l1_bytes
+
+
+def points_with(weights: Access, view: View) -> int:
+    """At how many points a computation uses each element of an operand."""
+    return prod(n for d, n in enumerate(view.extents) if not weights.uses(d))
 
 
 def positions_with(weights: SSAValue) -> int:

@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.llvm.build import POINTER, Builder
 from ncc.compiler.llvm.formulas.math import Library
-from ncc.compiler.llvm.instructions import SelectOp
 from ncc.compiler.llvm.lowering import memory
 from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
@@ -91,11 +90,7 @@ def _loop(
         from_, to = first, last
         if at_once is not None and most is not None:
             from_, end = (builder.binary(llvm.MulOp, n, at_once) for n in (first, last))
-            to = builder.result(
-                SelectOp.create(
-                    operands=[builder.compare("slt", end, most), end, most], result_types=[i64]
-                )
-            )
+            to = builder.select(builder.compare("slt", end, most), end, most)
         builder.call_pointer(kernel, [*arguments, from_, to])
     if stamp is not None:
         memory.store(builder, builder.intrinsic("llvm.readcyclecounter", [], i64), stamp)

@@ -66,8 +66,14 @@ def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     return builder.result(op)
 
 
-def load_three_bytes(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
-    """The same of elements of three bytes each: below a byte of zeros, and nothing behind them."""
+def load_from(builder: Builder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
+    """The same of what that memory holds there, whose type is another one than values have."""
+    loaded = _load_three_bytes if memory.element is THREE_BYTES else load
+    return loaded(builder, pointer, type)
+
+
+def _load_three_bytes(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+    """Elements of three bytes each: below a byte of zeros, and nothing behind them."""
     count = max(1, lanes(type))
     inside, bytes = 3 * count, VectorType(i8, [4 * count])
     mask = builder.vector_of([k < inside for k in range(4 * count)], VectorType(i1, [4 * count]))
@@ -111,9 +117,9 @@ def lower_load(function: Function, op: memref.LoadOp) -> None:
     base, *indices = operands_of(op)
     memory = function.memory(base)
     pointer = function.addresses.pointer(memory, [function.index(index) for index in indices])
-    loaded = load_three_bytes if memory.element is THREE_BYTES else load
     result = only_result(op)
-    function.bind(result, loaded(function.builder, pointer, machine_type(result.type)))
+    type = machine_type(result.type)
+    function.bind(result, load_from(function.builder, memory, pointer, type))
 
 
 def lower_store(function: Function, op: memref.StoreOp) -> None:

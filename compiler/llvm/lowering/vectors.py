@@ -23,15 +23,9 @@ from ncc.compiler.llvm.build import Builder, suffix
 from ncc.compiler.llvm.instructions import element, lanes
 from ncc.compiler.llvm.lowering import arithmetic
 from ncc.compiler.llvm.lowering.arithmetic import Combine
-from ncc.compiler.llvm.lowering.function import (
-    PASS,
-    THREE_BYTES,
-    Function,
-    Handler,
-    machine_type,
-)
+from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.lowering.integers import chosen_by
-from ncc.compiler.llvm.lowering.memory import alignment, load, load_three_bytes, store
+from ncc.compiler.llvm.lowering.memory import alignment, load_from, store
 from ncc.dialects.operation import make, only_result, operands_of
 
 
@@ -47,8 +41,8 @@ def lower_load(function: Function, op: vector.LoadOp) -> None:
     base, *indices = operands_of(op)
     (result,) = op.results
     pointer = _address(function, base, indices)
-    loaded = load_three_bytes if function.memory(base).element is THREE_BYTES else load
-    function.bind(result, loaded(function.builder, pointer, machine_type(result.type)))
+    memory, type = function.memory(base), machine_type(result.type)
+    function.bind(result, load_from(function.builder, memory, pointer, type))
 
 
 def lower_store(function: Function, op: vector.StoreOp) -> None:

@@ -8,9 +8,9 @@ next to nothing. Many rows in one place do not: behind them, the next product is
 Flat tiles go on from the end of a row of points to the next row, over what lies between them: the
 border of a padded plane, whose sums are not stored.
 
-The last tile of a row of points is moved back to end with the row, and the last group of tiles is
-filled up with copies of its last tile, of points as of vectors: results that are computed twice are
-stored once.
+The last tile of a row of points is moved back to end with the row, and the last blocks of vectors
+to end with all of them. The last group of tiles is filled up with copies of its last tile. Results
+that are computed twice are stored once.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class _Plan:
         self.blocks = 1 if vectors is None else kernel.extents[vectors]
         self.q = 1 if vectors is None else schedule.points(vectors)
         self.vector_groups = -(-self.blocks // self.q)
+        self.left = self.blocks % self.q
         self.points_outer = vectors is None or schedule.order[0] != vectors
 
 
@@ -79,12 +80,10 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Group:
-    """The tiles that are summed at once: those of points, and the blocks of vectors, of which only
-    the first is known when what follows is written.
-    """
+    """The tiles that are summed at once: those of points, and the first block of vectors."""
 
     tiles: Sequence[_Tile]
-    blocks: Sequence[SSAValue]
+    vectors: SSAValue
 
 
 class TileNest(Nest):
@@ -134,28 +133,20 @@ class TileNest(Nest):
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
         points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
         self.turn = points
-        blocks = [self._block_of(vectors, k) for k in range(plan.q)]
-        return _Group([self._tile_of(points, k) for k in range(plan.p)], blocks)
-
-    def _block_of(self, group: SSAValue, position: int) -> SSAValue:
-        """The number of a block of vectors; behind the last one there is the last one."""
-        block = self.builder.local(self.builder.linear([(group, self.plan.q)], position))
-        last = self.plan.blocks - 1
-        return (
-            block
-            if not position or not self.plan.blocks % self.plan.q
-            else self._least(block, last)
-        )
+        base = builder.local(builder.linear([(vectors, plan.q)], 0))
+        if plan.left:
+            base = self._least(base, plan.blocks - plan.q)
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
 
     def _nothing(self) -> _Group:
         """What is before the first group: tiles with nothing to store."""
         zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
         held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
-        return _Group([held] * self.plan.p, [zero])
+        return _Group([held] * self.plan.p, zero)
 
     def _carried(self, group: _Group) -> list[SSAValue]:
         """A group as the values that a loop carries."""
-        values = [group.blocks[0]]
+        values = [group.vectors]
         for held in group.tiles:
             values += [held.bases[d] for d in self.halves.points]
             values.append(held.first)
@@ -163,12 +154,12 @@ class TileNest(Nest):
 
     def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
         local = iter([self.builder.local(value) for value in values])
-        block = next(local)
+        vectors = next(local)
         tiles: list[_Tile] = []
         for _ in range(self.plan.p):
             bases = {d: next(local) for d in self.halves.points}
             tiles.append(_Tile(bases, next(local)))
-        return _Group(tiles, [block])
+        return _Group(tiles, vectors)
 
     def _tile_of(self, group: SSAValue, position: int) -> _Tile:
         """Where the tile lies; behind the last one there is the last one, with nothing to store."""
@@ -234,8 +225,7 @@ class TileNest(Nest):
     def _prefetch_weights(self, group: _Group) -> None:
         """The weights of the same step of the next blocks, in both halves: this group's share."""
         lines = 2 * tile.ROWS
-        if self.halves.vectors is not None:
-            self.state.bases[self.halves.vectors] = group.blocks[0]
+        self._begin(group.vectors)
         share = -(-lines // self.plan.point_groups)
         blocks = range(self.plan.q)
         for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
@@ -249,15 +239,14 @@ class TileNest(Nest):
     def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
         halves = self.halves
+        self._begin(group.vectors)
 
         def points(number: int, which: int, position: int) -> Operation:
             access = (halves.high, halves.low)[which]
             return self._load_points(number, access, group.tiles[position])
 
         def vectors(number: int, which: int, block: int) -> Operation:
-            return self._load_vectors(
-                number, (halves.weights, halves.rest)[which], group.blocks[block]
-            )
+            return self._load_vectors(number, (halves.weights, halves.rest)[which], block)
 
         return products_of(self.plan.p, self.plan.q, points, vectors)
 
@@ -270,12 +259,16 @@ class TileNest(Nest):
         distance = access.coefficients[self.plan.inner] * HALF_BYTES
         return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
 
-    def _load_vectors(self, number: int, access: Access, block: SSAValue) -> Operation:
+    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
         """A tile of weights for the block of outputs."""
+        vectors = self.halves.vectors
+        at = self._address(access, {} if vectors is None else {vectors: block})
+        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
+
+    def _begin(self, block: SSAValue | int) -> None:
+        """Have addresses of weights and results begin at a block of vectors."""
         if self.halves.vectors is not None:
             self.state.bases[self.halves.vectors] = block
-        at = self._address(access, {})
-        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
 
     # --- what follows -------------------------------------------------------------------------
 
@@ -314,28 +307,28 @@ class TileNest(Nest):
         self._follow_rows(group, position, first, self._least(end, self.plan.rows))
 
     def _follow_rows(self, group: _Group, position: int, first: SSAValue, last: SSAValue) -> None:
-        """What follows at some points of one tile, for as many blocks as the group has."""
+        """What follows at some points of one tile, for the blocks that nobody else stores."""
         plan, vectors = self.plan, self.halves.vectors
-        whole, left = divmod(plan.blocks, plan.q)
+        end = plan.blocks - plan.q
 
-        def follow(blocks: int, base: SSAValue | int) -> None:
+        def follow(blocks: range, base: SSAValue | int) -> None:
+            self._begin(base)
             if vectors is not None:
-                self.state.bases[vectors], self.state.sizes[vectors] = base, blocks
+                self.state.sizes[vectors] = len(blocks)
             self._follow_each(group.tiles[position], position * plan.q, blocks, first, last)
 
-        if not left:
-            return follow(plan.q, group.blocks[0])
-        is_last = self.builder.equal(group.blocks[0], whole * plan.q)
+        if not plan.left:
+            return follow(range(plan.q), group.vectors)
         self.builder.branch(
-            is_last,
-            lambda: follow(left, whole * plan.q),
-            lambda: follow(plan.q, group.blocks[0]),
+            self.builder.equal(group.vectors, end),
+            lambda: follow(range(plan.q - plan.left, plan.q), end),
+            lambda: follow(range(plan.q), group.vectors),
         )
 
     def _follow_each(
-        self, held: _Tile, number: int, blocks: int, first: SSAValue, last: SSAValue
+        self, held: _Tile, number: int, blocks: range, first: SSAValue, last: SSAValue
     ) -> None:
-        """What follows at points of a tile. number: that of the sums of its first block."""
+        """What follows at points of a tile. number: that of the sums of the group's first block."""
 
         def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             saved = dict(self.state.bases)
@@ -344,7 +337,7 @@ class TileNest(Nest):
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
 
             def follow() -> None:
-                for block in range(blocks):
+                for block in blocks:
                     self._follow(i, number + block, block)
 
             self._where_points_are(point, follow)

@@ -70,6 +70,9 @@ class Scalar:
     def __neg__(self) -> Scalar:
         return _apply(arith.NegfOp, self)
 
+    def __and__(self, other: Operand) -> Scalar:
+        return _apply(arith.AndIOp, self, other)
+
     def __lt__(self, other: Operand) -> Scalar:
         return _compare("lt", self, other)
 
@@ -139,6 +142,7 @@ def scalar(value: Operand, like: Attribute = f32) -> Scalar:
 _FASTMATH = (("fastmath", arith.FastMathFlagsAttr("none")),)
 _OVERFLOW = (("overflowFlags", arith.IntegerOverflowAttr("none")),)
 _WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+_PLAIN = (arith.MaxSIOp, arith.MinSIOp, arith.AndIOp)
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5}
 _INTEGER_PREDICATES = {"eq": 0, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 
@@ -147,7 +151,7 @@ def flags_of(operation: type[Operation]) -> tuple[tuple[str, Attribute], ...]:
     """The properties that an arithmetic operation has besides its operands."""
     if operation in _WRAPPING:
         return _OVERFLOW
-    return () if operation in (arith.MaxSIOp, arith.MinSIOp) else _FASTMATH
+    return () if operation in _PLAIN else _FASTMATH
 
 
 def _alike(*operands: Operand) -> tuple[Scalar, ...]:
@@ -298,6 +302,11 @@ def convert(x: Scalar, type: Attribute) -> Scalar:
     if x.type == type:
         return x
     return Apply(type, conversion(x.type, type), (x,))
+
+
+def bitcast(x: Scalar, type: Attribute) -> Scalar:
+    """The bits of x as a value of another element type of that width."""
+    return Apply(type, arith.BitcastOp, (x,))
 
 
 def conversion(source: Attribute, target: Attribute) -> type[Operation]:

@@ -16,13 +16,12 @@ from functools import cached_property
 from itertools import product
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import VectorType, bf16, f32
+from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
-from ncc.compiler.loops.kernel import Halving
-from ncc.compiler.loops.point import PointWriter
+from ncc.compiler.loops.halving import HalvingWriter
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.transpose import interleaved
 
@@ -40,7 +39,7 @@ def is_function(op: Operation) -> bool:
     return op.name.startswith("math.") and not isinstance(op, _INSTRUCTIONS)
 
 
-class FinishWriter(PointWriter):
+class FinishWriter(HalvingWriter):
     """The writer of what follows an accumulation."""
 
     def _with(self, loop: int, base: SSAValue | int, size: int, body: Callable[[], None]) -> None:
@@ -90,11 +89,17 @@ class FinishWriter(PointWriter):
             self._finish_in_turn(loop, points, values)
 
     def _finish_each(self, points: list[Point], values: Sequence[SSAValue]) -> None:
-        """The epilogue and the store of each point, unrolled."""
-        for point, value in zip(points, values, strict=True):
-            with self._as_long_as(point):
-                value = self._followed(value, point)
-            self._store(value, point)
+        """The epilogue and the store of each point, unrolled; of both blocks of a pair together."""
+        for numbers in self._stored_together(points):
+            held = [points[number] for number in numbers]
+            found = []
+            for point, number in zip(held, numbers, strict=True):
+                with self._as_long_as(point):
+                    found.append(self._followed(values[number], point))
+            if len(held) == 2:
+                self._store_pair(held, found)
+            else:
+                self._store(found[0], held[0])
 
     def _followed(self, value: SSAValue, point: Point) -> SSAValue:
         """What the epilogue makes of the value at a point."""
@@ -159,14 +164,25 @@ class FinishWriter(PointWriter):
         builder.loop(0, size, at_once, [], step)
 
     def _store(self, value: SSAValue, point: Point) -> None:
-        """The value at a point, and its halves, as far as they are wanted."""
+        """The value at a point, as far as it is wanted, and its halves."""
         lanes = self.state.lanes if self._vector_points else 1
         if lanes > 1 and not isinstance(value.type, VectorType):
             value = self.builder.splat(value, self._lanes_at(point))
-        if self.kernel.halving is not None:
-            self._store_halves(self.kernel.halving, value, point)
-            if self.kernel.halving.alone:
-                return
+        halving = self.kernel.halving
+        if halving is not None:
+            self._store_block(halving, value, point)
+        if halving is None or not halving.alone:
+            self._store_value(value, point)
+
+    def _store_pair(self, points: list[Point], values: list[SSAValue]) -> None:
+        """The same of both blocks of a pair."""
+        first, second = map(self._vector, values)
+        if not self._store_line(points[0], first, second).alone:
+            self._store_value(first, points[0])
+            self._store_value(second, points[1])
+
+    def _store_value(self, value: SSAValue, point: Point) -> None:
+        lanes = self.state.lanes if self._vector_points else 1
         target, store, lane = self.entry.args[self.kernel.store.argument], self.kernel.store, -1
         if lanes > 1 and self.schedule.lane is not None:
             lane = self.schedule.lane
@@ -206,42 +222,3 @@ class FinishWriter(PointWriter):
         zeros, rest = self.builder.constant(0.0, f32), self.kernel.extents[lane] - first
         beside = self.builder.splat(zeros, lanes)
         return self.builder.shuffle(value, beside, [min(n, 2 * lanes - 1) for n in range(rest)])
-
-    def _store_halves(self, halving: Halving, value: SSAValue, point: Point) -> None:
-        target = self.entry.args[halving.store.argument]
-        at = self._address(halving.store, point)
-        base, offset = self.state.bases.get(halving.pairs, 0), point.get(halving.pairs, 0)
-        if isinstance(base, int):
-            terms, back = [(at, 1)], (base + offset) % 2 * halving.back
-        elif self.state.sizes.get(halving.pairs, 1) % 2 == 0:
-            terms, back = [(at, 1)], offset % 2 * halving.back
-        else:
-            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
-            terms, back = [(at, 1), (odd, -halving.back)], 0
-        for self.half in range(2):
-            half = self._evaluate(halving.stage, point, value)
-            distance = self.half * halving.distance - back
-            self.builder.store(half, target, self.builder.linear(terms, distance))
-        if self.kernel.unpaired is not None:
-            self._complete_pair(halving, at, base, offset)
-
-    def _complete_pair(
-        self, halving: Halving, at: SSAValue, base: SSAValue | int, offset: int
-    ) -> None:
-        """Zeros beside the last block, which has no other to be a pair with."""
-        last = self.kernel.extents[halving.pairs] - 1
-
-        def fill() -> None:
-            zeros = self.builder.constant(0.0, bf16)
-            if self._vector_points:
-                zeros = self.builder.splat(zeros, self.state.lanes)
-            for which in range(2):
-                to = self.builder.linear([(at, 1)], which * halving.distance + halving.beside)
-                self.builder.store(zeros, self.entry.args[halving.store.argument], to)
-
-        if isinstance(base, int):
-            if base + offset == last:
-                fill()
-        elif self.state.sizes.get(halving.pairs, 1) % 2:  # else both of a pair are in the tile
-            is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
-            self.builder.branch(is_last, fill, lambda: None)

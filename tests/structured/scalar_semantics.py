@@ -51,7 +51,8 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
     if isinstance(op, arith.ConstantOp):
         return number(op.value, float_type)
     if isinstance(op, arith.BitcastOp):
-        return np.asarray(operands[0], order="C").view(dtype)
+        bits = operands[0].astype(dtype_of(op.input.type), order="C")
+        return bits.view(dtype_of(result)).astype(dtype, copy=False)
     if isinstance(op, arith.ExtFOp) and op.input.type == bf16:
         return bfloat16.from_bfloat16(operands[0]).astype(dtype)
     if isinstance(op, arith.TruncFOp) and result == bf16:

@@ -18,6 +18,9 @@ from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element
 from ncc.compiler.llvm.lowering.function import Function, Handler, machine_type
 from ncc.dialects.element import i24
 
+_TWO_VECTORS = "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+"""Rounds two vectors of float32 to one of bfloat16, the second one into its lower half."""
+
 
 def _converted(instruction: type[Operation]) -> Handler:
     def handle(function: Function, op: Operation) -> None:
@@ -43,19 +46,26 @@ def lower_from_single(function: Function, op: arith.TruncFOp) -> None:
     builder, value = function.builder, function.value(op.input)
     target = machine_type(op.result.type)
     narrow = element(target)
-    if _has_instruction(function, narrow) or _rounds_vectors(function, value, narrow):
+    vectors = _rounded_vectors(function, value, narrow)
+    if _has_instruction(function, narrow) or vectors == 1:
         return function.bind(op.result, builder.convert(llvm.FPTruncOp, value, target))
+    if vectors == 2:
+        count = function.target.lanes
+        parts = [builder.shuffle(value, value, range(n * count, (n + 1) * count)) for n in (1, 0)]
+        return function.bind(op.result, builder.intrinsic(_TWO_VECTORS, parts, target))
     bits = half.TO_BITS[narrow.name](Lanes(builder, value)).value
     function.bind(op.result, builder.convert(llvm.BitcastOp, bits, target))
 
 
-def _rounds_vectors(function: Function, value: SSAValue, narrow: Attribute) -> bool:
-    """Whether the target rounds whole vectors to bfloat16, denormal numbers to zeros.
+def _rounded_vectors(function: Function, value: SSAValue, narrow: Attribute) -> int:
+    """How many whole vectors the target rounds to bfloat16, denormal numbers to zeros.
 
-    Targets with matrix tiles do, and so do their products.
+    Targets with matrix tiles round one or two at once, and so do their products.
     """
-    whole = lanes(value.type) == function.target.lanes
-    return whole and function.target.tiles and isinstance(narrow, BFloat16Type)
+    if not function.target.tiles or not isinstance(narrow, BFloat16Type):
+        return 0
+    vectors, rest = divmod(lanes(value.type), function.target.lanes)
+    return vectors if rest == 0 else 0
 
 
 def lower_extend(function: Function, op: arith.ExtUIOp) -> None:

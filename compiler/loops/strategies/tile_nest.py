@@ -29,6 +29,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.tile_step import products_of
 from ncc.compiler.loops.strategies.tiles import HALF_BYTES, STEP, VECTOR, halves_of, pitch_of
@@ -337,8 +338,7 @@ class TileNest(Nest):
             point = self.state.bases[self.plan.inner] = self.builder.local(point)
 
             def follow() -> None:
-                for block in blocks:
-                    self._follow(i, number + block, block)
+                self._follow(i, number, blocks)
 
             self._where_points_are(point, follow)
             self.state.bases = saved
@@ -357,12 +357,17 @@ class TileNest(Nest):
             return follow()
         builder.branch(builder.less(column, plan.width), follow, lambda: None)
 
-    def _follow(self, row: SSAValue, number: int, block: int) -> None:
-        """What follows at one point for 16 outputs."""
+    def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
+        """What follows at one point, for 16 outputs of each block."""
         self.cache = {}
         vectors = self.halves.vectors
-        point = {} if vectors is None else {vectors: block}
-        at = self.builder.linear([(row, VECTOR)], number * TILE)
-        value = self.builder.load(self.sums, at, VECTOR)
-        self._store(self._followed(self._on_start(value, point), point), point)
+        points: list[Point] = [{} if vectors is None else {vectors: block} for block in blocks]
+        sums = [
+            self.builder.load(
+                self.sums, self.builder.linear([(row, VECTOR)], (number + block) * TILE), VECTOR
+            )
+            for block in blocks
+        ]
+        starts = zip(sums, points, strict=True)
+        self._finish_each(points, [self._on_start(value, point) for value, point in starts])
         self.cache = {}

@@ -56,6 +56,21 @@ def test_what_is_not_finite_stays_so() -> None:
     assert not np.isfinite(rest[:4]).any() and not rest[4:].any()
 
 
+def test_a_nan_of_all_bits_stays_one() -> None:
+    """Rounded by an addition to its bits, it is a number; what that leaves is none."""
+    row = np.full((1, STEP), -1, np.int32).view(np.float32)
+    _, rest = halves_of(row, ROWS, STEP)[0, 0]
+    assert np.isnan(rest).all()
+
+
+def test_half_a_unit_is_rounded_up() -> None:
+    """Away from zero, where a conversion would round to even; both leave as much."""
+    row = np.zeros((1, STEP), np.float32)
+    row[0, :2] = 1 + 2**-8, -1 - 2**-8
+    high, rest = halves_of(row, ROWS, STEP)[0, 0]
+    assert high[:2].tolist() == [1 + 2**-7, -1 - 2**-7] and rest[:2].tolist() == [-(2**-8), 2**-8]
+
+
 def blocks(*extents: int) -> tuple[Builder, Tensor]:
     """A computed image of blocks of channels."""
     block = Block(arg_types=[TensorType(f32, [*extents, 16])])

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.llvm.emit import emit_llvm
+from ncc.compiler.llvm.lower import lower
+from ncc.compiler.llvm.object_code import emit_assembly
+from ncc.compiler.target import AMX
 from tests.compiler.llvm.called import Compile
 
 NUMBERS = [0, 1, -1, 5, -7, 127, -128, 255, 256, 32767, -32768, 65535, 2**31 - 1, -(2**31), 3, 9]
@@ -114,3 +120,20 @@ def test_an_index_keeps_its_sign(narrow: str, compiled: Compile) -> None:
     y = np.zeros_like(x)
     code.call("k", x, y)
     assert y.tolist() == [-8, -1, 99]
+
+
+@pytest.mark.parametrize(("lanes", "name"), [(16, "vcvtneps2bf16"), (32, "vcvtne2ps2bf16")])
+def test_vectors_are_rounded_by_one_instruction(
+    lanes: int, name: str, parse: Callable[[str], ModuleOp]
+) -> None:
+    """To bfloat16, one of float32 or two, on a target with matrix tiles."""
+    module = parse(f"""
+    func.func @k(%x: memref<32xf32>, %y: memref<32xbf16>) {{
+      %c0 = arith.constant 0 : index
+      %v = vector.load %x[%c0] : memref<32xf32>, vector<{lanes}xf32>
+      %w = arith.truncf %v : vector<{lanes}xf32> to vector<{lanes}xbf16>
+      vector.store %w, %y[%c0] : memref<32xbf16>, vector<{lanes}xbf16>
+      func.return
+    }}""")
+    text = emit_assembly(emit_llvm(lower(module, AMX), AMX), AMX)
+    assert [line.split()[0] for line in text.splitlines() if "vcvt" in line] == [name]

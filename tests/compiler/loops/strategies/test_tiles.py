@@ -349,7 +349,10 @@ def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> Non
 
 
 def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
-    """Of nine blocks, the tile of the last one alone has zeros to store; the others are whole."""
+    """Of nine blocks, the tile of the last one alone has zeros to store; the others are whole.
+
+    All are stored by lines of two blocks.
+    """
     param = tmp_path / "net.param"
     param.write_text(
         "7767517\n4 4\nInput in 0 1 in 0=28 1=28 2=32\n"
@@ -360,6 +363,7 @@ def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
     functions = level((param, None), "loops", 3, "amx").split("func.func")
     [depthwise] = [text for text in functions if "vector.fma" in text]
     assert depthwise.count("scf.if") == 1  # which tile it is
+    assert "vector<32xbf16>" in depthwise and "vector<16xbf16>" not in depthwise
 
 
 def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Compile) -> None:

@@ -44,6 +44,7 @@ from ncc.compiler.linalg.moves.fold_moves import FoldMoves
 from ncc.compiler.linalg.moves.sink_views import SinkViews
 from ncc.compiler.linalg.sums.divide_sums import DivideSums
 from ncc.compiler.linalg.sums.fixed_point import FixWeights
+from ncc.compiler.linalg.sums.fold_blocks import FoldBlocks
 from ncc.compiler.linalg.sums.halves import SplitHalves
 from ncc.compiler.linalg.sums.narrow_weights import NarrowWeights
 from ncc.compiler.linalg.sums.quads import SplitQuads
@@ -107,5 +108,6 @@ def structured_passes(options: Options) -> list[ModulePass]:
         InlineOperands(),  # pointwise operands are computed where they are read
         ReadInPlace(),  # lanes that a sum alone reads are not selected
         SplitMoves(target),  # those that would move elements one by one
+        FoldBlocks(target),  # of outputs that fill half of one or less
         Fuse(),
     ]

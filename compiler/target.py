@@ -142,6 +142,13 @@ class Target:
         """The same of vectors that points are multiplied with: two points may share a whole one."""
         return self.lanes // 2 if self.lanes == 16 and self.core.joins else self.shortest
 
+    @property
+    def folds(self) -> bool:
+        """Whether a vector of half the length takes as long as a whole one, and so does a vector
+        that two points share.
+        """
+        return self.lanes == 16 and self.shortest_factor == self.lanes
+
     @staticmethod
     def of(name: str, tiles: bool = True) -> Target:
         """The target of that name. "host" is the widest one that this CPU supports.

@@ -60,6 +60,7 @@ PASSES = {
     "sum-rows": ("ncc.compiler.linalg.sums.sum_rows", "SumRows"),
     "sum-in-parts": ("ncc.compiler.linalg.sums.sum_in_parts", "SumInParts"),
     "fix-weights": ("ncc.compiler.linalg.sums.fixed_point", "FixWeights"),
+    "fold-blocks": ("ncc.compiler.linalg.sums.fold_blocks", "FoldBlocks"),
     "narrow-weights": ("ncc.compiler.linalg.sums.narrow_weights", "NarrowWeights"),
     "inline-operands": ("ncc.compiler.linalg.fusion.inline_operands", "InlineOperands"),
     "read-in-place": ("ncc.compiler.linalg.fusion.read_in_place", "ReadInPlace"),

@@ -121,6 +121,20 @@ class Halving:
 
 
 @dataclass(frozen=True)
+class Folding:
+    """The last block of outputs in memory where so many rows of weights are one (`Folded`).
+
+    outputs  the loop over blocks of outputs
+    inputs   the loop over the inputs of a block: at the last step of `outputs`, `times` of them are
+             multiplied at once, each with its own lanes
+    """
+
+    outputs: int
+    inputs: int
+    times: int
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One group on the places of one call.
 
@@ -146,6 +160,7 @@ class Kernel:
     matrices: tuple[Matrix, Matrix] | None = None
     halving: Halving | None = None
     lanes: tuple[int, ...] | None = None
+    folding: Folding | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -214,6 +229,7 @@ class Kernel:
             self.matrices,
             self._halving_key(captured),
             self.lanes,
+            self.folding and (self.folding.outputs, self.folding.inputs, self.folding.times),
         )
 
     @cached_property

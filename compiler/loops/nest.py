@@ -12,27 +12,32 @@ func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.kernel import Kernel, Stage
+from ncc.compiler.loops.kernel import Access, Folding, Kernel, Stage
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.rows import RowWriter
 from ncc.compiler.loops.schedule import Schedule, parts_of_lane
+from ncc.compiler.loops.transpose import unfolded
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
     """The outermost loop, where the code is the same for any extent of it and only counts chunks.
 
-    None where that loop is tiled, vectorised, clipped or not handed out, or ends amid a pair.
+    None where that loop is tiled, vectorised, clipped or not handed out, or ends amid a pair or
+    with a folded block.
     """
     if not schedule.order or not schedule.chunks or schedule.tiles:
         return None
     outermost = schedule.order[0]
     whole = outermost != schedule.lane and schedule.points(outermost) == 1
-    ends = outermost in kernel.clipped or outermost == kernel.unpaired
+    folded = None if kernel.folding is None else kernel.folding.outputs
+    ends = outermost in kernel.clipped or outermost in (kernel.unpaired, folded)
     return outermost if whole and not ends else None
 
 
@@ -91,8 +96,8 @@ class Nest(RowWriter):
             return
 
         def remainder() -> None:
-            begin, count = self._last(loop)
-            self._with(loop, begin, count, lambda: self._chunk_loops(rest, list(loops)))
+            for begin, count in self._last(loop):
+                self._with(loop, begin, count, lambda: self._chunk_loops(rest, list(loops)))
 
         def full() -> None:
             self._chunk_loops(rest, list(loops))
@@ -117,24 +122,28 @@ class Nest(RowWriter):
         size, extent, whole = self.state.sizes[loop], self.kernel.extents[loop], self._alike(loop)
         self._run(loop, 0, whole, size, size, lambda: self._parallel(inner))
         if whole * size < extent:
-            self._with(loop, *self._last(loop), lambda: self._parallel(inner))
+            for begin, count in self._last(loop):
+                self._with(loop, begin, count, lambda: self._parallel(inner))
 
     def _alike(self, loop: int) -> int:
         """How many tiles along a loop are whole, and of whole vectors."""
-        short = self.schedule.short
+        short, folding = self.schedule.short, self.kernel.folding
         ends = short is not None and short[0] == loop
+        ends = ends or (folding is not None and folding.outputs == loop)
         return (self.kernel.extents[loop] - ends) // self.state.sizes[loop]
 
-    def _last(self, loop: int) -> tuple[int, int]:
-        """Begin and size of the tile that ends where a loop does.
+    def _last(self, loop: int) -> list[tuple[int, int]]:
+        """Begin and size of the tile that ends where a loop does; a folded block has its own.
 
         A square overlaps the one before it: what is stored again is what stands there.
         """
         extent, size = self.kernel.extents[loop], self.state.sizes[loop]
         if loop == self.schedule.transpose:
-            return extent - size, size
-        first = self._alike(loop) * size
-        return first, extent - first
+            return [(extent - size, size)]
+        first, folding = self._alike(loop) * size, self.kernel.folding
+        if folding is None or folding.outputs != loop or first == extent - 1:
+            return [(first, extent - first)]
+        return [(first, extent - 1 - first), (extent - 1, 1)]
 
     def _lane_from(self, loop: int, inner: list[int], position: int) -> None:
         """The lane from a position on."""
@@ -253,9 +262,46 @@ class Nest(RowWriter):
             initial = [self._initial(point) for point in points]
             self.cache = {}
             return self._fold_rows(lane, points, initial)
+        if self._folding is not None:
+            return self._accumulate_folded(self._folding, points)
         initial = [self._started_at(point) for point in points]
         self.cache = {}
         return self._reduce(list(self.schedule.reduced), points, initial)
+
+    def _accumulate_folded(self, folding: Folding, points: list[Point]) -> list[SSAValue]:
+        """The sums of a folded block: of each output, what its lanes have summed from nothing."""
+        lanes, times = self.state.lanes, folding.times
+        zeros = self.builder.splat(self.builder.constant(0.0, f32), lanes)
+        sums = self._reduce(list(self.schedule.reduced), points, [zeros] * len(points))
+        self.cache = {}
+        outputs = [unfolded(self.builder, value, lanes, times) for value in sums]
+        starts = zip(outputs, points, strict=True)
+        return [self._on_start(value, point) for value, point in starts]
+
+    @property
+    def _folding(self) -> Folding | None:
+        """That of the block of outputs at hand, if it is folded: its tiles have no other."""
+        folding = self.kernel.folding
+        if folding is None:
+            return None
+        last = self.kernel.extents[folding.outputs] - 1
+        return folding if self.state.bases.get(folding.outputs, 0) == last else None
+
+    def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
+        """Of a folded block, several inputs at once, each in all of its lanes."""
+        folding = self._folding
+        if lane_moves or folding is None or access.coefficients[folding.inputs] != 1:
+            return super()._read(access, point, lane_moves)
+        coefficients = list(access.coefficients)
+        coefficients[folding.inputs] = folding.times
+        place = self._place(replace(access, coefficients=tuple(coefficients)), point)
+        key = ("folded", access.argument, place)
+        if key not in self.cache:
+            source, at = self.entry.args[access.argument], self.builder.linear(*place)
+            inputs = self.builder.load(source, at, folding.times)
+            lanes = [lane % folding.times for lane in range(self.state.lanes)]
+            self.cache[key] = self.builder.shuffle(inputs, inputs, lanes)
+        return self.cache[key]
 
     def _started_at(self, point: Point) -> SSAValue:
         """What the accumulator of a point starts from."""
@@ -306,7 +352,9 @@ class Nest(RowWriter):
             return self._evaluate(self.kernel.anchor, point, value)
 
     def _reduced_extent(self, loop: int) -> int:
-        return self.state.sizes.get(loop, self.kernel.extents[loop])
+        steps = self.state.sizes.get(loop, self.kernel.extents[loop])
+        folding = self._folding
+        return steps // folding.times if folding and loop == folding.inputs else steps
 
     def _reduced_loop(
         self,

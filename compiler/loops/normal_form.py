@@ -36,6 +36,8 @@ FEWEST_STEPS = 1024
 def normalised(kernel: Kernel) -> Kernel:
     """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
     blocks = {outer for outer, _, _ in kernel.tails if outer not in kernel.reduced}
+    if kernel.folding is not None:
+        blocks.add(kernel.folding.outputs)
     kept = [d for d, extent in enumerate(kernel.extents) if extent != 1 or d in blocks]
     only_block = {inner: true for outer, inner, true in kernel.tails if outer not in kept}
     if len(kept) < len(kernel.extents):
@@ -83,7 +85,8 @@ def _joinable(kernel: Kernel) -> tuple[int, int] | None:
     """
     accesses = kernel.accesses()
     halved = set() if kernel.halving is None else {kernel.halving.pairs}
-    fixed = kernel.indexed | kernel.clipped | halved
+    folded = set() if kernel.folding is None else {kernel.folding.outputs, kernel.folding.inputs}
+    fixed = kernel.indexed | kernel.clipped | halved | folded
     loops = [d for d in range(len(kernel.extents)) if d not in fixed]
     for outer, inner in permutations(loops, 2):
         extent = kernel.extents[inner]
@@ -100,7 +103,7 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
         return None if a is None else a.with_loops(lambda c: [c[d] for d in kept])
 
     kernel = _with_accesses(kernel, access)
-    held = kernel.halving
+    held, folding = kernel.halving, kernel.folding
     return replace(
         kernel,
         extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
@@ -112,6 +115,8 @@ def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> 
         ),
         index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
         halving=None if held is None else replace(held, pairs=number[held.pairs]),
+        folding=folding
+        and replace(folding, outputs=number[folding.outputs], inputs=number[folding.inputs]),
     )
 
 

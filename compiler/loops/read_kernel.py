@@ -15,11 +15,12 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.view import View, constant_number, fill_number, shape_of
+from ncc.compiler.loops.folding import folding
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
 from ncc.compiler.loops.strategies.operands import product_of
 from ncc.compiler.loops.unread import unread
-from ncc.compiler.plan import Call
+from ncc.compiler.plan import Call, Place
 from ncc.compiler.target import Target
 from ncc.dialects.element import i24, number
 
@@ -84,7 +85,12 @@ class _Reader:
             matrices=view.separable,
             lanes=view.lanes,
             halving=halving,
+            folding=folding(view, self._places),
         )
+
+    @property
+    def _places(self) -> dict[SSAValue, Place]:
+        return {value: self.places[n] for value, n in self.argument_of.items()}
 
     def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
         """What follows the anchor at each point, but for the halving of the value."""
@@ -112,7 +118,7 @@ class _Reader:
         if kernel.matrices is not None or kernel.halving is not None or not floats:
             return []
         view, identity = self.anchor, {d: d for d in range(self.rank)}
-        places = {value: self.places[n] for value, n in self.argument_of.items()}
+        places = self._places
         found = set(unread(view, places, identity))
         started = view.op.outputs[0].owner
         if isinstance(started, GenericOp):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.build import LoopBuilder
@@ -67,6 +68,18 @@ def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -
         for a, b in zip(*halves, strict=True)
         for part in (mixed[:lanes], mixed[lanes:])
     ]
+
+
+def unfolded(builder: LoopBuilder, vector: SSAValue, lanes: int, times: int) -> SSAValue:
+    """c with c[i] = the sum of vector[i * times + q] over q < times, a power of two, for as many i
+    as there are; the lanes behind these hold some of them again.
+    """
+    apart = 1
+    while apart < times:
+        other = builder.shuffle(vector, vector, [lane ^ apart for lane in range(lanes)])
+        vector = builder.binary(arith.AddfOp, vector, other)
+        apart *= 2
+    return builder.shuffle(vector, vector, [lane * times % lanes for lane in range(lanes)])
 
 
 def _gathered(

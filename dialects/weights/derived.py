@@ -79,6 +79,45 @@ class Blocked(Moved):
 
 
 @dataclass(frozen=True)
+class Folded(Moved):
+    """Another weight in blocks of inputs and, innermost, of outputs; in memory the last of these is
+    folded, which has a half or less of its outputs: so many rows, of an input each, are one.
+
+    What `array` has at (k, o) of that block lies at (k // times, o * times + k % times).
+    """
+
+    times: int
+
+    @property
+    def shape(self) -> Shape:
+        return self.of.shape
+
+    @property
+    def blocks(self) -> Blocked:
+        """What is folded."""
+        source = self.of.source
+        if not isinstance(source, Blocked) or len(source.axes) != 2:
+            raise TypeError("weights are folded that are not in blocks of inputs and outputs")
+        return source
+
+    @property
+    def outputs(self) -> int:
+        """The axis of the blocks of outputs."""
+        return self.blocks.axes[-1]
+
+    def array(self) -> Array:
+        return self.of.array()
+
+    def write(self, out: Array) -> None:
+        self.of.write(out)
+        last = out[(slice(None),) * self.outputs + (-1,)]
+        plain, count = last.copy(), self.blocks.block // self.times
+        last[...] = 0
+        for place in range(self.times):
+            last[..., :count, place :: self.times] = plain[..., place :: self.times, :count]
+
+
+@dataclass(frozen=True)
 class Taken(Moved):
     """Some of another weight along an axis, in any order and any number of times."""
 

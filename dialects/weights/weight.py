@@ -31,6 +31,7 @@ from ncc.dialects.weights.derived import (
     Bits,
     Blocked,
     Dequantized,
+    Folded,
     Halves,
     Joined,
     Paired,
@@ -70,6 +71,7 @@ class WeightAttr(Data[Weights]):
     #ncnn.weight<[2] inline "f4" "0000803f0000003f">
     #ncnn.weight<[64, 3, 3, 3] random 7 0 1.0 0.0>
     #ncnn.weight<[4, 3, 3, 3, 16] blocked [0] 16 of <[64, 3, 3, 3] random 7 0 1.0 0.0>>
+    #ncnn.weight<[2, 2, 16, 16] folded 2 of <[2, 2, 16, 16] blocked [1, 0] 16 of <[24, 32] ..>>>
     #ncnn.weight<[3, 4] paired of <[4, 6] inline "i1" "07..">>
     #ncnn.weight<[64] surplus [0] of <[64, 3, 3, 3] random 7 0 1.0 0.0 "i1">>
     #ncnn.weight<[3] bits of <[3] stored "net.bin" 4 "fp32">>
@@ -121,6 +123,9 @@ class WeightAttr(Data[Weights]):
         if parser.parse_optional_keyword("blocked"):
             axes, block = _parse_integers(parser), parser.parse_integer()
             return Blocked(of(), axes, block)
+        if parser.parse_optional_keyword("folded"):
+            times = parser.parse_integer()
+            return Folded(of(), times)
         for name, of_rows in _OF_ROWS.items():
             if parser.parse_optional_keyword(name):
                 axes = _parse_integers(parser)
@@ -168,6 +173,8 @@ class WeightAttr(Data[Weights]):
             match self.data.source:
                 case Blocked(of, axes, block):
                     _print_made(printer, f"blocked {_list_text(axes)} {block}", of)
+                case Folded(of, times):
+                    _print_made(printer, f"folded {times}", of)
                 case Fractions(of, axes) | Scales(of, axes) as source:
                     _print_made(printer, f"{type(source).__name__.lower()} {_list_text(axes)}", of)
                 case Taken(of, places, axis):

@@ -25,6 +25,7 @@ schedule; the last always does.
 
 from __future__ import annotations
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
@@ -63,7 +64,15 @@ put them behind its favourite."""
 
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
-    """The schedule of the first strategy that fits."""
+    """The schedule of the first strategy that fits.
+
+    Raises CompilerBug where weights are folded of what is no contraction.
+    """
+    if kernel.folding is not None:
+        found = contraction.contraction(kernel, target)
+        if found is None:
+            raise CompilerBug("folded weights of what is no contraction")
+        return found
     for strategy in STRATEGIES:
         schedule = strategy(kernel, target)
         if schedule is not None:

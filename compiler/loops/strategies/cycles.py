@@ -56,6 +56,8 @@ class Cost:
         self._others = (*operands.vectors[:1], lane)
         self._short = None if operands.short is None else operands.short[0]
         self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        if operands.folding is not None:
+            self._extents[operands.vectors[0]] -= 1
         self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
         self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
         self._cycles = cache(partial(_tile_cycles, operands))
@@ -71,6 +73,8 @@ class Cost:
         for count, p, _ in points:
             for times, q, short in others:
                 total += count * times * self._cycles(p, q, short, lines)
+            if self._operands.folding is not None:
+                total += count * self._cycles(p, 1, False, lines) / self._operands.folding.times
         return self._trips * total
 
     def _read_shares(

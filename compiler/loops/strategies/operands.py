@@ -10,7 +10,7 @@ from math import prod
 from xdsl.ir import Block
 
 from ncc.compiler.linalg.view import factors
-from ncc.compiler.loops.kernel import Access, Kernel, is_argument
+from ncc.compiler.loops.kernel import Access, Folding, Kernel, is_argument
 from ncc.compiler.loops.schedule import LINE
 from ncc.compiler.target import Core
 
@@ -84,6 +84,12 @@ class Operands:
         What a tile leaves of a line has to be brought again, unless it is still in L1.
         """
         return self.whole / min(LINE, vectors * self.vector)
+
+    @property
+    def folding(self) -> Folding | None:
+        """How the last step of the first loop over vectors is folded."""
+        folding = self.kernel.folding
+        return folding if folding and folding.outputs in self.vectors[:1] else None
 
     @property
     def left_out(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import f16, f32
 
-from ncc.compiler.loops.kernel import Halving, Kernel
+from ncc.compiler.loops.kernel import Folding, Halving, Kernel
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import maximum, to_index
 from ncc.dialects.weights.weight import WeightAttr
@@ -71,7 +71,8 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
     (kernel,) = kernels(gathered, (3, 9), (5,))
     ((tensor, read),) = kernel.captured.items()
     halving = Halving(kernel.anchor, kernel.store, 64, 1, 16, alone=False)
-    kernel = replace(kernel, halving=halving)
+    folding = Folding(0, 1, 2)
+    kernel = replace(kernel, halving=halving, folding=folding)
     places = [replace(read, argument=2), replace(read, strides=(10, 1))]
     halves: dict[str, Any] = {
         "stage": other.anchor,
@@ -96,6 +97,7 @@ def test_every_field_is_in_the_signature(kernels: Kernels) -> None:
         "matrices": [(((1.0,),), ((1.0,),)), (((1.0,),), ((2.0,),))],
         "halving": [None, *(replace(halving, **{name: held}) for name, held in halves.items())],
         "lanes": [(0, 1), (1, 0)],
+        "folding": [None, Folding(1, 1, 2), Folding(0, 0, 2), Folding(0, 1, 4)],
     }
     assert set(changes) == {field.name for field in fields(Kernel)}
     assert set(halves) == {field.name for field in fields(Halving)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler.loops.transpose import deinterleaved, interleaved, transposed
+from ncc.compiler.loops.transpose import deinterleaved, interleaved, transposed, unfolded
 
 
 class Lists:
@@ -15,6 +15,9 @@ class Lists:
 
     def __init__(self) -> None:
         self.shuffles = 0
+
+    def binary(self, operation: object, a: list[int], b: list[int]) -> list[int]:
+        return [x + y for x, y in zip(a, b, strict=True)]
 
     def shuffle(self, a: list[int], b: list[int], mask: Sequence[int]) -> list[int]:
         self.shuffles += 1
@@ -50,3 +53,14 @@ def test_a_square() -> None:
     rows = rows_of(8, 8)
     assert transposed(builder, rows) == [list(column) for column in zip(*rows, strict=True)]
     assert builder.shuffles == 24
+
+
+@pytest.mark.parametrize("times", [2, 4, 8])
+def test_what_is_folded_is_added_up(times: int) -> None:
+    """Neighbours, first by twos; then the sums are put side by side."""
+    builder: Any = Lists()
+    bits: Any = [1 << lane for lane in range(16)]
+    sums: Any = unfolded(builder, bits, 16, times)
+    ones = (1 << times) - 1
+    assert sums[: 16 // times] == [ones << (i * times) for i in range(16 // times)]
+    assert builder.shuffles == times.bit_length()

@@ -10,6 +10,7 @@ from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.weights.derived import (
     Bits,
     Blocked,
+    Folded,
     Halves,
     Joined,
     Paired,
@@ -44,6 +45,30 @@ def test_bits() -> None:
     bits = Bits(WeightAttr.of(words.view(np.float32)).data).weights
     assert bits.dtype.name == "int32"
     np.testing.assert_array_equal(bits.array(), words)
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_folded(times: int) -> None:
+    """The same numbers, but in memory rows of the last block of outputs are side by side."""
+    values = np.random.default_rng(0).standard_normal((3, 20, 24)).astype(np.float32)
+    blocks = Blocked(WeightAttr.of(values).data, (2, 1), 16).weights
+    folded = Folded(blocks, times).weights
+    assert folded.shape == blocks.shape == (3, 2, 2, 16, 16)
+    np.testing.assert_array_equal(folded.array(), blocks.array())
+    out = np.full(folded.shape, np.nan, np.float32)
+    folded.write(out)
+    np.testing.assert_array_equal(out[:, 0], blocks.array()[:, 0])
+    for k in range(24):
+        row = out[:, 1, k // 16, k % 16 // times, k % times :: times]
+        np.testing.assert_array_equal(row[:, :4], values[:, 16:, k])
+    assert not out[:, 1, :, 16 // times :].any()
+
+
+def test_only_blocks_of_both_are_folded() -> None:
+    """Of outputs alone, there are no inputs to put side by side."""
+    blocks = Blocked(WeightAttr.of(np.ones((20, 24), np.float32)).data, (0,), 16).weights
+    with pytest.raises(TypeError, match="inputs and outputs"):
+        Folded(blocks, 2).weights.write(np.zeros(blocks.shape, np.float32))
 
 
 def test_surplus() -> None:

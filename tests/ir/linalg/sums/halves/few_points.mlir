@@ -18,50 +18,54 @@ builtin.module {
       %5 = linalg.index 3 : index
       %6 = arith.constant 0 : index
       %7 = arith.cmpi eq, %5, %6 : index
-      %8 = arith.truncf %3 : f32 to bf16
-      %9 = arith.extf %8 : bf16 to f32
-      %10 = arith.subf %3, %9 : f32
-      %11 = arith.truncf %10 : f32 to bf16
-      %12 = arith.select %7, %8, %11 : bf16
-      linalg.yield %12 : bf16
+      %8 = arith.bitcast %3 : f32 to i32
+      %9 = arith.constant 32768 : i32
+      %10 = arith.addi %8, %9 : i32
+      %11 = arith.constant -65536 : i32
+      %12 = arith.andi %10, %11 : i32
+      %13 = arith.bitcast %12 : i32 to f32
+      %14 = arith.subf %3, %13 : f32
+      %15 = arith.select %7, %13, %14 : f32
+      %16 = arith.truncf %15 : f32 to bf16
+      linalg.yield %16 : bf16
     } -> tensor<2x3x3x2x32xbf16>
-    %13 = ncnn.constant <[4, 2, 2, 16, 16, 2] halves of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
-    %14 = tensor.empty() : tensor<4x3x3x16xf32>
-    %15 = arith.constant 0.000000e+00 : f32
-    %16 = linalg.fill ins(%15 : f32) outs(%14 : tensor<4x3x3x16xf32>) -> tensor<4x3x3x16xf32>
-    %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "first"} ins(%2, %13, %13, %2 : tensor<2x3x3x2x32xbf16>, tensor<4x2x2x16x16x2xbf16>, tensor<4x2x2x16x16x2xbf16>, tensor<2x3x3x2x32xbf16>) outs(%16 : tensor<4x3x3x16xf32>) {
-    ^bb0(%17: bf16, %18: bf16, %19: bf16, %20: bf16, %21: f32):
-      %22 = arith.extf %17 : bf16 to f32
-      %23 = arith.extf %18 : bf16 to f32
-      %24 = arith.mulf %22, %23 : f32
-      %25 = arith.extf %19 : bf16 to f32
-      %26 = arith.mulf %22, %25 : f32
-      %27 = arith.addf %24, %26 : f32
-      %28 = arith.extf %20 : bf16 to f32
-      %29 = arith.mulf %28, %23 : f32
-      %30 = arith.addf %27, %29 : f32
-      %31 = arith.addf %21, %30 : f32
-      linalg.yield %31 : f32
-    } -> tensor<4x3x3x16xf32>
-    %32 = ncnn.constant <[2, 16] blocked [0] 16 of <[32] random 1 2 0.1 0.0>> : tensor<2x16xf32>
-    %33 = tensor.empty() : tensor<2x2x2x16xf32>
-    %34 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%32 : tensor<2x16xf32>) outs(%33 : tensor<2x2x2x16xf32>) {
-    ^bb0(%35: f32, %36: f32):
+    %17 = ncnn.constant <[4, 2, 2, 16, 16, 2] halves of <[4, 2, 16, 16, 2] blocked [2] 2 of <[4, 2, 32, 16] blocked [0] 16 of <[64, 2, 32] blocked [1] 32 of <[64, 64] random 1 0 0.1 0.0>>>>> : tensor<4x2x2x16x16x2xbf16>
+    %18 = tensor.empty() : tensor<4x3x3x16xf32>
+    %19 = arith.constant 0.000000e+00 : f32
+    %20 = linalg.fill ins(%19 : f32) outs(%18 : tensor<4x3x3x16xf32>) -> tensor<4x3x3x16xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 0, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 0, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, 1, d5, d4, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d1, d2, 1, ((d5 * 2) + d6))>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d4)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel", "reduction", "reduction"], doc = "first"} ins(%2, %17, %17, %2 : tensor<2x3x3x2x32xbf16>, tensor<4x2x2x16x16x2xbf16>, tensor<4x2x2x16x16x2xbf16>, tensor<2x3x3x2x32xbf16>) outs(%20 : tensor<4x3x3x16xf32>) {
+    ^bb0(%21: bf16, %22: bf16, %23: bf16, %24: bf16, %25: f32):
+      %26 = arith.extf %21 : bf16 to f32
+      %27 = arith.extf %22 : bf16 to f32
+      %28 = arith.mulf %26, %27 : f32
+      %29 = arith.extf %23 : bf16 to f32
+      %30 = arith.mulf %26, %29 : f32
+      %31 = arith.addf %28, %30 : f32
+      %32 = arith.extf %24 : bf16 to f32
+      %33 = arith.mulf %32, %27 : f32
+      %34 = arith.addf %31, %33 : f32
+      %35 = arith.addf %25, %34 : f32
       linalg.yield %35 : f32
+    } -> tensor<4x3x3x16xf32>
+    %36 = ncnn.constant <[2, 16] blocked [0] 16 of <[32] random 1 2 0.1 0.0>> : tensor<2x16xf32>
+    %37 = tensor.empty() : tensor<2x2x2x16xf32>
+    %38 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "conv"} ins(%36 : tensor<2x16xf32>) outs(%37 : tensor<2x2x2x16xf32>) {
+    ^bb0(%39: f32, %40: f32):
+      linalg.yield %39 : f32
     } -> tensor<2x2x2x16xf32>
-    %37 = ncnn.constant <[2, 4, 2, 2, 16, 16] blocked [1, 0] 16 of <[32, 64, 2, 2] random 1 1 0.05 0.0>> : tensor<2x4x2x2x16x16xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d3, (d1 + d4), (d2 + d5), d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d3, d4, d5, d7, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "conv"} ins(%r, %37 : tensor<4x3x3x16xf32>, tensor<2x4x2x2x16x16xf32>) outs(%34 : tensor<2x2x2x16xf32>) {
-    ^bb0(%38: f32, %39: f32, %40: f32):
-      %41 = arith.mulf %38, %39 : f32
-      %42 = arith.addf %40, %41 : f32
-      linalg.yield %42 : f32
+    %41 = ncnn.constant <[2, 4, 2, 2, 16, 16] blocked [1, 0] 16 of <[32, 64, 2, 2] random 1 1 0.05 0.0>> : tensor<2x4x2x2x16x16xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d3, (d1 + d4), (d2 + d5), d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d3, d4, d5, d7, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d6)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "parallel", "reduction"], doc = "conv"} ins(%r, %41 : tensor<4x3x3x16xf32>, tensor<2x4x2x2x16x16xf32>) outs(%38 : tensor<2x2x2x16xf32>) {
+    ^bb0(%42: f32, %43: f32, %44: f32):
+      %45 = arith.mulf %42, %43 : f32
+      %46 = arith.addf %44, %45 : f32
+      linalg.yield %46 : f32
     } -> tensor<2x2x2x16xf32>
-    %43 = tensor.empty() : tensor<2x16x2x2xf32>
-    %44 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<2x2x2x16xf32>) outs(%43 : tensor<2x16x2x2xf32>) {
-    ^bb0(%45: f32, %46: f32):
-      linalg.yield %45 : f32
+    %47 = tensor.empty() : tensor<2x16x2x2xf32>
+    %48 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"], doc = "layout"} ins(%y : tensor<2x2x2x16xf32>) outs(%47 : tensor<2x16x2x2xf32>) {
+    ^bb0(%49: f32, %50: f32):
+      linalg.yield %49 : f32
     } -> tensor<2x16x2x2xf32>
-    %47 = tensor.collapse_shape %44 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<2x16x2x2xf32> into tensor<32x2x2xf32>
-    func.return %47 : tensor<32x2x2xf32>
+    %51 = tensor.collapse_shape %48 [[0 : i64, 1 : i64], [2 : i64], [3 : i64]] : tensor<2x16x2x2xf32> into tensor<32x2x2xf32>
+    func.return %51 : tensor<32x2x2xf32>
   }
 }

@@ -119,6 +119,10 @@ def _points(kernel: Kernel, loops: Iterable[int]) -> int:
     for outer, inner, true in kernel.tails:
         if {outer, inner} <= walked:
             points = points * true // (kernel.extents[outer] * kernel.extents[inner])
+    folding = kernel.folding
+    if folding is not None and {folding.outputs, folding.inputs} <= walked:
+        blocks, times = kernel.extents[folding.outputs], folding.times
+        points = points * ((blocks - 1) * times + 1) // (blocks * times)
     return points
 
 

@@ -91,7 +91,7 @@ def _is_sum(use: Use, source: Blocked) -> bool:
         return False
     weights, [data] = view.reads[use.index], [view.reads[k] for k in pair if k != use.index]
     axes, write = weights.axes, view.write.axes
-    if axes is None or write is None or view.computes_coordinates or _is_selected(data.value):
+    if axes is None or write is None or view.computes_coordinates or _is_read_in_place(data.value):
         return False
     *_, within, lane = axes
     inputs, outputs = (axes[axis] for axis in source.axes)
@@ -104,6 +104,9 @@ def _is_sum(use: Use, source: Blocked) -> bool:
     return summed and along and apart and stored and floats
 
 
-def _is_selected(value: SSAValue) -> bool:
-    """Whether it is a selection of lanes, which its reader may read where they lie, one by one."""
-    return isinstance(value.owner, GenericOp) and View(value.owner).lanes is not None
+def _is_read_in_place(value: SSAValue) -> bool:
+    """Whether it is a selection of lanes that its reader reads where they lie, one by one."""
+    view = View(value.owner) if isinstance(value.owner, GenericOp) else None
+    if view is None or view.lanes is None:
+        return False
+    return any(len(shape_of(source)) == 1 for source in view.captured)

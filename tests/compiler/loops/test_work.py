@@ -50,6 +50,23 @@ def test_half_filled_blocks_count_by_what_is_in_them(tmp_path: Path, channels: i
     assert sum(flops) == 2 * 36 * 32 * channels
 
 
+@pytest.mark.parametrize(("channels", "counted"), [(24, 24), (20, 20), (18, 20), (28, 32)])
+def test_a_folded_block_counts_by_its_inputs(tmp_path: Path, channels: int, counted: int) -> None:
+    """Two at a time for eight outputs, or four for four."""
+    steps = work(
+        tmp_path,
+        2,
+        "Input data 0 1 data 0=6 1=6 2=16",
+        "Convolution a 1 1 data a 0=32 1=1 6=512",
+        f"Convolution b 1 1 a b 0={channels} 1=1 6={32 * channels}",
+        f"Convolution c 1 1 b out 0=16 1=1 6={16 * channels}",
+        target="avx512",
+    )
+    first, second, last = (step["flops"] for kind, step in steps if kind == "contraction")
+    assert (first, last) == (2 * 36 * 16 * 32, 2 * 36 * channels * 16)
+    assert second == 2 * 36 * 32 * counted
+
+
 def test_winograd_counts_what_it_does(tmp_path: Path) -> None:
     """36 products a tile of 4x4 results instead of 144; transforms count their nonzeros."""
     steps = work(

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
-from ncc.compiler.loops.kernel import Access, Halving, Kernel, Stage, Table
+from ncc.compiler.loops.kernel import Access, Folding, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import FEWEST_STEPS, LONG, normalised
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
@@ -150,6 +150,14 @@ def test_blocks_that_are_stored_by_pairs_stay() -> None:
     found = normalised(kernel((1, 2, 4, 8), (0, 32, 8, 1), (0, 0, 0, 0), halving=halving))
     assert found.extents == (2, 32) and found.halving is not None
     assert (found.halving.pairs, found.halving.store.coefficients) == (0, (32, 1))
+
+
+def test_a_folded_block_stays() -> None:
+    """The loop over blocks says which one it is, also where there is no other."""
+    folded = kernel((1, 4, 1, 8), (0, 8, 0, 1), (0, 8, 0, 1), folding=Folding(0, 3, 2))
+    found = normalised(folded)
+    assert (found.extents, found.folding) == ((1, 4, 8), Folding(0, 2, 2))
+    assert normalised(replace(folded, folding=None)).extents == (32,)
 
 
 def test_a_long_loop_among_others_is_not_split() -> None:

@@ -176,8 +176,11 @@ class FinishWriter(HalvingWriter):
 
     def _store_pair(self, points: list[Point], values: list[SSAValue]) -> None:
         """The same of both blocks of a pair."""
-        first, second = map(self._vector, values)
-        if not self._store_line(points[0], first, second).alone:
+        halving, (first, second) = self.kernel.halving, map(self._vector, values)
+        if halving is None:
+            raise CompilerBug("a pair of blocks that are not halved")
+        self._store_line(halving, points[0], first, second)
+        if not halving.alone:
             self._store_value(first, points[0])
             self._store_value(second, points[1])
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.view import Access, View
+from ncc.compiler.linalg.view import View
 from ncc.compiler.loops.kernel import Folding
-from ncc.compiler.plan import Kind, Place
+from ncc.compiler.loops.unread import source_at
+from ncc.compiler.plan import Place
 from ncc.dialects.weights.derived import Folded
-from ncc.dialects.weights.weight import ConstantOp
 
 
 def folding(view: View, places: Mapping[SSAValue, Place]) -> Folding | None:
@@ -20,21 +20,12 @@ def folding(view: View, places: Mapping[SSAValue, Place]) -> Folding | None:
     Raises CompilerBug where it does not read them block by block.
     """
     for access in view.reads:
-        source = _folded(access, places)
-        if source is None:
+        place = places.get(access.value)
+        source = None if place is None else source_at(place)
+        if not isinstance(source, Folded):
             continue
         outputs, inputs = access.index[source.outputs].bare, access.index[-2].bare
         if outputs is None or inputs is None:
             raise CompilerBug("folded weights that are not read block by block")
         return Folding(outputs, inputs, source.times)
     return None
-
-
-def _folded(access: Access, places: Mapping[SSAValue, Place]) -> Folded | None:
-    """The weights that are read, if they are folded."""
-    place = places.get(access.value)
-    if place is None or place.root.kind is not Kind.CONSTANT:
-        return None
-    constant = place.root.value.owner
-    source = constant.value.data.source if isinstance(constant, ConstantOp) else None
-    return source if isinstance(source, Folded) else None

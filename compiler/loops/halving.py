@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Halving
 from ncc.compiler.loops.point import PointWriter
 from ncc.compiler.loops.reads import Point
@@ -54,17 +53,15 @@ class HalvingWriter(PointWriter):
         """The number of the block of a point, as the base of the tile and an offset."""
         return self.state.bases.get(halving.pairs, 0), point.get(halving.pairs, 0)
 
-    def _store_line(self, point: Point, first: SSAValue, second: SSAValue) -> Halving:
+    def _store_line(
+        self, halving: Halving, point: Point, first: SSAValue, second: SSAValue
+    ) -> None:
         """The halves of both blocks of a line, at the point of the first one."""
-        halving = self.kernel.halving
-        if halving is None:
-            raise CompilerBug("a line of halves of what is not halved")
         lanes = self.state.lanes
         self.state.lanes = 2 * lanes
         line = self.builder.shuffle(first, second, range(2 * lanes))
         self._store_halves(halving, line, point, [(self._address(halving.store, point), 1)], 0)
         self.state.lanes = lanes
-        return halving
 
     def _store_block(self, halving: Halving, value: SSAValue, point: Point) -> None:
         """The halves of one block, in front of those of the other one of its line or behind it."""
@@ -74,7 +71,7 @@ class HalvingWriter(PointWriter):
         if isinstance(base, int):
             if base + offset == unpaired and self._fills_lines(halving):
                 zeros = self.builder.splat(self.builder.constant(0.0, f32), self.state.lanes)
-                self._store_line(point, value, zeros)
+                self._store_line(halving, point, value, zeros)
                 return
             terms, back = [(at, 1)], (base + offset) % 2 * halving.back
         elif self.state.sizes.get(halving.pairs, 1) % 2 == 0:

@@ -12,18 +12,15 @@ func.func private @name(%argument0: memref<..>, .., %first: index, %last: index)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ncc.compiler.loops.kernel import Access, Folding, Kernel, Stage
+from ncc.compiler.loops.kernel import Kernel, Stage
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.rows import RowWriter
 from ncc.compiler.loops.schedule import Schedule, parts_of_lane
-from ncc.compiler.loops.transpose import unfolded
 
 
 def free_outermost(kernel: Kernel, schedule: Schedule) -> int | None:
@@ -127,23 +124,20 @@ class Nest(RowWriter):
 
     def _alike(self, loop: int) -> int:
         """How many tiles along a loop are whole, and of whole vectors."""
-        short, folding = self.schedule.short, self.kernel.folding
+        short = self.schedule.short
         ends = short is not None and short[0] == loop
-        ends = ends or (folding is not None and folding.outputs == loop)
         return (self.kernel.extents[loop] - ends) // self.state.sizes[loop]
 
     def _last(self, loop: int) -> list[tuple[int, int]]:
-        """Begin and size of the tile that ends where a loop does; a folded block has its own.
+        """Begin and size of the tile that ends where a loop does, or of several.
 
         A square overlaps the one before it: what is stored again is what stands there.
         """
         extent, size = self.kernel.extents[loop], self.state.sizes[loop]
         if loop == self.schedule.transpose:
             return [(extent - size, size)]
-        first, folding = self._alike(loop) * size, self.kernel.folding
-        if folding is None or folding.outputs != loop or first == extent - 1:
-            return [(first, extent - first)]
-        return [(first, extent - 1 - first), (extent - 1, 1)]
+        first = self._alike(loop) * size
+        return [(first, extent - first)]
 
     def _lane_from(self, loop: int, inner: list[int], position: int) -> None:
         """The lane from a position on."""
@@ -262,46 +256,9 @@ class Nest(RowWriter):
             initial = [self._initial(point) for point in points]
             self.cache = {}
             return self._fold_rows(lane, points, initial)
-        if self._folding is not None:
-            return self._accumulate_folded(self._folding, points)
         initial = [self._started_at(point) for point in points]
         self.cache = {}
         return self._reduce(list(self.schedule.reduced), points, initial)
-
-    def _accumulate_folded(self, folding: Folding, points: list[Point]) -> list[SSAValue]:
-        """The sums of a folded block: of each output, what its lanes have summed from nothing."""
-        lanes, times = self.state.lanes, folding.times
-        zeros = self.builder.splat(self.builder.constant(0.0, f32), lanes)
-        sums = self._reduce(list(self.schedule.reduced), points, [zeros] * len(points))
-        self.cache = {}
-        outputs = [unfolded(self.builder, value, lanes, times) for value in sums]
-        starts = zip(outputs, points, strict=True)
-        return [self._on_start(value, point) for value, point in starts]
-
-    @property
-    def _folding(self) -> Folding | None:
-        """That of the block of outputs at hand, if it is folded: its tiles have no other."""
-        folding = self.kernel.folding
-        if folding is None:
-            return None
-        last = self.kernel.extents[folding.outputs] - 1
-        return folding if self.state.bases.get(folding.outputs, 0) == last else None
-
-    def _read(self, access: Access, point: Point, lane_moves: bool) -> SSAValue:
-        """Of a folded block, several inputs at once, each in all of its lanes."""
-        folding = self._folding
-        if lane_moves or folding is None or access.coefficients[folding.inputs] != 1:
-            return super()._read(access, point, lane_moves)
-        coefficients = list(access.coefficients)
-        coefficients[folding.inputs] = folding.times
-        place = self._place(replace(access, coefficients=tuple(coefficients)), point)
-        key = ("folded", access.argument, place)
-        if key not in self.cache:
-            source, at = self.entry.args[access.argument], self.builder.linear(*place)
-            inputs = self.builder.load(source, at, folding.times)
-            lanes = [lane % folding.times for lane in range(self.state.lanes)]
-            self.cache[key] = self.builder.shuffle(inputs, inputs, lanes)
-        return self.cache[key]
 
     def _started_at(self, point: Point) -> SSAValue:
         """What the accumulator of a point starts from."""
@@ -352,9 +309,7 @@ class Nest(RowWriter):
             return self._evaluate(self.kernel.anchor, point, value)
 
     def _reduced_extent(self, loop: int) -> int:
-        steps = self.state.sizes.get(loop, self.kernel.extents[loop])
-        folding = self._folding
-        return steps // folding.times if folding and loop == folding.inputs else steps
+        return self.state.sizes.get(loop, self.kernel.extents[loop])
 
     def _reduced_loop(
         self,

@@ -88,7 +88,7 @@ class _Reader:
             folding=folding(view, self._places),
         )
 
-    @property
+    @cached_property
     def _places(self) -> dict[SSAValue, Place]:
         return {value: self.places[n] for value, n in self.argument_of.items()}
 

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.plan import Kind, Place
 from ncc.dialects.weights.derived import Blocked
+from ncc.dialects.weights.sources import Source
 from ncc.dialects.weights.weight import ConstantOp
 
 
@@ -38,9 +39,13 @@ def unread(
 
 def _blocked(place: Place, shape: tuple[int, ...]) -> Blocked | None:
     """The blocks that are read in whole at a place."""
-    root = place.root
-    owner = root.value.owner if root.kind is Kind.CONSTANT else None
-    if not isinstance(owner, ConstantOp) or place.offset or shape_of(root.value) != shape:
+    if place.offset or shape_of(place.root.value) != shape:
         return None
-    source = owner.value.data.source
+    source = source_at(place)
     return source if isinstance(source, Blocked) else None
+
+
+def source_at(place: Place) -> Source | None:
+    """Where the numbers of the weights at a place are; None where there are none."""
+    constant = place.root.value.owner if place.root.kind is Kind.CONSTANT else None
+    return constant.value.data.source if isinstance(constant, ConstantOp) else None

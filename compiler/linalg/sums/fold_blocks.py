@@ -13,17 +13,17 @@ Needs: constants in blocks, and that no other pass moves them.  Breaks: the orde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.sums.positions import points_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
@@ -58,19 +58,17 @@ def _fold(constant: ConstantOp) -> None:
     source, uses = constant.value.data.source, list(constant.result.uses)
     if not isinstance(source, Blocked) or source.block != BLOCK or not uses:
         return
-    times = times_of(source)
+    times = _times(source)
     if times == 1 or element_of(constant.result) not in (f16, f32):
         return
     if all(_is_sum(use, source) for use in uses):
         folded = ConstantOp.of(WeightAttr(Folded(constant.value.data, times).weights))
-        Rewriter.insert_op(folded, InsertPoint.before(constant))
-        constant.result.replace_all_uses_with(folded.result)
-        Rewriter.erase_op(constant)
+        Rewriter.replace_op(constant, folded)
 
 
-def times_of(source: Blocked) -> int:
+def _times(source: Blocked) -> int:
     """How often the last block of outputs is folded; 1 where it is not."""
-    if len(source.axes) != 2 or len(set(source.axes)) != 2:
+    if len(source.axes) != 2:
         return 1
     inputs, outputs = (source.of.shape[axis] for axis in source.axes)
     left = outputs % BLOCK
@@ -98,9 +96,8 @@ def _is_sum(use: Use, source: Blocked) -> bool:
     summed = {inputs, within} <= {*view.reduced} and {outputs, lane} <= {*view.parallel}
     along = data.index[-1].bare == within and shape_of(data.value)[-1] == BLOCK
     apart = not data.uses(outputs) and not data.uses(lane)
-    points = prod(view.extents[d] for d in view.parallel if data.uses(d))
     stored = outputs in write and write[-1] == lane
-    floats = element_of(data.value) == f32 and points >= LEAST_POINTS
+    floats = element_of(data.value) == f32 and points_of(data, view) >= LEAST_POINTS
     return summed and along and apart and stored and floats
 
 

@@ -36,6 +36,7 @@ from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
+from ncc.compiler.linalg.sums.positions import points_of
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
 from ncc.compiler.linalg.view import View
 from ncc.compiler.target import TWO_UNITS
@@ -128,7 +129,7 @@ def match(op: GenericOp) -> Halved | str:
         return "it clips a loop"
     if plain.shape[inputs] < STEP:
         return f"it sums fewer than {STEP} channels"
-    points = prod(view.extents[d] for d in view.parallel if data.uses(d))
+    points = points_of(data, view)
     if points < FEWEST_ROWS:
         return f"it has fewer than {FEWEST_ROWS} points"
     return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums)

@@ -21,6 +21,11 @@ def points_with(weights: Access, view: View) -> int:
     return prod(n for d, n in enumerate(view.extents) if not weights.uses(d))
 
 
+def points_of(data: Access, view: View) -> int:
+    """How many points of a result differ in what they read of an operand."""
+    return prod(view.extents[d] for d in view.parallel if data.uses(d))
+
+
 def positions_with(weights: SSAValue) -> int:
     """At how many points of an image sums with the same weights are taken, in all its parts.
 

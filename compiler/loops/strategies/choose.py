@@ -3,6 +3,7 @@
 A strategy looks at the kernel's coefficients only. The first whose condition holds fills the
 schedule; the last always does.
 
+    folded        a contraction whose last block of weights is folded (`folded` writes it)
     forming       a contraction by weights that it transforms itself (`forming` writes it)
     transform     the lane is contiguous; rows of a small transform at once (`transform` writes it)
     selection     lanes of blocks, put together in registers (`selection` writes it)
@@ -25,10 +26,10 @@ schedule; the last always does.
 
 from __future__ import annotations
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies import contraction, dot
+from ncc.compiler.loops.strategies.folded import folded
 from ncc.compiler.loops.strategies.forming import forming
 from ncc.compiler.loops.strategies.interleaved import interleaved
 from ncc.compiler.loops.strategies.pointwise import gathered, pointwise, scalar, transposed
@@ -39,6 +40,7 @@ from ncc.compiler.loops.strategies.transform import transform
 from ncc.compiler.target import Target
 
 STRATEGIES = (
+    folded,
     forming,
     transform,
     selection,
@@ -64,15 +66,7 @@ put them behind its favourite."""
 
 
 def choose(kernel: Kernel, target: Target) -> Schedule:
-    """The schedule of the first strategy that fits.
-
-    Raises CompilerBug where weights are folded of what is no contraction.
-    """
-    if kernel.folding is not None:
-        found = contraction.contraction(kernel, target)
-        if found is None:
-            raise CompilerBug("folded weights of what is no contraction")
-        return found
+    """The schedule of the first strategy that fits."""
     for strategy in STRATEGIES:
         schedule = strategy(kernel, target)
         if schedule is not None:

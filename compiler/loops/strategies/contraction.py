@@ -143,7 +143,7 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
     ends = operands.short is not None and vectors[:1] == operands.short[:1]
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
     rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
-    others = range(1, min(_whole_blocks(operands), 8) + 1) if vectors else range(1, 2)
+    others = range(1, min(max(operands.blocks, 1), 8) + 1) if vectors else range(1, 2)
     for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
         p, q = row * column, other * lane
         if operands.left_out and lane < in_lane:
@@ -160,12 +160,6 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
         moving += [(operands.lane, lane)]
         named = [*moving, *still] if p < q else [*still, *moving]
         yield tuple((loop, n) for loop, n in named if n > 1)
-
-
-def _whole_blocks(operands: Operands) -> int:
-    """Steps of the first loop over vectors that a tile may have more than one of."""
-    extent = operands.kernel.extents[operands.vectors[0]]
-    return max(1, extent - 1) if operands.folding is not None else extent
 
 
 def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:

@@ -56,8 +56,8 @@ class Cost:
         self._others = (*operands.vectors[:1], lane)
         self._short = None if operands.short is None else operands.short[0]
         self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
-        if operands.folding is not None:
-            self._extents[operands.vectors[0]] -= 1
+        if operands.vectors:
+            self._extents[operands.vectors[0]] = operands.blocks
         self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
         self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
         self._cycles = cache(partial(_tile_cycles, operands))

@@ -92,6 +92,11 @@ class Operands:
         return folding if folding and folding.outputs in self.vectors[:1] else None
 
     @property
+    def blocks(self) -> int:
+        """Steps of the first loop over vectors that are not folded."""
+        return self.kernel.extents[self.vectors[0]] - (self.folding is not None)
+
+    @property
     def left_out(self) -> int:
         """Vectors of the last block that hold nothing that counts."""
         if self.short is None:

@@ -23,6 +23,7 @@ from ncc.compiler.loops.kernel import Kernel
 from ncc.compiler.loops.nest import Nest
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.strategies.dot import DotNest
+from ncc.compiler.loops.strategies.folded import FoldedNest
 from ncc.compiler.loops.strategies.forming import FormingNest
 from ncc.compiler.loops.strategies.joined import JoinedNest
 from ncc.compiler.loops.strategies.selection import SelectionNest
@@ -47,6 +48,8 @@ def _writer(kernel: Kernel, schedule: Schedule) -> type[Nest]:
         return DotNest
     if schedule.joined:
         return JoinedNest
+    if kernel.folding is not None:
+        return FoldedNest
     if kernel.lanes is not None:
         return SelectionNest
     if schedule.slab is not None:

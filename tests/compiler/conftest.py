@@ -77,10 +77,10 @@ def always_tiled_at_stride(request: pytest.FixtureRequest, monkeypatch: pytest.M
 def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
     """Tiles pay for every convolution: by `form`, or by the first that is made for it."""
 
-    def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling | None:
+    def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling | None:
         forms = (form, *forms_of(taps, stride, sizes[-1]))
         fitting = [f for f in forms if (f.taps, f.stride) == (taps, stride)]
-        return Tiling(fitting[0], *sizes) if fitting else None
+        return Tiling(fitting[0], *sizes, halves=halves) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 1)

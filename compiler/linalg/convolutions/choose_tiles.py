@@ -13,6 +13,9 @@ Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many cha
 rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
 summed, and have no such bound.
 
+By halves of bfloat16, products are many in a cycle and coarse: what is left for tiles are those of
+F(2) for 3x3, whose sums in halves round to 9e-6 of the largest result, where channels are many.
+
 Weights that the run transforms take less memory, which is worth a little time.
 
 Which form is taken does not depend on how many threads there are, so that results do not.
@@ -27,7 +30,7 @@ from math import hypot, prod
 
 from ncc.compiler.linalg.channels.block_size import lanes_in
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
-from ncc.compiler.linalg.convolutions.forms import BOTH, F4_5, forms_of
+from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
 from ncc.compiler.linalg.convolutions.tiling import LINE, Tiling, multiply_adds
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Target
@@ -65,24 +68,27 @@ def tiling_of(
     axes: tuple[bool, bool] = BOTH,
     taps: int = 3,
     stride: int = 1,
+    halves: bool = False,
 ) -> Tiling | None:
     """The cheapest tiles of a convolution with windows of so many taps along each of some axes, and
     one along others; None where it is cheaper as it is.
+
+    halves: whether sums over channels, in tiles or not, are those of halves of bfloat16.
     """
     fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
+    if halves:
+        forms = [form for form in forms if form is F2]
     if not forms:
         return None
-    tilings = [
-        Tiling(form, outputs, inputs, height, width, target, groups, depth, dilation, axes)
-        for form in forms
-    ]
+    sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
+    tilings = [Tiling(form, *sizes, halves=halves) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
     if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
         best = least
     weights = taps ** sum(axes) * outputs * inputs * depth.taps
-    plain = _plain(weights, height * width * depth.slices, target)
+    plain = _plain(weights, height * width * depth.slices, target, halves)
     return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * plain else None
 
 
@@ -114,16 +120,17 @@ def plain_cycles(
     return _plain(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
 
 
-def _plain(weights: int, points: int, target: Target) -> float:
+def _plain(weights: int, points: int, target: Target, halves: bool = False) -> float:
     return hypot(
-        weights * points / multiply_adds(target), 4 * weights / LINE * target.core.memory_line
+        weights * points / multiply_adds(target, halves),
+        4 * weights / LINE * target.core.memory_line,
     )
 
 
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are many, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= MANY_WEIGHTS and tiling.can_form()
+    return weights >= MANY_WEIGHTS and not tiling.halves and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

@@ -19,6 +19,8 @@ from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.linalg.linear import Linear
+from ncc.compiler.linalg.sums.halved_values import STEP
+from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
 from ncc.compiler.linalg.tensors import is_constant, pad_value
 from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
 from ncc.compiler.target import Target
@@ -62,8 +64,11 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
     return one.static_low == pad.static_low
 
 
-def match(op: GenericOp, target: Target) -> Convolution | str:
-    """The convolution that op is, or why it stays as it is."""
+def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | str:
+    """The convolution that op is, or why it stays as it is.
+
+    halves: whether `SplitHalves` follows.
+    """
     view = View(op)
     loops = Loops.of(view)
     if not isinstance(loops, Loops):
@@ -92,8 +97,9 @@ def match(op: GenericOp, target: Target) -> Convolution | str:
         return "it goes on from other values than a bias"
     *_, rows, columns = shape_of(op.results[0])
     count = prod(groups)
-    sizes = count * outputs, inputs, rows, columns
-    tiling = tiling_of(*sizes, target, count, depth, dilation, axes, taps=taps, stride=stride)
+    sizes = count * outputs, inputs, rows, columns, target, count, depth, dilation, axes
+    halved = halves and count == 1 and inputs >= STEP and rows * columns >= FEWEST_ROWS
+    tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
         return "tiles are not worth it"
     return Convolution(op, x.value, w.value, init, tiling)

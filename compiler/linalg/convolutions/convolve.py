@@ -46,8 +46,6 @@ from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, tensor_
 from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
-from ncc.compiler.linalg.sums.halved_values import STEP
-from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, weights_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -60,7 +58,7 @@ class ChooseConvolution(ModulePass):
     """Rewrite the convolutions of the network that are cheaper in tiles.
 
     threads: how many share a chunk, which may be the larger for it.
-    halves: leave those that products of bfloat16 will compute, which is cheaper still.
+    halves: whether `SplitHalves` follows, which is cheaper for all that have channels enough.
     """
 
     name = "choose-convolution"
@@ -92,17 +90,8 @@ class ChooseConvolution(ModulePass):
 
     def _match(self, op: GenericOp) -> Convolution | None:
         """The convolution that op is, if it is to be computed in tiles."""
-        found = match(op, self.target)
-        if not isinstance(found, Convolution) or (self.halves and _wide(found)):
-            return None
-        return found
-
-
-def _wide(convolution: Convolution) -> bool:
-    """Whether there are channels and points enough for `SplitHalves`."""
-    tiling = convolution.tiling
-    enough = tiling.inputs >= STEP and tiling.height * tiling.width >= FEWEST_ROWS
-    return enough and tiling.groups == 1
+        found = match(op, self.target, self.halves)
+        return found if isinstance(found, Convolution) else None
 
 
 class _Rewrite:

@@ -34,6 +34,13 @@ BLOCKS = 2
 FULL = 0.85
 """The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
 
+HALVED = 140
+"""Multiply-adds a cycle by halves of bfloat16 on matrix tiles."""
+
+HALVING = 3.0
+"""Cycles that a line of V takes longer where it is written as halves, and one of M that comes
+through the memory of tiles."""
+
 FULL_BETWEEN = 0.94
 """The part of `FULL` that is left where sums go to memory after each block of inputs."""
 
@@ -68,6 +75,7 @@ class Tiling:
 
     Of several groups, `outputs` are those of all, and `inputs` those of one.
     formed: whether the run transforms the weights.
+    halves: whether V and weights are halves of bfloat16, for matrix tiles.
     depth: of the result and the image, if they are volumes. Tiles of all phases of a dilation are a
     row of tiles, and a column.
     axes: whether windows have several taps along rows, and along columns; where they have one tap,
@@ -85,6 +93,7 @@ class Tiling:
     dilation: int = 1
     axes: tuple[bool, bool] = BOTH
     formed: bool = False
+    halves: bool = False
 
     @cached_property
     def plane(self) -> Plane:
@@ -153,9 +162,11 @@ class Tiling:
         last = self.length - (chunks - 1) * size
         between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))
         shared = hypot(
-            work / multiply_adds(self.target),
+            work / multiply_adds(self.target, self.halves),
             weights / LINE * stream,
-        ) + between / LINE * _held(between / chunks / threads, core)
+        )
+        held = _held(between / chunks / threads, core) + (HALVING if self.halves else 0.0)
+        shared += between / LINE * held
         return shared / threads + chunks * calls
 
     def can_form(self) -> bool:
@@ -178,9 +189,9 @@ class Tiling:
         return 4 * self._places(across) * down * v, 4 * self._places(columns) * rows * m
 
 
-def multiply_adds(target: Target) -> float:
+def multiply_adds(target: Target, halves: bool = False) -> float:
     """What contractions reach in a cycle."""
-    return FULL * target.core.multiply_adds * target.lanes
+    return HALVED if halves else FULL * target.core.multiply_adds * target.lanes
 
 
 def _again(weights: int, core: Core) -> float:

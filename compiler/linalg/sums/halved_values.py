@@ -4,7 +4,8 @@
         ->  s[j, p, 0, c] = the bfloat16 nearest to x, s[j, p, 1, c] to what that leaves    c < 32
 
 Halves of blocks are made where the blocks are, in front of the pads, joints and slices of their
-images. Beside the last of an odd number are zeros.
+images, and of reshapes that put axes of an image together. Beside the last of an odd number are
+zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.insert import computation_of, move_behind, tensor_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.tensors import groups_of, pad_sides, pad_value
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
@@ -35,7 +36,7 @@ HALF_UNIT = 0x8000
 UPPER_BITS = -0x10000
 """The bits of a float32 that a bfloat16 has."""
 
-_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp)
+_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp, tensor.CollapseShapeOp)
 
 
 class Channels(Enum):
@@ -126,6 +127,9 @@ def _keeps_pairs(view: Operation) -> bool:
     if isinstance(view, tensor.ExtractSliceOp):
         begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
         return (begin[0], size[0]) == (0, shape_of(view.source)[0])
+    if isinstance(view, tensor.CollapseShapeOp):
+        first, *_, last = groups_of(view)
+        return len(first) == len(last) == 1
     if isinstance(view, tensor.PadOp):
         return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
     return not _joins_blocks(view) or all(shape_of(part)[0] % 2 == 0 for part in view.operands)
@@ -148,6 +152,9 @@ def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
     if isinstance(view, tensor.PadOp):
         low, high = map(_image, pad_sides(view))
         return b.pad(source, low, high)
+    if isinstance(view, tensor.CollapseShapeOp):
+        *groups, [last] = groups_of(view)
+        return b.collapse(source, [*groups, [last], [last + 1]])
     if not isinstance(view, tensor.ExtractSliceOp):
         raise CompilerBug("halves of what is no view")
     points = list(shape_of(value)[1:-1])

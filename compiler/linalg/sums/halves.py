@@ -81,6 +81,7 @@ class Halved:
     outputs, inputs  its axes of the result's channels, and of those that are summed
     lane             the loop over 16 outputs that lie side by side
     sums             the loops over the summed channels: blocks and inside of them, or one loop
+    components       how many points have weights of their own
     """
 
     data: int
@@ -91,6 +92,7 @@ class Halved:
     lane: int
     channels: Channels
     sums: tuple[int, ...]
+    components: int
 
 
 def match(op: GenericOp) -> Halved | str:
@@ -114,8 +116,6 @@ def match(op: GenericOp) -> Halved | str:
     if not axes or data.uses(axes[-1]):
         return "its weights are not read one by one"
     lane = axes[-1]
-    if any(data.uses(d) for d in view.parallel if d in axes):
-        return "its weights differ from point to point"
     if any(d not in axes or not data.uses(d) for d in view.reduced):
         return "it sums one operand alone"
     if view.write.axes is None or view.write.axes[-1:] != (lane,):
@@ -132,7 +132,8 @@ def match(op: GenericOp) -> Halved | str:
     points = points_of(data, view)
     if points < FEWEST_ROWS:
         return f"it has fewer than {FEWEST_ROWS} points"
-    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums)
+    components = prod(view.extents[d] for d in view.parallel if d in axes and data.uses(d))
+    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, components)
 
 
 def _channels(
@@ -174,7 +175,7 @@ class _Rewrite:
         x = self.halves.of(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
-        parts = self._parts(x, w, result, blocks=w.shape[found.outputs])
+        parts = self._parts(x, w, result, w.shape[found.outputs], found.components)
         for begin, end in pairwise(round(x.shape[0] * k / parts) for k in range(parts + 1)):
             result = self._sum(
                 b,
@@ -187,17 +188,18 @@ class _Rewrite:
         put_for(op, b, result)
         self.block.erase_op(op)
 
-    def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int) -> int:
+    def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int, components: int) -> int:
         """In how many parts to sum, one behind the other.
 
-        Where neither the weights nor the data stay in L2, all data come from behind it for every
-        two blocks of outputs. A part of them stays there, and sums are written and read for that.
+        Where neither the weights nor the data of a component stay in L2, all data come from behind
+        it for every two blocks of outputs. A part of them stays there, and sums are written and
+        read for that.
         """
         room = self.l2_bytes // 2
-        data, weights = 2 * prod(x.shape), 2 * prod(w.shape)
+        data, weights = 2 * prod(x.shape) // components, 2 * prod(w.shape) // components
         if min(data, weights) <= room:
             return 1
-        traffic, sums = -(-blocks // 2) * data, 4 * prod(y.shape)
+        traffic, sums = -(-blocks // 2) * data, 4 * prod(y.shape) // components
         return min(x.shape[0], parts_of(data, traffic, sums, room, WORTH))
 
     def _sum(

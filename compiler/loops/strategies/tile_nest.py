@@ -68,7 +68,8 @@ class _Plan:
         self.q = 1 if vectors is None else schedule.points(vectors)
         self.vector_groups = -(-self.blocks // self.q)
         self.left = self.blocks % self.q
-        self.points_outer = vectors is None or schedule.order[0] != vectors
+        self.points_outer = vectors is None or schedule.order[len(halves.components)] != vectors
+        self.components = prod(kernel.extents[d] for d in halves.components)
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,13 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Group:
-    """The tiles that are summed at once: those of points, and the first block of vectors."""
+    """The tiles that are summed at once: those of points, and the first block of vectors; of which
+    component, as the step of each loop.
+    """
 
     tiles: Sequence[_Tile]
     vectors: SSAValue
+    component: dict[int, SSAValue]
 
 
 class TileNest(Nest):
@@ -94,7 +98,7 @@ class TileNest(Nest):
     def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
         """How many groups of tiles there are."""
         plan = _Plan(kernel, schedule)
-        return plan.point_groups * plan.vector_groups
+        return plan.components * plan.point_groups * plan.vector_groups
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         super().__init__(kernel, schedule)
@@ -130,6 +134,11 @@ class TileNest(Nest):
     def _group(self, chunk: SSAValue) -> _Group:
         """The tiles of a chunk."""
         plan, builder = self.plan, self.builder
+        component: dict[int, SSAValue] = {}
+        if self.halves.components:
+            groups = plan.vector_groups * plan.point_groups
+            component = self._numbers(builder.quotient(chunk, groups), self.halves.components)
+            chunk = builder.remainder(chunk, groups)
         inner = plan.vector_groups if plan.points_outer else plan.point_groups
         outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
         points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
@@ -137,17 +146,25 @@ class TileNest(Nest):
         base = builder.local(builder.linear([(vectors, plan.q)], 0))
         if plan.left:
             base = self._least(base, plan.blocks - plan.q)
-        return _Group([self._tile_of(points, k) for k in range(plan.p)], base)
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], base, component)
+
+    def _numbers(self, number: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
+        """The step of each of the loops, outermost first, by the number among all their steps."""
+        found: dict[int, SSAValue] = {}
+        for loop in reversed(loops):
+            found[loop] = self.builder.remainder(number, self.kernel.extents[loop])
+            number = self.builder.quotient(number, self.kernel.extents[loop])
+        return found
 
     def _nothing(self) -> _Group:
         """What is before the first group: tiles with nothing to store."""
         zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
         held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
-        return _Group([held] * self.plan.p, zero)
+        return _Group([held] * self.plan.p, zero, dict.fromkeys(self.halves.components, zero))
 
     def _carried(self, group: _Group) -> list[SSAValue]:
         """A group as the values that a loop carries."""
-        values = [group.vectors]
+        values = [group.vectors, *(group.component[d] for d in self.halves.components)]
         for held in group.tiles:
             values += [held.bases[d] for d in self.halves.points]
             values.append(held.first)
@@ -156,24 +173,20 @@ class TileNest(Nest):
     def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
         local = iter([self.builder.local(value) for value in values])
         vectors = next(local)
+        component = {d: next(local) for d in self.halves.components}
         tiles: list[_Tile] = []
         for _ in range(self.plan.p):
             bases = {d: next(local) for d in self.halves.points}
             tiles.append(_Tile(bases, next(local)))
-        return _Group(tiles, vectors)
+        return _Group(tiles, vectors, component)
 
     def _tile_of(self, group: SSAValue, position: int) -> _Tile:
         """Where the tile lies; behind the last one there is the last one, with nothing to store."""
         plan, builder = self.plan, self.builder
         number = builder.local(builder.linear([(group, plan.p)], position))
         at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
-        bases: dict[int, SSAValue] = {}
-        rest = at
-        column = builder.remainder(rest, plan.in_row)
-        rest = builder.quotient(rest, plan.in_row)
-        for loop in reversed(plan.outer):
-            bases[loop] = builder.remainder(rest, self.kernel.extents[loop])
-            rest = builder.quotient(rest, self.kernel.extents[loop])
+        column = builder.remainder(at, plan.in_row)
+        bases = self._numbers(builder.quotient(at, plan.in_row), plan.outer)
         begin = builder.local(builder.linear([(column, plan.rows)], 0))
         first: SSAValue = begin
         if plan.extent % plan.rows:
@@ -226,7 +239,7 @@ class TileNest(Nest):
     def _prefetch_weights(self, group: _Group) -> None:
         """The weights of the same step of the next blocks, in both halves: this group's share."""
         lines = 2 * tile.ROWS
-        self._begin(group.vectors)
+        self._begin(group, group.vectors)
         share = -(-lines // self.plan.point_groups)
         blocks = range(self.plan.q)
         for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
@@ -240,7 +253,7 @@ class TileNest(Nest):
     def _products(self, group: _Group) -> Iterator[Operation]:
         """Loads and products of 32 numbers."""
         halves = self.halves
-        self._begin(group.vectors)
+        self._begin(group, group.vectors)
 
         def points(number: int, which: int, position: int) -> Operation:
             access = (halves.high, halves.low)[which]
@@ -266,8 +279,9 @@ class TileNest(Nest):
         at = self._address(access, {} if vectors is None else {vectors: block})
         return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
 
-    def _begin(self, block: SSAValue | int) -> None:
-        """Have addresses of weights and results begin at a block of vectors."""
+    def _begin(self, group: _Group, block: SSAValue | int) -> None:
+        """Have addresses of weights and results begin at a block of vectors of a group."""
+        self.state.bases.update(group.component)
         if self.halves.vectors is not None:
             self.state.bases[self.halves.vectors] = block
 
@@ -313,7 +327,7 @@ class TileNest(Nest):
         end = plan.blocks - plan.q
 
         def follow(blocks: range, base: SSAValue | int) -> None:
-            self._begin(base)
+            self._begin(group, base)
             if vectors is not None:
                 self.state.sizes[vectors] = len(blocks)
             self._follow_each(group.tiles[position], position * plan.q, blocks, first, last)

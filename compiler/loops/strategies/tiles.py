@@ -51,6 +51,7 @@ class Halves:
     lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
     points           loops of the points, innermost last
     steps            reduced loops outside of the 32 numbers, outermost first
+    components       loops that move both: each has points and weights of its own
     """
 
     high: Access
@@ -61,6 +62,7 @@ class Halves:
     vectors: int | None
     points: tuple[int, ...]
     steps: tuple[int, ...]
+    components: tuple[int, ...]
 
 
 def halves_of(kernel: Kernel) -> Halves | None:
@@ -78,15 +80,25 @@ def halves_of(kernel: Kernel) -> Halves | None:
     inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (place, PAIR, 1)]
     if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
         return None
-    vectors = [d for d in kernel.parallel if weights.coefficients[d] and d != lane]
-    points = [d for d in kernel.parallel if d != lane and d not in vectors]
+    outer = [d for d in kernel.parallel if d != lane]
+    components = [d for d in outer if weights.coefficients[d] and high.coefficients[d]]
+    vectors = [d for d in outer if weights.coefficients[d] and d not in components]
+    points = [d for d in outer if not weights.coefficients[d]]
     if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
         return None
     points.sort(key=lambda d: -high.coefficients[d])
     steps = [d for d in kernel.reduced if d not in (pair, place)]
     steps.sort(key=lambda d: -weights.coefficients[d])
     return Halves(
-        high, low, weights, rest, lane, next(iter(vectors), None), tuple(points), tuple(steps)
+        high,
+        low,
+        weights,
+        rest,
+        lane,
+        next(iter(vectors), None),
+        tuple(points),
+        tuple(steps),
+        tuple(components),
     )
 
 
@@ -130,10 +142,7 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
     p, q = _tall_or_square(kernel, found, count, blocks, target)
     sizes = [(inner, rows), *([] if found.vectors is None else [(found.vectors, q)])]
     vectors = () if found.vectors is None else (found.vectors,)
-    held = HALF_BYTES * prod(
-        n for d, n in enumerate(kernel.extents) if found.weights.coefficients[d]
-    )
-    read = HALF_BYTES * prod(n for d, n in enumerate(kernel.extents) if found.high.coefficients[d])
+    held, read = (_bytes_of(access, kernel, found) for access in (found.weights, found.high))
     share = target.core.l2_bytes // 2
     points_outer = 2 * held <= share and held < MOST_WEIGHTS * read
     order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
@@ -141,15 +150,21 @@ def tiles(kernel: Kernel, target: Target) -> Schedule | None:
         found.lane,
         VECTOR,
         tuple((loop, n) for loop, n in sizes if n > 1),
-        (*order, found.lane),
+        (*found.components, *order, found.lane),
         found.steps,
-        chunks=len(order),
+        chunks=len(order) + len(found.components),
         prefetch_l2=_next_weights(kernel, found, target, q, -(-count // p))
         if not points_outer
         else (),
         tiles=p,
         flat=flat,
     )
+
+
+def _bytes_of(access: Access, kernel: Kernel, found: Halves) -> int:
+    """Bytes of an operand, of one component."""
+    loops = [d for d, _ in access.moves if d not in found.components]
+    return HALF_BYTES * prod(kernel.extents[d] for d in loops)
 
 
 def _next_weights(

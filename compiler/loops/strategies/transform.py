@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.strategies.combination import combine, together
 from ncc.compiler.loops.vector_loops import can_be_lane
@@ -69,21 +70,24 @@ def clips_of(kernel: Kernel) -> list[tuple[int, int, int]]:
 def transform(kernel: Kernel, target: Target) -> Schedule | None:
     """A few rows of results at once; the lane is a contiguous loop, or there is none.
 
-    So many rows that their columns of data stay in registers, but two, which share most work.
+    So many rows that their columns of data stay in registers, but two, which share most work. No
+    more where results are stored in halves, those of two blocks of channels together.
     """
     if kernel.matrices is None or kernel.forms_weights:
         return None
     loops = Loops.of(kernel)
     rows = max(2, (target.registers - 4) // kernel.extents[loops.across])
     rows = min(rows, kernel.extents[loops.row])
-    tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]))
+    beside = () if kernel.halving is None else ((kernel.halving.pairs, 2),)
+    rows = min(rows, 2) if beside else rows
+    tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]), *beside)
     others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
     lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]
     lane = max(lanes, key=lambda d: kernel.extents[d], default=None)
     order = in_store_order(kernel, [d for d in others if d != lane])
     clipped = {outer for outer, _, _ in kernel.tails}
     whole = next((i for i, d in enumerate(order) if d in clipped), len(order))
-    chunks = min(whole, chunks_of(kernel, order, {}))
+    chunks = min(whole, chunks_of(kernel, order, dict(tile)))
     reduced = tuple(sorted(kernel.reduced))
     if lane is None:
         return Schedule(None, 1, tile, order, reduced, chunks=chunks)
@@ -118,30 +122,45 @@ class Transform(Nest):
             self.kept[point] = size
 
     def _tile(self) -> None:
-        rows = range(self.kept[self.loops.row])
+        rows, beside = range(self.kept[self.loops.row]), self._beside()
         for group in together(self.first, rows, self.schedule.points(self.loops.row)):
             self.cache = {}
-            across = [self._down(group, j) for j in range(len(self.second[0]))]
+            down = [
+                [self._down(group, across, place) for across in range(len(self.second[0]))]
+                for place in beside
+            ]
             for position, row in enumerate(group):
-                self._across(row, [values[position] for values in across])
+                across = [[values[position] for values in found] for found in down]
+                self._row(row, beside, across)
         self.cache = {}
 
-    def _down(self, rows: Sequence[int], across: int) -> list[SSAValue]:
+    def _row(self, row: int, beside: Sequence[Point], across: Sequence[Sequence[SSAValue]]) -> None:
+        """A row of results at places side by side: the rest of the transform, what follows it."""
+        columns = range(self.kept[self.loops.column])
+        points: list[Point] = []
+        values: list[SSAValue] = []
+        for place, transformed in zip(beside, across, strict=True):
+            here = [{**place, self.loops.row: row, self.loops.column: column} for column in columns]
+            results = combine(self.second, columns, transformed.__getitem__, self)
+            points += here
+            values += map(self._on_start, results, here)
+        self._finish_each(points, values)
+
+    def _beside(self) -> list[Point]:
+        """The places of a tile: both blocks of a pair where results are stored in halves."""
+        halving = self.kernel.halving
+        if halving is None:
+            return [{}]
+        return [{halving.pairs: block} for block in range(self.state.sizes[halving.pairs])]
+
+    def _down(self, rows: Sequence[int], across: int, place: Point) -> list[SSAValue]:
         """Some rows of the transform of one column of the data."""
 
         def data(down: int) -> SSAValue:
-            point = {self.loops.down: down, self.loops.across: across}
+            point = {**place, self.loops.down: down, self.loops.across: across}
             return self._read(self.loops.data, point, self._vector_points)
 
         return combine(self.first, rows, data, self)
-
-    def _across(self, row: int, values: Sequence[SSAValue]) -> None:
-        """One row of results: the rest of the transform, the epilogue, the stores."""
-        columns = range(self.kept[self.loops.column])
-        results = combine(self.second, columns, values.__getitem__, self)
-        for column, value in zip(columns, results, strict=True):
-            point = {self.loops.row: row, self.loops.column: column}
-            self._store(self._followed(self._on_start(value, point), point), point)
 
     # --- arithmetic of combinations ---------------------------------------------------------
 

@@ -25,6 +25,23 @@ def kernels(folder: Path, channels: int) -> Iterator[str]:
     return (text for text in loops.split("func.func") if "bf16" in text and "vector.fma" in text)
 
 
+@pytest.mark.parametrize("channels", [512, 528], ids=["pairs", "a block alone"])
+def test_transforms_store_lines(tmp_path: Path, channels: int) -> None:
+    """So do the transforms of a convolution in tiles, and all rows of both blocks' results."""
+    param = tmp_path / "net.param"
+    param.write_text(
+        f"7767517\n2 2\nInput in 0 1 in 0=28 1=28 2={channels}\n"
+        f"Convolution wide 1 1 in wide 0=512 1=3 4=1 5=1 6={9 * 512 * channels}\n"
+    )
+    texts = stages(param, None, opt_level=3, target="amx", random_weights=1)
+    loops = next(str(text) for name, text in texts if name == "loops")
+    [kernel] = {
+        text for text in loops.split("func.func") if "arith.subf" in text and "bf16" in text
+    }
+    stores = [line for line in kernel.splitlines() if "vector.store" in line and "bf16" in line]
+    assert len(stores) >= 32 and all("vector<32xbf16>" in line for line in stores)
+
+
 @pytest.mark.parametrize("channels", [128, 144, 120], ids=["pairs", "a block alone", "half of one"])
 def test_lines_are_stored_at_once(tmp_path: Path, channels: int) -> None:
     """So is that of a block alone, with zeros, which are halved like anything."""

@@ -19,7 +19,7 @@ from ncc.compiler.linalg.convolutions.forms import (
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.target import AVX512, Target
+from ncc.compiler.target import AMX, AVX512, Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 
 
@@ -121,6 +121,17 @@ def test_the_form_by_the_core() -> None:
     """Where arithmetic is cheap beside memory, weights count the more."""
     one, *two = (form_of(250, 250, 14, 14, target) for target in TARGETS)
     assert (one, two) == (F4, [F2, F2])
+
+
+def test_the_form_by_halves() -> None:
+    """By products on matrix tiles, the form that rounds finest, where many channels and points
+    leave most of them to be saved.
+    """
+    for channels, size, form in ((512, 28, F2), (256, 56, F2), (64, 56, None), (512, 7, None)):
+        tiling = tiling_of(channels, channels, size, size, AMX, halves=True)
+        assert (tiling and tiling.form) is form
+        assert tiling is None or (tiling.halves and not tiling.formed)
+    assert tiling_of(256, 256, 56, 56, AMX, taps=5, halves=True) is None
 
 
 @ON_ALL

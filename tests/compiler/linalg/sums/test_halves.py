@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions.forms import F2
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.halved_values import STEP
 from ncc.compiler.linalg.sums.halves import SplitHalves
@@ -70,6 +71,14 @@ def rows(outputs: int) -> Write:
     return write
 
 
+def components(b: Builder, x: Tensor) -> Tensor:
+    """Places that have weights of their own, as those of a transform have."""
+    channels, places, size = x.shape
+    w = b.weight(WeightAttr.of(random(places, 40, channels, seed=1)))
+    o, p, z, i = b.loops(f"o p z:{size} i")
+    return b.sum((o, p, z), over=(i,), of=blocked(b, x)[i, p, z] * w[p, o, i])
+
+
 def halved(module: ModuleOp) -> list[View]:
     """The contractions on bfloat16."""
     views = [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
@@ -86,6 +95,7 @@ def halved(module: ModuleOp) -> list[View]:
         (planes, (33, 2, 9)),
         (rows(48), (12, 64)),
         (rows(20), (8, 50)),
+        (components, (72, 3, 11)),
     ],
 )
 def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int, ...]) -> None:
@@ -109,6 +119,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int
         (rows(256), (9, 640), 1 << 14, 3),
         (rows(256), (9, 640), 1 << 20, 1),  # all stays in L2
         (rows(64), (9, 640), 1 << 14, 1),  # sums are as much as the data
+        (components, (288, 7, 24), 1 << 16, 1),  # those of one component stay
     ],
 )
 def test_sums_in_parts(
@@ -181,6 +192,20 @@ def test_class_of_float32(depth: int) -> None:
     x, y = random(32, depth), random(depth, 32, seed=1)
     exact = x.astype(np.float64) @ y.astype(np.float64)
     assert abs(product(x, y) - exact).max() <= 1e-5 * abs(exact).max()
+
+
+@pytest.mark.parametrize("depth", [32, 512])
+@pytest.mark.parametrize("data", ["normal", "positive", "offset"])
+def test_class_of_float32_in_tiles(depth: int, data: str) -> None:
+    """The same of sums of F(2), which convolutions are computed in tiles by."""
+    x, w = random(48, depth, 4, 4), random(64, depth, 3, 3, seed=1)
+    x = {"normal": x, "positive": np.maximum(x, 0), "offset": x + np.float32(5)}[data]
+    to, of, back = (np.array(m, np.float32) for m in (F2.input, F2.filter, F2.output))
+    v, u = (to @ x @ to.T).transpose(2, 3, 0, 1), (of @ w @ of.T).transpose(2, 3, 1, 0)
+    found = back @ product(v, u).transpose(2, 3, 0, 1) @ back.T
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (2, 3))
+    exact = np.einsum("nipqkl,oikl->nopq", windows, w, optimize=True)
+    assert abs(found - exact).max() <= 1e-5 * abs(exact).max()
 
 
 def test_two_halves_leave_little() -> None:

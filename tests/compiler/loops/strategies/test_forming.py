@@ -29,8 +29,8 @@ from tests.crossed import crossed
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Form:
     """All convolutions are tiled by it, in one chunk, and leave their weights as they are."""
 
-    def tiling_of(*sizes: Any, taps: int, stride: int) -> Tiling:
-        return replace(Tiling(request.param, *sizes), formed=True)
+    def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling:
+        return replace(Tiling(request.param, *sizes, halves=halves), formed=True)
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: tiling.length)

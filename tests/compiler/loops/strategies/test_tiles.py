@@ -16,6 +16,8 @@ import ncc
 from ncc.compiler import passes
 from ncc.compiler.artifact import objects
 from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.convolutions import convolve
+from ncc.compiler.linalg.convolutions.forms import F2, Form
 from ncc.compiler.linalg.fusion import find_groups
 from ncc.compiler.linalg.sums import halves
 from ncc.compiler.linalg.sums.halves import SplitHalves
@@ -438,3 +440,51 @@ def test_not_finite(model: ncc.Model) -> None:
         found = model.run(feeds)["out"]
         assert not np.isfinite(found[4]).any()
         np.testing.assert_array_equal(np.delete(found, 4, 0), np.delete(clean, 4, 0))
+
+
+WINOGRAD = """7767517
+12 14
+Input in 0 1 in 0=13 1=14 2=40
+Convolution first 1 1 in first 0=72 1=3 4=1 5=1 6=25920 9=1
+Split s 1 2 first s0 s1
+Convolution apart 1 1 s0 apart 0=32 1=3 2=2 4=2 5=1 6=20736
+Convolution beside 1 1 s1 beside 0=32 1=3 4=1 5=1 6=20736 9=3 -23310=2,-1.0,1.0
+BinaryOp sum 2 1 apart beside sum 0=0
+Split t 1 2 sum t0 t1
+Convolution row 1 1 t0 row 0=48 1=3 11=1 4=1 14=0 5=1 6=4608
+Pooling pool 1 1 t1 pool 0=0 1=2 2=2
+Convolution small 1 1 pool small 0=20 1=3 4=1 5=1 6=5760
+Input volume 0 1 volume 0=9 1=6 11=5 2=32
+Convolution3D deep 1 1 volume deep 0=32 1=3 11=3 21=3 4=1 14=1 24=1 5=1 6=27648
+"""
+"""Windows in tiles: of odd numbers of blocks, with phases, beside one another, of one row, of a few
+tiles, of slices."""
+
+
+@pytest.mark.parametrize("always_tiled", [F2], indirect=True)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_components(
+    tmp_path: Path,
+    compiled: Compile,
+    always_tiled: Form,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: int,
+) -> None:
+    """Tiles of Winograd's are products of halves, component by component: their transforms store
+    the halves, in chunks of any number of rows.
+    """
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: rows)
+    param = tmp_path / "net.param"
+    param.write_text(WINOGRAD)
+    model = compiled(param, None, 1)
+    steps = [layers for _, layers in model.artifact.info["steps"]]
+    for name in ("first", "apart", "row", "small", "deep"):
+        assert [name, "halves"] in steps
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found = model.run(feeds)
+    for name, values in found.items():
+        layers = 4  # one behind the other, at most
+        assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
+    shared = compiled(param, None, 3).run(feeds)
+    assert all((shared[name] == values).all() for name, values in found.items())

@@ -46,6 +46,10 @@ class Linear:
                 return factor
         return 0
 
+    def without(self, loop: int) -> Linear:
+        """The form where the loop is at its first step."""
+        return Linear(tuple(term for term in self.terms if term[0] != loop), self.constant)
+
     def loops(self) -> set[int]:
         return {loop for loop, _ in self.terms}
 

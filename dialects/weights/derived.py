@@ -182,6 +182,21 @@ class Unstrided(Moved):
 
 
 @dataclass(frozen=True)
+class OfRows(Moved):
+    """Another weight, of a convolution, by rows of its window: what multiplies one behind the other
+    the cells of a row, all inputs of each. (64, 3, 7, 7) becomes (64, 7, 21).
+    """
+
+    @property
+    def shape(self) -> Shape:
+        outputs, inputs, *window, columns = self.of.shape
+        return outputs, *window, columns * inputs
+
+    def array(self) -> Array:
+        return np.moveaxis(self.of.array(), 1, -1).reshape(self.shape)
+
+
+@dataclass(frozen=True)
 class Joined(Moved):
     """Another weight, of groups of channels, with groups joined: `count` of them are one, which
     multiplies channels of the others by zero. (6, 8, 8, 3, 3) by twos becomes (3, 16, 16, 3, 3).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -80,7 +81,7 @@ def _always_by(form: Form, monkeypatch: pytest.MonkeyPatch) -> Form:
     def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling | None:
         forms = (form, *forms_of(taps, stride, sizes[-1]))
         fitting = [f for f in forms if (f.taps, f.stride) == (taps, stride)]
-        return Tiling(fitting[0], *sizes, halves=halves) if fitting else None
+        return replace(Tiling(fitting[0], *sizes), halves=halves) if fitting else None
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 1)

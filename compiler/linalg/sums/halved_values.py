@@ -3,6 +3,9 @@
     x[o, p, o']  or  x[p, c]  or  x[c, p]           channels in blocks of 16, in rows, or in planes
         ->  s[j, p, 0, c] = the bfloat16 nearest to x, s[j, p, 1, c] to what that leaves    c < 32
 
+    x[c, p, q]                                      of a few planes, cells of a row
+        ->  s[p, 0, q C + c], s[p, 1, q C + c] in the same way                              c < C
+
 Halves of blocks are made where the blocks are, in front of the pads, joints and slices of their
 images, and of reshapes that put axes of an image together. Beside the last of an odd number are
 zeros.
@@ -45,6 +48,7 @@ class Channels(Enum):
     BLOCKS = auto()  # (blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
+    CELLS = auto()  # the same, of fewer channels
 
 
 class HalvedValues:
@@ -54,16 +58,23 @@ class HalvedValues:
         self.made: dict[tuple[SSAValue, Channels, int], Tensor] = {}
 
     def of(self, value: SSAValue, channels: Channels, count: int) -> Tensor:
-        """The halves of a value of so many channels, (steps, points .., 2, 32)."""
+        """The halves of a value of so many channels, (steps, points .., 2, 32); of cells
+        (rows .., 2, numbers of a row and 32 more).
+        """
         key = (value, channels, count)
         if key not in self.made:
             b = Builder(Block(), "halves")
             x = tensor_of(value)
-            if channels is Channels.BLOCKS:
-                sources = self._sources(value, count)
-                made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
-            else:
-                made = (_of_rows if channels is Channels.ROWS else _of_planes)(b, x)
+            match channels:
+                case Channels.BLOCKS:
+                    sources = self._sources(value, count)
+                    made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
+                case Channels.ROWS:
+                    made = _of_rows(b, x)
+                case Channels.PLANES:
+                    made = _of_planes(b, x)
+                case Channels.CELLS:
+                    made = _of_cells(b, value)
             move_behind(b, value)
             self.made[key] = made
         return self.made[key]
@@ -187,6 +198,24 @@ def _of_planes(b: Builder, x: Tensor) -> Tensor:
     step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
     value = x[[step, c, *image]]
     return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _of_cells(b: Builder, value: SSAValue) -> Tensor:
+    """The halves of (channels, rows .., columns), cell by cell, in the borders that they are in."""
+    pad, x = value.owner, tensor_of(value)
+    low, high = [0] * x.rank, [0] * x.rank
+    if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0:
+        sides = pad_sides(pad)
+        if all(side[0] == 0 for side in sides):
+            x, (low, high) = tensor_of(pad.source), map(list, sides)
+    channels, *rows, columns = x.shape
+    c, *image = b.loops_of(x.shape)
+    cells = b.map([*image, c], x[[c, *image]])
+    cells = b.collapse(cells, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
+    *image, which, place = b.loops_of((*rows, 2, columns * channels))
+    halves = b.map([*image, which, place], _half(cells[[*image, place]], b.index(which)))
+    beside = [0, low[-1] * channels], [0, high[-1] * channels + STEP]
+    return b.pad(halves, [*low[1:-1], *beside[0]], [*high[1:-1], *beside[1]])
 
 
 def _half(x: Scalar, which: Scalar) -> Scalar:

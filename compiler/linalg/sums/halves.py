@@ -6,7 +6,13 @@
                          + s[j, p, 0, c] * v[o, j, 1, c, o']
                          + s[j, p, 1, c] * v[o, j, 0, c, o']
 
-where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. A product
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. Of a few
+planes, all cells of a window's row are summed together, which lie one behind the other:
+
+    y[o, p, q, o'] += x[i, a p + k, b q + l] * w[o, i, k, l, o']                i < I
+        ->  y[o, p, q, o'] += s[a p + k, 0, b q I + 32 j + c] * v[o, k, j, 0, c, o'] ..
+
+Where a row has no multiple of 32 numbers, cells beside it are multiplied with zeros. A product
 of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
 left out is as small: the error is about 2**-16 of the sum of |x * w|.
 
@@ -21,6 +27,7 @@ Needs: blocked channels, before groups; constant weights.  Breaks: rounding of p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -29,6 +36,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
 from ncc.compiler.linalg.channels.block_size import BLOCK
@@ -43,12 +51,15 @@ from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.scalar import Scalar, convert
-from ncc.dialects.weights.derived import Blocked, Halves
+from ncc.dialects.weights.derived import Blocked, Halves, OfRows
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 FEWEST_ROWS = 8
 """Points that are worth it: a tile of fewer rows takes no less time."""
+
+FILLED = 0.4
+"""The part of the numbers of a window's row, at the least, that are no zeros beside it."""
 
 WORTH = 2
 """How many times the traffic of sums in parts the traffic of whole sums is."""
@@ -80,7 +91,8 @@ class Halved:
     plain            the weights before they were put in blocks
     outputs, inputs  its axes of the result's channels, and of those that are summed
     lane             the loop over 16 outputs that lie side by side
-    sums             the loops over the summed channels: blocks and inside of them, or one loop
+    sums             the loops over the summed channels: blocks and inside of them, or one loop; of
+                     cells that over the columns of a window, too
     components       how many points have weights of their own
     """
 
@@ -93,6 +105,24 @@ class Halved:
     channels: Channels
     sums: tuple[int, ...]
     components: int
+
+    def places(
+        self, view: View, step: AffineExpr, number: AffineExpr
+    ) -> tuple[list[AffineExpr], AffineExpr]:
+        """Where a number of a step lies in the data: in front of its halves, and in one of them."""
+        index = view.reads[self.data].index
+        match self.channels:
+            case Channels.BLOCKS:
+                points = index[1:-1]
+            case Channels.ROWS:
+                points = index[:-1]
+            case Channels.PLANES:
+                points = index[1:]
+            case Channels.CELLS:
+                channel, column = self.sums
+                *rows, cell = (form.without(column).expression for form in index[1:])
+                return rows, cell * view.extents[channel] + step * STEP + number
+        return [step, *(form.expression for form in points)], number
 
 
 def match(op: GenericOp) -> Halved | str:
@@ -124,10 +154,12 @@ def match(op: GenericOp) -> Halved | str:
     if found is None:
         return "what it sums is neither in blocks nor in rows nor in planes"
     channels, sums, inputs = found
+    if channels is Channels.CELLS:
+        plain = OfRows(plain).weights
     tails = {d for outer, within, _ in view.tails for d in (outer, within)}
     if not tails <= set(sums):
         return "it clips a loop"
-    if plain.shape[inputs] < STEP:
+    if plain.shape[inputs] < (FILLED if channels is Channels.CELLS else 1) * STEP:
         return f"it sums fewer than {STEP} channels"
     points = points_of(data, view)
     if points < FEWEST_ROWS:
@@ -155,6 +187,12 @@ def _channels(
         return Channels.BLOCKS, (first, last), source.axes[0]
     for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
         if loop is not None and alone(loop) and loop in axes[:rank]:
+            column = axes[rank - 1]
+            if channels is Channels.PLANES and view.extents[loop] < STEP and column != loop:
+                # All axes of a window, and none beside it.
+                if axes.index(loop) != 1 or not alone(column) or index[-1].coefficient(column) != 1:
+                    return None
+                return Channels.CELLS, (loop, column), rank - 2
             return channels, (loop,), axes.index(loop)
     return None
 
@@ -175,56 +213,48 @@ class _Rewrite:
         x = self.halves.of(data.value, found.channels, found.plain.shape[found.inputs])
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
-        parts = self._parts(x, w, result, w.shape[found.outputs], found.components)
-        for begin, end in pairwise(round(x.shape[0] * k / parts) for k in range(parts + 1)):
-            result = self._sum(
-                b,
-                view,
-                found,
-                b.cut(x, 0, begin, end),
-                b.cut(w, found.inputs, begin, end),
-                result,
-            )
+        for part in self._parts(b, found, x, w, result):
+            result = self._sum(b, view, found, *part, result)
         put_for(op, b, result)
         self.block.erase_op(op)
 
-    def _parts(self, x: Tensor, w: Tensor, y: Tensor, blocks: int, components: int) -> int:
-        """In how many parts to sum, one behind the other.
+    def _parts(
+        self, b: Builder, found: Halved, x: Tensor, w: Tensor, y: Tensor
+    ) -> Sequence[tuple[Tensor, Tensor]]:
+        """The operands of sums in parts, one behind the other.
 
         Where neither the weights nor the data of a component stay in L2, all data come from behind
         it for every two blocks of outputs. A part of them stays there, and sums are written and
         read for that.
         """
         room = self.l2_bytes // 2
-        data, weights = 2 * prod(x.shape) // components, 2 * prod(w.shape) // components
-        if min(data, weights) <= room:
-            return 1
-        traffic, sums = -(-blocks // 2) * data, 4 * prod(y.shape) // components
-        return min(x.shape[0], parts_of(data, traffic, sums, room, WORTH))
+        data, weights, sums = (
+            size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
+        )
+        if found.channels is Channels.CELLS or min(data, weights) <= room:
+            return [(x, w)]
+        traffic = -(-w.shape[found.outputs] // 2) * data
+        steps = x.shape[0]
+        parts = min(steps, parts_of(data, traffic, sums, room, WORTH))
+        ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
+        return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
 
     def _sum(
         self, b: Builder, view: View, found: Halved, x: Tensor, w: Tensor, init: Tensor
     ) -> Tensor:
         """The sums over some steps, added to what there is."""
-        data, weights = view.reads[found.data], view.reads[found.weights]
         extents = [*view.extents, BLOCK, 2]
-        extents[found.sums[0]] = x.shape[0]
+        extents[found.sums[0]] = w.shape[found.inputs]
         loops = b.loops_of(extents)
         step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
-        rest = {
-            Channels.BLOCKS: data.index[1:-1],
-            Channels.ROWS: data.index[:-1],
-            Channels.PLANES: data.index[1:],
-        }[found.channels]
-        points = [form.expression for form in rest]
-        plain = weights.index[: len(found.plain.shape)]
-        ends = [form.expression for form in plain]
-        ends[found.inputs] = step
-        lane = loops[found.lane]
+        points, number = found.places(view, step, pair * 2 + place)
+        kept = view.reads[found.weights].index[:-1]
+        ends = [form.expression for form in kept if form.bare not in found.sums]
+        ends.insert(found.inputs, step)
 
         def half(of: int) -> tuple[Scalar, Scalar]:
-            first = x[[step, *points, of, pair * 2 + place]]
-            second = w[[*ends, of, pair, lane, place]]
+            first = x[[*points, of, number]]
+            second = w[[*ends, of, pair, loops[found.lane], place]]
             return convert(first, f32), convert(second, f32)
 
         (high, weight), (low, rounded) = half(0), half(1)

@@ -29,6 +29,12 @@ def test_a_loop_alone() -> None:
     assert [linear(e).bare for e in (D3 * 2, D3 + 1, D3 + D0)] == [None] * 3
 
 
+def test_a_form_without_a_loop() -> None:
+    form = Linear.of({0: 2, 3: 1}, -1)
+    assert form.without(3) == Linear.of({0: 2}, -1)
+    assert form.without(1) == form
+
+
 def test_what_is_not_linear_is_a_bug() -> None:
     """Passes write no quotients."""
     with pytest.raises(CompilerBug, match="not linear"):

@@ -13,6 +13,7 @@ from ncc.dialects.weights.derived import (
     Folded,
     Halves,
     Joined,
+    OfRows,
     Paired,
     Phases,
     Surplus,
@@ -126,6 +127,15 @@ def test_unstrided() -> None:
     np.testing.assert_array_equal(made[:, 2, :2], values[:, 0, 1::2, ::2])
     np.testing.assert_array_equal(made[:, 1, :, 2], 0)
     np.testing.assert_array_equal(made[:, 2, 2], 0)
+
+
+def test_of_rows() -> None:
+    """All inputs of a cell side by side, cell by cell of a window's row."""
+    values = np.random.default_rng(0).standard_normal((4, 3, 2, 5)).astype(np.float32)
+    made = OfRows(WeightAttr.of(values).data).weights
+    assert made.shape == (4, 2, 15)
+    for channel in range(3):
+        np.testing.assert_array_equal(made.array()[..., channel::3], values[:, channel])
 
 
 def test_halves() -> None:

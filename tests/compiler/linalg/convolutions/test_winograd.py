@@ -76,7 +76,7 @@ def test_weights_left_to_the_run(
     """The sum over channels transforms them: the same numbers, by weights as in the file."""
 
     def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling:
-        return replace(Tiling(form, *sizes, halves=halves), formed=True)
+        return replace(Tiling(form, *sizes), formed=True, halves=halves)
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     module = make_network([(16, 9, 10)], block)

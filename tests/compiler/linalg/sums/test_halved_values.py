@@ -30,7 +30,7 @@ def halves_of(array: Array, channels: Channels, count: int) -> Array:
 
 
 @pytest.mark.parametrize("count", [64, 48, 40], ids=["pairs", "a block alone", "half a block"])
-@pytest.mark.parametrize("channels", Channels, ids=lambda channels: channels.name)
+@pytest.mark.parametrize("channels", [BLOCKS, ROWS, PLANES], ids=lambda channels: channels.name)
 def test_the_order_of_halves(channels: Channels, count: int) -> None:
     """Channel by channel, however they lie; behind the last one are zeros."""
     image = np.random.default_rng(0).standard_normal((5, count)).astype(np.float32)
@@ -45,6 +45,21 @@ def test_the_order_of_halves(channels: Channels, count: int) -> None:
     parts = np.stack([from_bfloat16(half) for half in bfloat16_halves(whole)], 1)
     expected = parts.reshape(5, 2, -1, STEP).transpose(2, 0, 1, 3)
     np.testing.assert_array_equal(halves_of(given, channels, count), expected)
+
+
+@pytest.mark.parametrize("border", [0.0, 1.0])
+def test_cells_of_a_row(border: float) -> None:
+    """Channels of a cell side by side, cell by cell, in borders of zeros or of other numbers;
+    behind a row are zeros, as many as a product sums over.
+    """
+    planes = np.random.default_rng(0).standard_normal((3, 4, 7)).astype(np.float32)
+    b = Builder(Block())
+    x = b.pad(b.weight(WeightAttr.of(planes)), [0, 1, 2], [0, 0, 1], border)
+    found = from_bfloat16(evaluate_value(HalvedValues().of(x.value, Channels.CELLS, 3).value))
+    image = np.pad(planes, [(0, 0), (1, 0), (2, 1)], constant_values=border)
+    rows = np.pad(image.transpose(1, 2, 0).reshape(5, 30), [(0, 0), (0, STEP)])
+    expected = np.stack([from_bfloat16(half) for half in bfloat16_halves(rows)], 1)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_what_is_not_finite_stays_so() -> None:

@@ -30,7 +30,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> For
     """All convolutions are tiled by it, in one chunk, and leave their weights as they are."""
 
     def tiling_of(*sizes: Any, taps: int, stride: int, halves: bool) -> Tiling:
-        return replace(Tiling(request.param, *sizes, halves=halves), formed=True)
+        return replace(Tiling(request.param, *sizes), formed=True, halves=halves)
 
     monkeypatch.setattr(convolution, "tiling_of", tiling_of)
     monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: tiling.length)

@@ -488,3 +488,28 @@ def test_components(
         assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
     shared = compiled(param, None, 3).run(feeds)
     assert all((shared[name] == values).all() for name, values in found.items())
+
+
+def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
+    """First layers read cells that lie side by side: of large windows, at any stride, with and
+    without a border, in strips of rows in front of a pool.
+    """
+    lines = ["Input in 0 1 in 0=61 1=67 2=3", "Split s 1 3 in s0 s1 s2"]
+    for k, (window, stride, border, outputs) in enumerate(
+        ((7, 2, 3, 64), (5, 1, 2, 24), (9, 1, 0, 40))
+    ):
+        weights = outputs * 3 * window**2
+        lines += [
+            f"Convolution c{k} 1 1 s{k} c{k} 0={outputs} 1={window} 3={stride} 4={border} 5=1 "
+            f"6={weights} 9=1",
+            f"Pooling p{k} 1 1 c{k} out{k} 0=0 1=3 2=2 3=1",
+        ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines) + 2}\n" + "\n".join(lines) + "\n")
+    assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 3
+    feeds = {"in": random(3, 67, 61)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found, shared = (compiled(param, None, threads).run(feeds) for threads in (1, 3))
+    for name, values in found.items():
+        assert abs(values - expected[name]).max() <= 1e-5 * abs(expected[name]).max()
+        assert (shared[name] == values).all()

@@ -30,6 +30,7 @@ def test_a_loop_alone() -> None:
 
 
 def test_a_form_without_a_loop() -> None:
+    """Its other terms, and its constant."""
     form = Linear.of({0: 2, 3: 1}, -1)
     assert form.without(3) == Linear.of({0: 2}, -1)
     assert form.without(1) == form

@@ -48,7 +48,7 @@ class Channels(Enum):
     BLOCKS = auto()  # (blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
-    CELLS = auto()  # the same, of fewer channels
+    CELLS = auto()  # the same, of fewer channels than a step sums over
 
 
 class HalvedValues:
@@ -214,8 +214,8 @@ def _of_cells(b: Builder, value: SSAValue) -> Tensor:
     cells = b.collapse(cells, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
     *image, which, place = b.loops_of((*rows, 2, columns * channels))
     halves = b.map([*image, which, place], _half(cells[[*image, place]], b.index(which)))
-    beside = [0, low[-1] * channels], [0, high[-1] * channels + STEP]
-    return b.pad(halves, [*low[1:-1], *beside[0]], [*high[1:-1], *beside[1]])
+    before, behind = low[-1] * channels, high[-1] * channels + STEP
+    return b.pad(halves, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
 
 
 def _half(x: Scalar, which: Scalar) -> Scalar:

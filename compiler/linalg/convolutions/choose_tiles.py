@@ -130,7 +130,7 @@ def _plain(weights: int, points: int, target: Target, halves: bool = False) -> f
 def _may_be_formed(tiling: Tiling) -> bool:
     """Whether weights are many, and the run can transform them."""
     weights = 4 * tiling.form.window**2 * tiling.outputs * tiling.inputs
-    return weights >= MANY_WEIGHTS and not tiling.halves and tiling.can_form()
+    return weights >= MANY_WEIGHTS and tiling.can_form()
 
 
 def _best(tilings: Sequence[Tiling]) -> Tiling:

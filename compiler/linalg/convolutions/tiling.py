@@ -174,7 +174,7 @@ class Tiling:
         where one row of places, by what is multiplied there and what comes of it, stays in L1.
         """
         plain = self.groups == 1 and self.depth == IMAGE and self.form.stride == 1
-        plain = plain and self.axes == BOTH
+        plain = plain and self.axes == BOTH and not self.halves
         blocks = self.inputs % BLOCK == 0 and self.outputs % (BLOCKS * BLOCK) == 0
         tiles = self.places * self.rows // self.form.window
         row = 4 * BLOCK * ((BLOCKS + 1) * tiles + BLOCKS * BLOCK * self.form.window)

@@ -159,7 +159,8 @@ def match(op: GenericOp) -> Halved | str:
     tails = {d for outer, within, _ in view.tails for d in (outer, within)}
     if not tails <= set(sums):
         return "it clips a loop"
-    if plain.shape[inputs] < (FILLED if channels is Channels.CELLS else 1) * STEP:
+    fewest = FILLED * STEP if channels is Channels.CELLS else STEP
+    if plain.shape[inputs] < fewest:
         return f"it sums fewer than {STEP} channels"
     points = points_of(data, view)
     if points < FEWEST_ROWS:
@@ -185,14 +186,12 @@ def _channels(
         if axes[source.axes[0]] != first or not whole or len(index) < 2:
             return None
         return Channels.BLOCKS, (first, last), source.axes[0]
+    column = axes[rank - 1]
+    if first == axes[1] != column and alone(first) and view.extents[first] < STEP:
+        if last is None and alone(column) and index[-1].coefficient(column) == 1:
+            return Channels.CELLS, (first, column), rank - 2
     for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
         if loop is not None and alone(loop) and loop in axes[:rank]:
-            column = axes[rank - 1]
-            if channels is Channels.PLANES and view.extents[loop] < STEP and column != loop:
-                # All axes of a window, and none beside it.
-                if axes.index(loop) != 1 or not alone(column) or index[-1].coefficient(column) != 1:
-                    return None
-                return Channels.CELLS, (loop, column), rank - 2
             return channels, (loop,), axes.index(loop)
     return None
 

@@ -76,10 +76,9 @@ def transform(kernel: Kernel, target: Target) -> Schedule | None:
     if kernel.matrices is None or kernel.forms_weights:
         return None
     loops = Loops.of(kernel)
-    rows = max(2, (target.registers - 4) // kernel.extents[loops.across])
-    rows = min(rows, kernel.extents[loops.row])
     beside = () if kernel.halving is None else ((kernel.halving.pairs, 2),)
-    rows = min(rows, 2) if beside else rows
+    most = 2 if beside else max(2, (target.registers - 4) // kernel.extents[loops.across])
+    rows = min(most, kernel.extents[loops.row])
     tile = ((loops.row, rows), (loops.column, kernel.extents[loops.column]), *beside)
     others = [d for d in kernel.parallel if d not in (loops.row, loops.column)]
     lanes = [d for d in others if loops.data.coefficients[d] == 1 and can_be_lane(kernel, d)]

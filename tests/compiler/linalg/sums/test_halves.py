@@ -213,8 +213,8 @@ def test_class_of_float32_in_tiles(depth: int, data: str) -> None:
     to, of, back = (np.array(m, np.float32) for m in (F2.input, F2.filter, F2.output))
     v, u = (to @ x @ to.T).transpose(2, 3, 0, 1), (of @ w @ of.T).transpose(2, 3, 1, 0)
     found = back @ product(v, u).transpose(2, 3, 0, 1) @ back.T
-    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (2, 3))
-    exact = np.einsum("nipqkl,oikl->nopq", windows, w, optimize=True)
+    seen = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (2, 3))
+    exact = np.einsum("nipqkl,oikl->nopq", seen, w, optimize=True)
     assert abs(found - exact).max() <= 1e-5 * abs(exact).max()
 
 

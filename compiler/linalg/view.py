@@ -343,9 +343,16 @@ class View:
         return "halves" in self.op.attributes
 
     @property
-    def halved(self) -> Access:
-        """What it makes halves of: it is read by pairs of blocks, a table of channels by itself."""
-        return next(access for access in self.reads if len(access.index[0].terms) == 2)
+    def halved(self) -> tuple[Access, int]:
+        """What it makes halves of, and the axis of its blocks, which are read by pairs; a table of
+        channels is read by itself.
+        """
+        return next(
+            (access, axis)
+            for access in self.reads
+            for axis, form in enumerate(access.index)
+            if len(form.terms) == 2
+        )
 
     def describe(self) -> str:
         """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""

@@ -150,10 +150,13 @@ class _Reader:
 
     def _halving(self, view: View, axes: Sequence[int | None]) -> Halving:
         """The stage that makes halves of the value: (pair of blocks, image .., half, block of the
-        pair, lane) in memory, so that a block of the value is half as far as a pair from the last.
+        pair, lane) in memory, or groups of these, so that a block of the value is half as far as a
+        pair from the last.
         """
         position = len(self.function.body.block.args) + len(self.results) - 1
-        pair, *image, half, side, lane = self.places[position].strides
+        halved, pairs = view.halved
+        *outer, half, side, lane = self.places[position].strides
+        outer[pairs] //= 2
 
         def moved(argument: int, strides: Sequence[int]) -> Access:
             by = {_known(axis): stride for axis, stride in zip(axes, strides, strict=True)}
@@ -161,18 +164,19 @@ class _Reader:
 
         inputs: list[Access | None] = []
         for access in view.reads:
-            if access == view.halved:
+            if access == halved:
                 inputs.append(None)
                 continue
             number = self.argument_of[access.value]  # a table of channels: (pair, block, lane)
             _, block, within = self.places[number].strides
-            inputs.append(moved(number, (block, *(0 for _ in image), within)))
+            by_block = [block * (axis == pairs) for axis in range(len(outer))]
+            inputs.append(moved(number, (*by_block, within)))
         return Halving(
             Stage(view.body, tuple(inputs)),
-            moved(position, (pair // 2, *image, lane)),
+            moved(position, (*outer, lane)),
             half,
-            _known(axes[0]),
-            pair // 2 - side,
+            _known(axes[pairs]),
+            outer[pairs] - side,
             alone=len(self.results) == 1,
         )
 

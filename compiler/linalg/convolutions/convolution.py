@@ -98,7 +98,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
     *_, rows, columns = shape_of(op.results[0])
     count = prod(groups)
     sizes = count * outputs, inputs, rows, columns, target, count, depth, dilation, axes
-    halved = halves and count == 1 and inputs >= STEP and rows * columns >= FEWEST_ROWS
+    halved = halves and inputs >= STEP and rows * columns >= FEWEST_ROWS
     tiling = tiling_of(*sizes, taps=taps, stride=stride, halves=halved)
     if tiling is None:
         return "tiles are not worth it"

@@ -171,18 +171,19 @@ def _host(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
 
 def _pads_of(halves: GenericOp) -> list[tensor.PadOp]:
     """The block of zeros that completes the last pair of blocks of the value, if there is one."""
-    pad = View(halves).halved.value.owner
+    access, axis = View(halves).halved
+    pad = access.value.owner
     if not isinstance(pad, tensor.PadOp) or not pad.result.has_one_use():
         return []
     low, high = pad_sides(pad)
-    one_block = not any(low) and high[0] == 1 and not any(high[1:])
-    completes = one_block and shape_of(pad.source)[0] % 2 == 1 and pad_value(pad) == 0.0
+    one_block = not any(low) and high[axis] == 1 and sum(high) == 1
+    completes = one_block and shape_of(pad.source)[axis] % 2 == 1 and pad_value(pad) == 0.0
     return [pad] if completes else []
 
 
 def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     """The group whose value op reads to make halves of it, if it can store them itself."""
-    access, pads = View(op).halved, _pads_of(op)
+    (access, _), pads = View(op).halved, _pads_of(op)
     group = result_of.get(pads[0].source if pads else access.value)
     if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
         return None

@@ -7,13 +7,14 @@
         ->  s[p, 0, q C + c], s[p, 1, q C + c] in the same way                              c < C
 
 Halves of blocks are made where the blocks are, in front of the pads, joints and slices of their
-images, and of reshapes that put axes of an image together. Beside the last of an odd number are
-zeros.
+images, and of reshapes that put axes of an image together, or groups of channels. Beside the last
+of an odd number, in each group, are zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
@@ -46,6 +47,7 @@ class Channels(Enum):
     """How the channels lie that are summed."""
 
     BLOCKS = auto()  # (blocks, points .., 16)
+    GROUPS = auto()  # (groups, blocks, points .., 16)
     ROWS = auto()  # (points .., channels)
     PLANES = auto()  # (channels, points ..)
     CELLS = auto()  # the same, of fewer channels than a step sums over
@@ -55,20 +57,24 @@ class HalvedValues:
     """The halves of values of one network, made once for all who read them."""
 
     def __init__(self) -> None:
-        self.made: dict[tuple[SSAValue, Channels, int], Tensor] = {}
+        self.made: dict[tuple[SSAValue, Channels, int, int], Tensor] = {}
 
-    def of(self, value: SSAValue, channels: Channels, count: int) -> Tensor:
-        """The halves of a value of so many channels, (steps, points .., 2, 32); of cells
-        (rows .., 2, numbers of a row and 32 more).
+    def of(self, value: SSAValue, channels: Channels, count: int, groups: int = 1) -> Tensor:
+        """The halves of a value of so many channels, or of so many groups of these one behind the
+        other, (steps, points .., 2, 32); (groups, steps, ..) where the value has groups as an axis;
+        of cells (rows .., 2, numbers of a row and 32 more).
         """
-        key = (value, channels, count)
+        if channels is Channels.BLOCKS and count % STEP == 0:
+            count, groups = groups * count, 1
+        key = (value, channels, count, groups)
         if key not in self.made:
             b = Builder(Block(), "halves")
             x = tensor_of(value)
             match channels:
                 case Channels.BLOCKS:
-                    sources = self._sources(value, count)
-                    made = _of_blocks(b, x, count) if sources is None else _as(b, value, sources)
+                    made = self._of_blocks(b, value, _Groups(count, groups))
+                case Channels.GROUPS:
+                    made = _halved(b, x, _Groups(count), axis=1)
                 case Channels.ROWS:
                     made = _of_rows(b, x)
                 case Channels.PLANES:
@@ -79,71 +85,109 @@ class HalvedValues:
             self.made[key] = made
         return self.made[key]
 
-    def _sources(self, value: SSAValue, count: int) -> list[Tensor] | None:
-        """The halves of what a view shows, where those who compute it can make them.
-
-        None for what is no view, or one that has only a part of a pair of blocks.
-        """
+    def _of_blocks(self, b: Builder, value: SSAValue, groups: _Groups) -> Tensor:
+        """Those of blocks: of what a view shows, where those who compute it can make them."""
         view = value.owner
-        if not isinstance(view, _VIEWS) or not _is_computed(value):
-            return None
-        if not _joins_blocks(view):
-            return [self.of(source, Channels.BLOCKS, count) for source in _behind(view)]
-        counts = [shape_of(source)[0] * BLOCK for source in view.operands]
-        if count != sum(counts):
-            return None
-        return [
-            self.of(source, Channels.BLOCKS, n)
-            for source, n in zip(view.operands, counts, strict=True)
-        ]
+        if not isinstance(view, _VIEWS) or not _is_computed(value, groups):
+            return _of_blocks(b, tensor_of(value), groups)
+        if isinstance(view, tensor.CollapseShapeOp) and _joins_groups(view):
+            count = groups.count * groups.number // shape_of(view.src)[0]
+            return _joined(b, self.of(view.src, Channels.GROUPS, count))
+        behind = _behind(view, groups)
+        halves = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
+        return _as(b, value, halves)
 
 
-def _of_blocks(b: Builder, x: Tensor, channels: int) -> Tensor:
-    """The halves of (blocks, points .., 16); beyond the channels are zeros."""
-    points = len(x.shape) - 2
-    x = b.pad(x, [0] * x.rank, [x.shape[0] % 2, *[0] * (x.rank - 1)])
-    steps = x.shape[0] // 2
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of so many channels in blocks, one behind the other."""
+
+    count: int
+    number: int = 1
+
+
+def _of_blocks(b: Builder, x: Tensor, groups: _Groups) -> Tensor:
+    """The halves of (blocks, points .., 16); groups of an odd number of blocks are told apart."""
+    blocks, *image = x.shape
+    if groups.number == 1 or blocks // groups.number % 2 == 0:
+        return _halved(b, x, groups, axis=0)
+    axes = [[axis] for axis in range(2, x.rank + 1)]
+    apart = b.expand(x, [[0, 1], *axes], (groups.number, blocks // groups.number, *image))
+    at = b.loops_of(apart.shape)
+    return _joined(b, _halved(b, b.map(at, apart[at]), _Groups(groups.count), axis=1))
+
+
+def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
+    """The halves of (.., blocks, points .., 16), where blocks are so many groups; behind the
+    channels of each are zeros.
+    """
+    x = b.pad(x, [0] * x.rank, [n % 2 * (one == axis) for one, n in enumerate(x.shape)])
+    outer = list(x.shape[:-1])
+    steps = outer[axis] = outer[axis] // 2
     inside: Tensor | None = None
-    if channels % BLOCK:
-        inside = b.table((np.arange(steps * STEP) < channels).astype(np.float32))
+    if groups.count % BLOCK:
+        numbers = np.arange(steps * STEP) % (steps // groups.number * STEP)
+        inside = b.table((numbers < groups.count).astype(np.float32))
         inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
-    extents = (steps, *x.shape[1:-1], 2, 2, BLOCK)
-    step, *image, which, side, c = b.loops_of(extents)
-    value: Scalar = x[[step * 2 + side, *image, c]]
+    *points, which, side, c = b.loops_of((*outer, 2, 2, BLOCK))
+    before, step, image = points[:axis], points[axis], points[axis + 1 :]
+    value: Scalar = x[[*before, step * 2 + side, *image, c]]
     if inside is not None:
         value = select(inside[[step, side, c]] > 0.0, value, 0.0)
-    of = b.map([step, *image, which, side, c], _half(value, b.index(which)))
+    of = b.map([*points, which, side, c], _half(value, b.index(which)))
     computation_of(of).attributes["halves"] = UnitAttr()
-    groups = [[k] for k in range(points + 2)]
-    return b.collapse(of, [*groups, [points + 2, points + 3]])
+    rank = len(points)
+    return b.collapse(of, [*([k] for k in range(rank + 1)), [rank + 1, rank + 2]])
 
 
-def _is_computed(value: SSAValue) -> bool:
+def _joined(b: Builder, halves: Tensor) -> Tensor:
+    """(groups, steps, ..) as (steps, ..)."""
+    return b.collapse(halves, [[0, 1], *([axis] for axis in range(2, halves.rank))])
+
+
+def _is_computed(value: SSAValue, groups: _Groups) -> bool:
     """Whether computations of their own make all that views show, in whole pairs of blocks where
     these are joined.
     """
     view = value.owner
-    if not isinstance(view, _VIEWS) or not _keeps_pairs(view):
+    if not isinstance(view, _VIEWS) or not _keeps_pairs(view, groups):
         return isinstance(view, GenericOp)
-    return all(map(_is_computed, _behind(view)))
+    return all(_is_computed(*behind) for behind in _behind(view, groups))
 
 
-def _behind(view: Operation) -> Sequence[SSAValue]:
-    """What a view shows."""
-    return view.operands if isinstance(view, tensor.ConcatOp) else view.operands[:1]
+def _behind(view: Operation, groups: _Groups) -> list[tuple[SSAValue, _Groups]]:
+    """What a view shows of such groups."""
+    if _joins_blocks(view):
+        return [(part, _Groups(shape_of(part)[0] * BLOCK)) for part in view.operands]
+    shown = view.operands if isinstance(view, tensor.ConcatOp) else view.operands[:1]
+    return [(value, groups) for value in shown]
 
 
-def _keeps_pairs(view: Operation) -> bool:
+def _keeps_pairs(view: Operation, groups: _Groups) -> bool:
     """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
     if isinstance(view, tensor.ExtractSliceOp):
         begin, size = view.static_offsets.get_values(), view.static_sizes.get_values()
         return (begin[0], size[0]) == (0, shape_of(view.source)[0])
     if isinstance(view, tensor.CollapseShapeOp):
+        if _joins_groups(view):
+            number, blocks, *_ = shape_of(view.src)
+            pairs = groups == _Groups(number * blocks * BLOCK) and blocks % 2 == 0
+            return number == groups.number or pairs
         first, *_, last = groups_of(view)
         return len(first) == len(last) == 1
     if isinstance(view, tensor.PadOp):
         return pad_value(view) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(view))
-    return not _joins_blocks(view) or all(shape_of(part)[0] % 2 == 0 for part in view.operands)
+    if not _joins_blocks(view):
+        return isinstance(view, tensor.ConcatOp)
+    blocks_of = [shape_of(part)[0] for part in view.operands]
+    whole = groups == _Groups(sum(blocks_of) * BLOCK)
+    return whole and all(blocks % 2 == 0 for blocks in blocks_of)
+
+
+def _joins_groups(view: tensor.CollapseShapeOp) -> bool:
+    """Whether a reshape puts groups of blocks behind one another, and does nothing else."""
+    first, *rest = groups_of(view)
+    return len(first) == 2 and all(len(group) == 1 for group in rest)
 
 
 def _joins_blocks(view: Operation) -> bool:

@@ -6,8 +6,9 @@
                          + s[j, p, 0, c] * v[o, j, 1, c, o']
                          + s[j, p, 1, c] * v[o, j, 0, c, o']
 
-where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. Of a few
-planes, all cells of a window's row are summed together, which lie one behind the other:
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. The steps
+of groups, each of which has weights of its own, are one behind the other. Of a few planes, all
+cells of a window's row are summed together, which lie one behind the other:
 
     y[o, p, q, o'] += x[i, a p + k, b q + l] * w[o, i, k, l, o']                i < I
         ->  y[o, p, q, o'] += s[a p + k, 0, b q I + 32 j + c] * v[o, k, j, 0, c, o'] ..
@@ -61,6 +62,9 @@ FEWEST_ROWS = 8
 FILLED = 0.4
 """The part of the numbers of a window's row, at the least, that are no zeros beside it."""
 
+FEWEST_PRODUCTS = 32
+"""Products that are worth halving a number of a group."""
+
 WORTH = 2
 """How many times the traffic of sums in parts the traffic of whole sums is."""
 
@@ -93,7 +97,8 @@ class Halved:
     lane             the loop over 16 outputs that lie side by side
     sums             the loops over the summed channels: blocks and inside of them, or one loop; of
                      cells that over the columns of a window, too
-    components       how many points have weights of their own
+    group            the loop over groups of blocks, each of which has weights of its own
+    components       how many points have weights of their own, in every group
     """
 
     data: int
@@ -104,7 +109,13 @@ class Halved:
     lane: int
     channels: Channels
     sums: tuple[int, ...]
+    group: int | None
     components: int
+
+    @property
+    def steps(self) -> int:
+        """Steps over the channels that are summed, of one group."""
+        return -(-self.plain.shape[self.inputs] // STEP)
 
     def places(
         self, view: View, step: AffineExpr, number: AffineExpr
@@ -114,6 +125,8 @@ class Halved:
         match self.channels:
             case Channels.BLOCKS:
                 points = index[1:-1]
+                if self.group is not None:
+                    step = AffineExpr.dimension(self.group) * self.steps + step
             case Channels.ROWS:
                 points = index[:-1]
             case Channels.PLANES:
@@ -154,6 +167,7 @@ def match(op: GenericOp) -> Halved | str:
     if found is None:
         return "what it sums is neither in blocks nor in rows nor in planes"
     channels, sums, inputs = found
+    group = _group(data.index[0], sums[0], view) if channels is Channels.BLOCKS else None
     if channels is Channels.CELLS:
         plain = OfRows(plain).weights
     tails = {d for outer, within, _ in view.tails for d in (outer, within)}
@@ -162,11 +176,13 @@ def match(op: GenericOp) -> Halved | str:
     fewest = FILLED * STEP if channels is Channels.CELLS else STEP
     if plain.shape[inputs] < fewest:
         return f"it sums fewer than {STEP} channels"
-    points = points_of(data, view)
-    if points < FEWEST_ROWS:
+    groups = 1 if group is None else view.extents[group]
+    if group is not None and prod(plain.shape) // groups // plain.shape[inputs] < FEWEST_PRODUCTS:
+        return f"numbers of a group are in fewer than {FEWEST_PRODUCTS} products"
+    if points_of(data, view) < FEWEST_ROWS * groups:
         return f"it has fewer than {FEWEST_ROWS} points"
     components = prod(view.extents[d] for d in view.parallel if d in axes and data.uses(d))
-    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, components)
+    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
 
 
 def _channels(
@@ -180,10 +196,14 @@ def _channels(
         return loop in view.reduced and sum(form.coefficient(loop) != 0 for form in index) == 1
 
     if len(source.axes) == 2:
-        if first is None or last is None or not (alone(first) and alone(last)):
+        first = axes[source.axes[0]]
+        by_group = _group(index[0], first, view) is not None
+        if last is None or not (alone(first) and alone(last)):
+            return None
+        if index[0].bare != first and not by_group:
             return None
         whole = view.extents[last] == BLOCK and axes[rank] == last
-        if axes[source.axes[0]] != first or not whole or len(index) < 2:
+        if not whole or len(index) < 2:
             return None
         return Channels.BLOCKS, (first, last), source.axes[0]
     column = axes[rank - 1]
@@ -194,6 +214,13 @@ def _channels(
         if loop is not None and alone(loop) and loop in axes[:rank]:
             return channels, (loop,), axes.index(loop)
     return None
+
+
+def _group(form: Linear, loop: int, view: View) -> int | None:
+    """The loop over groups of which each reads as many blocks as the loop has steps."""
+    others = form.loops() - {loop}
+    whole = Linear.of({loop: 1, **dict.fromkeys(others, view.extents[loop])})
+    return others.pop() if len(others) == 1 and form == whole else None
 
 
 class _Rewrite:
@@ -209,7 +236,9 @@ class _Rewrite:
         view = View(op)
         data, weights = view.reads[found.data], view.reads[found.weights]
         b = builder_for(op)
-        x = self.halves.of(data.value, found.channels, found.plain.shape[found.inputs])
+        groups = 1 if found.group is None else view.extents[found.group]
+        count = found.plain.shape[found.inputs]
+        x = self.halves.of(data.value, found.channels, count, groups)
         w = self._weights(weights.value, found)
         result = tensor_of(op.outputs[0])
         for part in self._parts(b, found, x, w, result):
@@ -230,7 +259,8 @@ class _Rewrite:
         data, weights, sums = (
             size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
         )
-        if found.channels is Channels.CELLS or min(data, weights) <= room:
+        whole = found.channels is Channels.CELLS or found.group is not None
+        if whole or min(data, weights) <= room:
             return [(x, w)]
         traffic = -(-w.shape[found.outputs] // 2) * data
         steps = x.shape[0]

@@ -117,8 +117,9 @@ def test_a_border_of_an_odd_block() -> None:
     made = HalvedValues().of(b.pad(x, (0, 1, 0), (0, 1, 0)).value, BLOCKS, 44)
     assert made.shape == (2, 6, 2, STEP) and isinstance(made.value.owner, tensor.PadOp)
     (owner,) = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
-    completed = View(owner).halved.value.owner
-    assert isinstance(completed, tensor.PadOp) and completed.source is x.value
+    halved, axis = View(owner).halved
+    completed = halved.value.owner
+    assert isinstance(completed, tensor.PadOp) and completed.source is x.value and axis == 0
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,47 @@ def test_views_that_halves_cannot_show(what: str) -> None:
         2,
         STEP,
     )
+
+
+@pytest.mark.parametrize("count", [64, 80, 40, 20], ids=["pairs", "odd", "ragged", "a pair"])
+@pytest.mark.parametrize("view", ["none", "joint", "border of a joint"])
+def test_groups_of_blocks(count: int, view: str) -> None:
+    """The steps of each begin anew; behind its channels are zeros, whatever its blocks hold. Where
+    groups are an axis of what is computed, and joined behind, halves are made of that.
+    """
+    size, channels = -(-count // 16), np.arange(count)
+    given = np.full((3, size * 16, 5), np.nan, np.float32)
+    given[:, :count] = np.random.default_rng(0).standard_normal((3, count, 5))
+    image = given.reshape(3, size, 16, 5).transpose(0, 1, 3, 2)
+    b = Builder(Block())
+    if view == "none":
+        x = b.weight(WeightAttr.of(image.reshape(-1, 5, 16)))
+    else:
+        x = b.collapse(relu(b, b.weight(WeightAttr.of(image))), [[0, 1], [2], [3]])
+        given = np.where(given < 0, 0, given)
+    if view == "border of a joint":
+        x = b.pad(x, (0, 1, 0), (0, 0, 0))
+        given = np.pad(given, [(0, 0), (0, 0), (1, 0)])
+    made = HalvedValues().of(x.value, BLOCKS, count, 3)
+    points, steps = given.shape[2], -(-count // STEP)
+    whole = np.zeros((3, points, steps * STEP), np.float32)
+    whole[:, :, channels] = given[:, channels].transpose(0, 2, 1)
+    parts = np.stack([from_bfloat16(half) for half in bfloat16_halves(whole)], 2)
+    expected = parts.reshape(3, points, 2, steps, STEP).transpose(0, 3, 1, 2, 4)
+    found = from_bfloat16(evaluate_value(made.value))
+    np.testing.assert_array_equal(found, expected.reshape(-1, *found.shape[1:]))
+    owners = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    apart = view != "none" or (size % 2 == 1)
+    assert [View(owner).halved[1] for owner in owners] == [int(apart)]
+
+
+def test_groups_of_whole_pairs_are_steps_like_any() -> None:
+    """For who reads all channels at once, too; half a pair of a group would not be."""
+    block = Block(arg_types=[TensorType(f32, [2, 4, 3, 16]), TensorType(f32, [2, 3, 3, 16])])
+    b = Builder(block)
+    even, odd = (b.collapse(relu(b, tensor_of(x)), [[0, 1], [2], [3]]) for x in block.args)
+    halved = HalvedValues()
+    assert halved.of(even.value, BLOCKS, 128).shape == (4, 3, 2, STEP)
+    assert halved.of(odd.value, BLOCKS, 96).shape == (3, 3, 2, STEP)
+    made = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    assert [View(owner).halved[1] for owner in made] == [1, 0]

@@ -61,6 +61,20 @@ def windows(outputs: int, kernel: int, stride: int = 1) -> Write:
     return write
 
 
+def groups(number: int, outputs: int, kernel: int) -> Write:
+    """A convolution in groups of so many outputs each, of channels in blocks."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        size = x.shape[0] // number
+        x = b.pad(blocked(b, x), (0, kernel // 2, 0), (0, kernel // 2, 0))
+        w = b.weight(WeightAttr.of(random(number, outputs, size, kernel, seed=1)))
+        g, o, y, z, i, k = b.loops(f"g o y:{x.shape[1] - kernel + 1} z i k")
+        term = x[g * size + i, y + k, z] * w[g, o, i, k]
+        return b.collapse(b.sum((g, o, y, z), over=(i, k), of=term), [[0, 1], [2], [3]])
+
+    return write
+
+
 def planes(b: Builder, x: Tensor) -> Tensor:
     """A convolution of what nobody has put into blocks."""
     w = b.weight(WeightAttr.of(random(16, x.shape[0], 1, 3, seed=1)))
@@ -106,6 +120,9 @@ def halved(module: ModuleOp) -> list[View]:
         (rows(48), (12, 64)),
         (rows(20), (8, 50)),
         (components, (72, 3, 11)),
+        (groups(3, 40, 1), (192, 5, 7)),
+        (groups(3, 40, 1), (240, 5, 7)),  # an odd number of blocks each
+        (groups(2, 24, 3), (96, 4, 5)),
     ],
 )
 def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int, ...]) -> None:
@@ -284,6 +301,26 @@ def test_what_stays(make_network: MakeNetwork, write: Write, shape: tuple[int, .
     before = str(module)
     SplitHalves().apply(Context(), module)
     assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    ("write", "shape", "stays"),
+    [
+        (groups(4, 48, 1), (256, 3, 5), False),
+        (groups(4, 48, 1), (64, 3, 5), True),  # too few channels of a group
+        (groups(4, 16, 1), (256, 3, 5), True),  # too few products with a number
+        (groups(4, 16, 3), (256, 3, 5), False),
+        (groups(4, 48, 1), (256, 2, 3), True),  # too few points
+    ],
+)
+def test_groups_that_stay(
+    make_network: MakeNetwork, write: Write, shape: tuple[int, ...], stays: bool
+) -> None:
+    """Those whose halves would cost more than tiles save."""
+    module = make_network([shape], write)
+    Pack().apply(Context(), module)
+    SplitHalves().apply(Context(), module)
+    assert stays != any(len(view.write.index) == 5 for view in halved(module))
 
 
 def test_halves_are_made_once(make_network: MakeNetwork) -> None:

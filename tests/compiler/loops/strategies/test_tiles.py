@@ -513,3 +513,53 @@ def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
     for name, values in found.items():
         assert abs(values - expected[name]).max() <= 1e-5 * abs(expected[name]).max()
         assert (shared[name] == values).all()
+
+
+@pytest.mark.parametrize(
+    ("groups", "size", "outputs"), [(5, 64, 64), (5, 80, 48), (6, 40, 40), (3, 48, 32)]
+)
+def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
+    """Each group has tiles of weights of its own, and steps of halves, whether its blocks are
+    pairs or not, filled or not; what follows reads all of them, or goes on by group.
+    """
+    channels, made = groups * size, groups * outputs
+    lines = [
+        "Input in 0 1 in 0=9 1=7 2=40",
+        f"Convolution wide 1 1 in wide 0={channels} 1=1 5=1 6={40 * channels}",
+        f"ConvolutionDepthWise a 1 1 wide a 0={channels} 1=3 4=1 5=1 6={9 * channels * size} "
+        f"7={groups} 9=1",
+        f"ShuffleChannel mixed 1 1 a mixed 0={groups}",
+        f"ConvolutionDepthWise b 1 1 mixed b 0={made} 1=1 5=1 6={made * size} 7={groups} 9=1",
+        "Split s 1 2 b b0 b1",
+        f"Convolution out 1 1 b0 out 0=40 1=1 5=1 6={40 * made}",
+        f"ConvolutionDepthWise c 1 1 b1 c 0={made} 1=3 3=2 4=1 5=1 6={9 * made * outputs} "
+        f"7={groups}",
+    ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines) + 1}\n" + "\n".join(lines) + "\n")
+    assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 4
+    feeds = {"in": random(40, 7, 9)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found, shared = (compiled(param, None, threads).run(feeds) for threads in (1, 3))
+    for name, values in found.items():
+        layers = 4  # one behind the other
+        assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
+        assert (shared[name] == values).all()
+
+
+def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> None:
+    """A convolution in groups stores those of the next, of an odd number of blocks each, too."""
+    lines = ["Input in 0 1 in 0=9 1=7 2=240"]
+    lines += [
+        f"ConvolutionDepthWise c{k} 1 1 {'in' if k == 0 else f'c{k - 1}'} c{k} 0=240 1=3 4=1 5=1 "
+        f"6={9 * 240 * 48} 7=5 9=1"
+        for k in range(3)
+    ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines)}\n" + "\n".join(lines) + "\n")
+    model = compiled(param, None, 1)
+    steps = [layers for _, layers in model.artifact.info["steps"]]
+    assert ["c0", "halves"] in steps and ["c1", "halves"] in steps
+    feeds = {"in": random(240, 7, 9)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)["c2"]
+    assert abs(model.run(feeds)["c2"] - expected).max() <= 3e-5 * abs(expected).max()

@@ -41,8 +41,10 @@ BLOB_ELEMENTS: Mapping[str, Attribute] = {
 }
 """What the elements of a blob can be, by the names that users write."""
 
-i24 = IntegerType(24)
-"""What memory holds of a fraction (`ncc.dialects.fraction`), in three bytes."""
+i20, i24 = IntegerType(20), IntegerType(24)
+"""What memory holds of fractions (`ncc.dialects.fraction`): sixteen i20 in twenty words of two
+bytes, an i24 in three bytes.
+"""
 
 _DTYPES: Mapping[Attribute, DType] = {
     f32: np.dtype(np.float32),
@@ -52,6 +54,7 @@ _DTYPES: Mapping[Attribute, DType] = {
     i1: np.dtype(np.bool_),
     i8: np.dtype(np.int8),
     i16: np.dtype(np.int16),
+    i20: np.dtype("V2"),
     i24: np.dtype("V3"),
     i32: np.dtype(np.int32),
     i64: np.dtype(np.int64),
@@ -73,7 +76,7 @@ def element_of_dtype(dtype: DType) -> Attribute:
     """The element type of a blob or a weight in an array of this dtype; `TypeError` where there is
     none.
     """
-    for element in (*BLOB_ELEMENTS.values(), i24):
+    for element in (*BLOB_ELEMENTS.values(), i20, i24):
         if _DTYPES[element] == dtype:
             return element
     raise TypeError(f"no blob has elements of dtype {dtype}")

@@ -33,7 +33,6 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FixedBitwidthType,
     IndexType,
     MemRefType,
     UnitAttr,
@@ -41,9 +40,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.plan import elements_of
 from ncc.dialects import rt
+from ncc.dialects.element import dtype_of
 
 index = IndexType()
 
@@ -120,13 +119,7 @@ class Stamps:
 def bytes_of(type: MemRefType[Attribute]) -> int:
     """The size of a memref."""
     element = type.element_type
-    if isinstance(element, FixedBitwidthType):
-        size = element.size
-    elif isinstance(element, IndexType):
-        size = 8
-    else:
-        raise CompilerBug(f"memory of {element}")
-    return elements_of(type.get_shape()) * size
+    return elements_of(type.get_shape()) * dtype_of(element).itemsize
 
 
 def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:

@@ -16,8 +16,11 @@ from ncc.dialects.weights.stored import Encoding, Stored
 _LOOKED_AT_FIRST = 1 << 10
 """Values of a weight: where these are no float16, the others need not be read."""
 
-FRACTION_BITS = 23
+FRACTION_BITS, SHORT_FRACTION_BITS = 23, 19
 """Those behind the point of a fraction."""
+
+TOGETHER, WORDS = 16, 20
+"""Short fractions that lie in memory together, and the words of two bytes that they take."""
 
 LEAST_EXPONENT = -100
 """Of the power of two above weights: less, fractions times it were denormal numbers."""
@@ -86,13 +89,36 @@ class Fractions(_Rows):
         return np.dtype("V3")
 
     def array(self) -> Array:
-        values = np.asarray(self.of.array(), np.float32)
-        scale = np.ldexp(np.float32(1), FRACTION_BITS - self.exponents(values))
-        nearest = np.rint(values * scale)
-        most = (1 << FRACTION_BITS) - 1  # what is nearer to a whole one than to it
-        held = np.ascontiguousarray(np.minimum(nearest, most), "<i4")
-        lower = held.reshape(-1, 1).view(np.uint8)[:, :3]
+        lower = _held(self, FRACTION_BITS).reshape(-1, 1).view(np.uint8)[:, :3]
         return np.ascontiguousarray(lower).view("V3").reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class ShortFractions(_Rows):
+    """The same in 20 bits, from 0 on; sixteen of the last axis as twenty words (.., 2 bytes).
+
+    The first sixteen words are two bytes of each value: the upper ones of those in even places,
+    the lower ones of the others. What is left of both of a pair is a byte behind these, that of the
+    even place in its upper half.
+    """
+
+    @property
+    def shape(self) -> Shape:
+        *rows, _ = self.of.shape
+        return (*rows, WORDS)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype("V2")
+
+    def array(self) -> Array:
+        held = _held(self, SHORT_FRACTION_BITS) + (1 << SHORT_FRACTION_BITS)
+        even, odd = held[..., 0::2], held[..., 1::2]
+        words = np.empty(self.shape, "<u2")
+        words[..., 0:TOGETHER:2], words[..., 1:TOGETHER:2] = even >> 4, odd & 0xFFFF
+        halves = (even & 0xF) << 4 | (odd >> 16) & 0xF
+        words[..., TOGETHER:] = halves.astype(np.uint8).view("<u2")
+        return words.view("V2")
 
 
 @dataclass(frozen=True)
@@ -110,6 +136,17 @@ class Scales(_Rows):
     def array(self) -> Array:
         values = np.asarray(self.of.array(), np.float32)
         return np.ldexp(np.float32(1), self.exponents(values)).reshape(self.shape)
+
+
+def _held(fractions: _Rows, bits: int) -> Array:
+    """Each value as a fraction of the power of two above its row, with so many bits behind the
+    point, as an int32.
+    """
+    values = np.asarray(fractions.of.array(), np.float32)
+    scale = np.ldexp(np.float32(1), bits - fractions.exponents(values))
+    nearest = np.rint(values * scale)
+    most = (1 << bits) - 1  # what is nearer to a whole one than to it
+    return np.ascontiguousarray(np.minimum(nearest, most), "<i4")
 
 
 def narrowed(weights: Weights) -> Weights | None:

@@ -41,7 +41,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import Fractions, Narrow, Scales
+from ncc.dialects.weights.narrow import Fractions, Narrow, Scales, ShortFractions
 from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 
@@ -57,6 +57,7 @@ _DERIVED: dict[str, Callable[[Weights], Source]] = {
 
 _OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
     "fractions": Fractions,
+    "short": ShortFractions,
     "scales": Scales,
 }
 """Those of which the axes of their rows are to be said."""

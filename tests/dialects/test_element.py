@@ -13,6 +13,7 @@ from ncc.dialects.element import (
     element_of,
     element_of_dtype,
     holds,
+    i20,
     i24,
     is_integer,
     name_of,
@@ -25,7 +26,9 @@ def test_blobs_have_a_type_in_numpy() -> None:
     for name, element in BLOB_ELEMENTS.items():
         assert name_of(element) == name and element_of_dtype(dtype_of(element)) == element
     assert dtype_of(bf16) == np.uint16
-    assert element_of_dtype(dtype_of(i24)) == i24 and dtype_of(i24).itemsize == 3
+    for fraction, size in ((i20, 2), (i24, 3)):
+        assert element_of_dtype(dtype_of(fraction)) == fraction
+        assert dtype_of(fraction).itemsize == size
     with pytest.raises(TypeError, match="float64"):
         element_of_dtype(np.dtype(np.float64))
     with pytest.raises(TypeError, match="no type for"):

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
-from ncc.dialects.element import element_of, i24
+from ncc.dialects.element import element_of, i20, i24
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import ConstantOp
@@ -209,6 +209,9 @@ class Evaluator:
 
     def weight(self, op: ConstantOp) -> Array:
         array = op.value.array()
+        if element_of(op.result) == i20:
+            numbers = short_fractions(array)
+            return np.pad(numbers, [*[(0, 0)] * (array.ndim - 1), (0, 4)])  # words of no number
         if element_of(op.result) == i24:
             bytes = array.reshape(*array.shape, 1).view(np.uint8)
             return bytes.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
@@ -364,3 +367,13 @@ def _slice(value: SSAValue) -> Iterator[Operation]:
         yield op
 
     yield from visit(value)
+
+
+def short_fractions(held: Array) -> Array:
+    """Integers of 20 bits, sixteen of the last axis out of twenty words (.., 2 bytes)."""
+    bytes = np.ascontiguousarray(held).view(np.uint8).reshape(*held.shape[:-1], 40).astype(np.int32)
+    words = bytes[..., 0:32:2] | bytes[..., 1:32:2] << 8
+    numbers = words.copy()
+    numbers[..., 0::2] = words[..., 0::2] << 4 | bytes[..., 32:] >> 4
+    numbers[..., 1::2] |= (bytes[..., 32:] & 0xF) << 16
+    return numbers

@@ -1,21 +1,24 @@
-"""Weights that one vector is multiplied with, as fixed-point numbers of three bytes.
+"""Weights that one vector is multiplied with, as fixed-point numbers of two and a half bytes.
 
     y[o] += x[k] * w[o, k]    ->    z[o] = sum over k of x[k] * fraction v[o, k]
                                     y[o] += z[o] * s[o]
 
 s[o] is the least power of two that is more than every w[o, k], and the fraction is what w[o, k] is
-of it, rounded to 24 bits (`ncc.dialects.fraction`). A matrix that is multiplied with one vector is
-read once a run, from memory or from a cache that is far away: three quarters of the bytes come in
-three quarters of the time, and are made float32 while the next ones are on their way.
+of it, rounded to 20 bits (`ncc.dialects.fraction`), or to 24 where rows are uneven or their lanes
+no blocks. A matrix that is multiplied with one vector is read once a run, from memory or from a
+cache that is far away: fewer bytes come in less time, and are made float32 while the next ones are
+on their way.
 
-Needs: the structured level before groups, constants in blocks.  Breaks: of each product, 2**-24 of
-x[k] and the largest weight of its sum: as much as rounding a sum of some that are so large.
+Needs: the structured level before groups, constants in blocks.  Breaks: of each product, 2**-20 of
+x[k] s[o], or 2**-24, which is no more than 2**-16 of x[k] times the mean of a row: as much as halves
+of bfloat16 lose, if all are multiplied with alike numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from xdsl.context import Context
@@ -38,15 +41,13 @@ from ncc.compiler.linalg.view import View, filled_with, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fraction
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.element import element_of, i24
-from ncc.dialects.weights.narrow import Fractions, Scales
+from ncc.dialects.element import element_of
+from ncc.dialects.weights.narrow import TOGETHER, Fractions, Scales, ShortFractions
 from ncc.dialects.weights.sources import LOOKED_AT, Array, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
-MOST_UNEVEN = 1 << 8
-"""How many times the mean of a row its largest weight may be: then what is lost is no more than
-2**-16 of the products, as it is with halves of bfloat16, if all are multiplied with alike numbers.
-"""
+MOST_UNEVEN, MOST_UNEVEN_SHORT = 1 << 8, 1 << 4
+"""How many times the mean of a row its power of two may be, with 24 bits and with 20."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,12 @@ class _Sum:
         """Those of the weights that say which row it is."""
         return tuple(axis for axis, _ in self.rows)
 
-    def rewrite(self, source: Weights) -> None:
+    def rewrite(self, source: Weights, short: bool) -> None:
         b, axes = builder_for(self.op), self.axes
         operands = [tensor_of(value) for value in self.op.inputs]
-        operands[self.weights] = b.weight(WeightAttr(Fractions(source, axes).weights))
+        made = ShortFractions(source, axes) if short else Fractions(source, axes)
+        held = b.weight(WeightAttr(made.weights))
+        operands[self.weights] = b.slice(held, [0] * held.rank, source.shape)
         scales = b.weight(WeightAttr(Scales(source, axes).weights))
         init = self.op.outputs[0]
         z = self._sums(b, operands)
@@ -112,7 +115,7 @@ class _Sum:
         zeros = b.full(shape_of(self.op.results[0]), 0.0)
         sums = recomputed(b, self.op, [operand.value for operand in operands], zeros)
         weight = computation_of(sums).body.block.args[self.weights]
-        hold_as(weight, i24, fraction.operations_of)
+        hold_as(weight, element_of(operands[self.weights].value), fraction.operations_of)
         return sums
 
 
@@ -126,14 +129,22 @@ def _fix(constant: ConstantOp) -> None:
     source = constant.value.data
     if not found or len(found) < len(sums) or len({one.axes for one in found}) > 1:
         return
-    if all(_are_even(part.array(), found[0].axes) for part in source.parts(LOOKED_AT)):
+    axes = found[0].axes
+    uneven = max(_unevenness(part.array(), axes) for part in source.parts(LOOKED_AT))
+    together = source.shape[-1] == TOGETHER and len(source.shape) - 1 in axes
+    if uneven <= MOST_UNEVEN:
         for one in found:
-            one.rewrite(source)
+            one.rewrite(source, short=together and uneven <= MOST_UNEVEN_SHORT)
 
 
-def _are_even(values: Array, axes: Collection[int]) -> bool:
-    """Whether all values are finite, and none much larger than its row is in the mean."""
+def _unevenness(values: Array, axes: Collection[int]) -> float:
+    """How many times the mean of a row its power of two is, at most; infinite where a value is not
+    finite.
+    """
     others = tuple(axis for axis in range(values.ndim) if axis not in axes)
     sizes = np.abs(values)
-    largest = sizes.max(others)
-    return bool((np.isfinite(largest) & (largest <= MOST_UNEVEN * sizes.mean(others))).all())
+    mean, (_, exponents) = sizes.mean(others), np.frexp(sizes.max(others))
+    if not np.isfinite(mean).all():
+        return inf
+    powers = np.ldexp(np.float32(1), exponents)
+    return float(np.divide(powers, mean, out=np.zeros_like(mean), where=mean > 0).max())

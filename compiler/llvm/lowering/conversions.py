@@ -16,7 +16,7 @@ from ncc.compiler.llvm.formulas import half
 from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
 from ncc.compiler.llvm.lowering.function import Function, Handler, machine_type
-from ncc.dialects.element import i24
+from ncc.dialects.element import i20, i24
 
 _TWO_VECTORS = "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
 """Rounds two vectors of float32 to one of bfloat16, the second one into its lower half."""
@@ -69,8 +69,8 @@ def _rounded_vectors(function: Function, value: SSAValue, narrow: Attribute) -> 
 
 
 def lower_extend(function: Function, op: arith.ExtUIOp) -> None:
-    """Zeros above an integer; three bytes are loaded with one."""
-    if element(op.input.type) == i24:
+    """Zeros above an integer; fractions are loaded with them."""
+    if element(op.input.type) in (i20, i24):
         return function.bind(op.result, function.value(op.input))
     _converted(llvm.ZExtOp)(function, op)
 

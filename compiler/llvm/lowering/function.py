@@ -25,12 +25,12 @@ from ncc.compiler.llvm.lowering.addresses import Addresses, Linear, Memory
 from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
-from ncc.dialects.element import i24
+from ncc.dialects.element import i20, i24
 
 PASS = "lower-to-llvm"
 
-THREE_BYTES = llvm.LLVMArrayType(IntAttr(3), i8)
-"""What i24 is in memory."""
+TWO_BYTES, THREE_BYTES = (llvm.LLVMArrayType(IntAttr(count), i8) for count in (2, 3))
+"""What i20 and i24 are in memory: of the first, a word of several that hold sixteen together."""
 
 Handler = Callable[["Function", Any], None]
 """Writes what one operation becomes."""
@@ -43,8 +43,8 @@ def machine_type(type: Attribute) -> Attribute:
     """The type of the llvm dialect that carries values of a type of the loops level."""
     if isinstance(type, IndexType):
         return i64
-    if type == i24:
-        return i32  # whose upper byte is zero
+    if type in (i20, i24):
+        return i32  # whose upper bits are zeros
     if isinstance(type, MemRefType):
         return POINTER
     if isinstance(type, VectorType):
@@ -56,7 +56,7 @@ def machine_type(type: Attribute) -> Attribute:
 
 def memory_type(type: Attribute) -> Attribute:
     """The type that an element of the loops level has in memory: how far the next one is."""
-    return THREE_BYTES if type == i24 else machine_type(type)
+    return THREE_BYTES if type == i24 else TWO_BYTES if type == i20 else machine_type(type)
 
 
 class Function:

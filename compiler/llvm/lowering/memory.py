@@ -28,6 +28,7 @@ from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
 from ncc.compiler.llvm.lowering.function import (
     PASS,
     THREE_BYTES,
+    TWO_BYTES,
     Function,
     Handler,
     machine_type,
@@ -35,7 +36,11 @@ from ncc.compiler.llvm.lowering.function import (
 )
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, memoized
+from ncc.dialects.fraction import TO_MANTISSA
 from ncc.dialects.operation import make, only_result, operands_of
+
+SIXTEEN = 16
+"""Elements of 20 bits that lie in memory together."""
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
@@ -68,20 +73,55 @@ def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
 
 def load_from(builder: Builder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
     """The same of what that memory holds there, whose type is another one than values have."""
-    loaded = _load_three_bytes if memory.element is THREE_BYTES else load
+    loaded = _LOADS.get(id(memory.element), load)
     return loaded(builder, pointer, type)
 
 
 def _load_three_bytes(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """Elements of three bytes each: below a byte of zeros, and nothing behind them."""
     count = max(1, lanes(type))
-    inside, bytes = 3 * count, VectorType(i8, [4 * count])
-    mask = builder.vector_of([k < inside for k in range(4 * count)], VectorType(i1, [4 * count]))
+    places = [3 * k + byte if byte < 3 else None for k in range(count) for byte in range(4)]
+    return _load_bytes(builder, pointer, type, places)
+
+
+def _load_twenty_bits(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+    """Sixteen elements, each of two bytes and half a byte behind those of all: above them in every
+    other element, below them in the others.
+
+    They are moved by a shift and cleared of what else their bytes hold where a float32 has them,
+    which is what they are made (`ncc.dialects.fraction`).
+    """
+    if lanes(type) != SIXTEEN:
+        raise CompilerBug(f"{type} of 20 bits: they are read by sixteen", pass_name=PASS)
+    places: list[int | None] = []
+    for k in range(SIXTEEN):
+        low, high, half = 2 * k, 2 * k + 1, 2 * SIXTEEN + k // 2
+        places += [low, low, high, half] if k % 2 else [half, half, low, high]
+    held = _load_bytes(builder, pointer, type, places)
+    down = builder.vector_of([12 - TO_MANTISSA, 8 - TO_MANTISSA] * 8, type)
+    moved = builder.binary(llvm.LShrOp, held, down)
+    mask = builder.constant(0xFFFFF << TO_MANTISSA, type)
+    number = builder.binary(llvm.AndOp, moved, mask)
+    return builder.binary(llvm.LShrOp, number, builder.constant(TO_MANTISSA, type))
+
+
+def _load_bytes(
+    builder: Builder, pointer: SSAValue, type: Attribute, places: Sequence[int | None]
+) -> SSAValue:
+    """Bytes from places behind a pointer, or zeros; nothing behind the last of them is read."""
+    inside, bytes = 1 + max(place or 0 for place in places), VectorType(i8, [len(places)])
+    mask = builder.vector_of(
+        [k < inside for k in range(len(places))], VectorType(i1, [len(places)])
+    )
     zeros = builder.constant(0, bytes)
     arguments = [pointer, builder.constant(1, i32), mask, zeros]
     held = builder.intrinsic(f"llvm.masked.load.{suffix(bytes)}.p0", arguments, bytes)
-    places = [3 * k + byte if byte < 3 else 4 * count for k in range(count) for byte in range(4)]
-    return builder.convert(llvm.BitcastOp, builder.shuffle(held, zeros, places), type)
+    shuffled = [len(places) if place is None else place for place in places]
+    return builder.convert(llvm.BitcastOp, builder.shuffle(held, zeros, shuffled), type)
+
+
+_LOADS = {id(TWO_BYTES): _load_twenty_bits, id(THREE_BYTES): _load_three_bytes}
+"""Of elements that are other in memory than as values."""
 
 
 def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from ncc.dialects.weights.derived import Bits, Blocked, Taken, Transformed
-from ncc.dialects.weights.narrow import Fractions, Scales, narrowed
+from ncc.dialects.weights.narrow import Fractions, Scales, ShortFractions, narrowed
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import Encoding, Stored, noting
 from ncc.dialects.weights.weight import WeightAttr
+from tests.structured.evaluate import short_fractions
 
 HALVES = np.array([0.1, -0.0, 2.0**-24, 65504, np.inf, np.nan], np.float16)
 """Denormal numbers, the largest one and what is none among them."""
@@ -100,6 +101,25 @@ def test_fractions_of_rows() -> None:
     assert (powers[[0, 2, 3]] <= 2 * largest[[0, 2, 3]]).all()
     found = fractions(held.array()) * powers[:, None]
     assert (abs(found - values.astype(np.float64)) <= 2.0**-24 * powers[:, None]).all()
+
+
+def test_short_fractions() -> None:
+    """Of the same power, rounded to 2**-20 of it; both of two that share a byte."""
+    values = np.random.default_rng(0).standard_normal((3, 50, 16)).astype(np.float32)
+    values[0, 3, 4], values[0, 3, 5] = 4.0, np.nextafter(np.float32(8), np.float32(0))
+    values[1, :, 7], values[1, 9, 8] = 0, np.nextafter(np.float32(-8), np.float32(0))
+    weights = WeightAttr.of(values).data
+    held, scales = ShortFractions(weights, (0, 2)).weights, Scales(weights, (0, 2)).weights
+    assert (held.shape, held.dtype.itemsize) == ((3, 50, 20), 2)
+    numbers = short_fractions(held.array())
+    assert numbers.min() == 0 and numbers.max() == (1 << 20) - 1
+    powers = scales.array()[:, None].astype(np.float64)
+    found = (numbers / 2.0**19 - 1) * powers
+    assert (abs(found - values) <= 2.0**-20 * powers)[values < 7].all()
+    assert (abs(found - values) <= 2.0**-19 * powers).all()  # not up to a whole one
+    some = WeightAttr.of(values[1:]).data
+    rows = ShortFractions(some, (0, 2)).weights.array()
+    assert rows.tobytes() == held.array()[1:].tobytes()
 
 
 def test_fractions_of_a_matrix_by_columns_and_of_blocks(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly
 from ncc.compiler.target import AMX
 from tests.compiler.llvm.called import Compile
+from tests.structured.evaluate import short_fractions
 
 NUMBERS = [0, 1, -1, 5, -7, 127, -128, 255, 256, 32767, -32768, 65535, 2**31 - 1, -(2**31), 3, 9]
 
@@ -97,6 +99,44 @@ def test_three_bytes_are_read_one_by_one(lanes: int, compiled: Compile) -> None:
     y = np.zeros(16, np.int32)
     code.call("k", x, y)
     assert y.tolist() == numbers[1:].tolist()
+
+
+def test_twenty_bits_are_read_by_sixteen(compiled: Compile) -> None:
+    """All bits of each, and nothing behind the twenty words that hold them: they end a page."""
+    code = compiled("""
+    func.func @k(%x: memref<40xi20>, %y: memref<16xi32>) {
+      %c0 = arith.constant 0 : index
+      %c20 = arith.constant 20 : index
+      %v = vector.load %x[%c20] : memref<40xi20>, vector<16xi20>
+      %w = "arith.extui"(%v) : (vector<16xi20>) -> vector<16xi32>
+      vector.store %w, %y[%c0] : memref<16xi32>, vector<16xi32>
+      func.return
+    }""")
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    held = np.frombuffer(memory, np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(held.ctypes.data + page), page, 0) == 0
+    x = held[page - 80 : page]
+    x[:] = np.random.default_rng(0).integers(0, 256, 80)
+    x[40:44], x[72] = (0xFF, 0xFF, 0, 0), 0xF0
+    y = np.zeros(16, np.int32)
+    code.call("k", x, y)
+    assert y.tolist() == short_fractions(x[40:].view("V2")).tolist()
+    assert y[:2].tolist() == [0xFFFFF, 0]
+
+
+def test_twenty_bits_are_not_read_one_by_one(compiled: Compile) -> None:
+    """No element has bytes of its own."""
+    with pytest.raises(CompilerBug, match="by sixteen"):
+        compiled("""
+        func.func @k(%x: memref<40xi20>, %y: memref<16xi32>) {
+          %c0 = arith.constant 0 : index
+          %v = memref.load %x[%c0] : memref<40xi20>
+          %w = "arith.extui"(%v) : (i20) -> i32
+          memref.store %w, %y[%c0] : memref<16xi32>
+          func.return
+        }""")
 
 
 @pytest.mark.parametrize("narrow", ["i8", "i32", "i64"])

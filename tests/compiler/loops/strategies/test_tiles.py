@@ -407,7 +407,7 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.Mo
     assert (ncc.Model(model.artifact, num_threads=1).run(feeds)["out"] == found).all()
 
 
-def test_weights_of_three_bytes(tmp_path: Path, compiled: Compile) -> None:
+def test_weights_of_few_bytes(tmp_path: Path, compiled: Compile) -> None:
     """What one vector is multiplied with: many results, a few, one; and behind a mean."""
     lines = ["Input in 0 1 in 0=1200", "Split s 1 3 in s0 s1 s2"]
     for k, outputs in enumerate((200, 12, 13)):
@@ -425,10 +425,10 @@ def test_weights_of_three_bytes(tmp_path: Path, compiled: Compile) -> None:
     expected = interpret(read(param, None, random_weights=SEED).module, feeds)
     found = model.run(feeds)
     for name, values in found.items():
-        assert abs(values - expected[name]).max() <= 2e-6 * abs(expected[name]).max()
+        assert abs(values - expected[name]).max() <= 5e-6 * abs(expected[name]).max()
     shared = compiled(param, None, 3).run(feeds)
     assert all((shared[name] == values).all() for name, values in found.items())
-    assert "vector<16xi24>" in level((param, None), "loops", 3, "amx")
+    assert "vector<16xi20>" in level((param, None), "loops", 3, "amx")
 
 
 def test_not_finite(model: ncc.Model) -> None:

@@ -189,6 +189,7 @@ def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
         return None
     anchor = View(group.anchor)
     goes_on = isinstance(group.anchor.outputs[0].owner, GenericOp | Block) and not group.initial
-    if goes_on or anchor.indexed or not _writes_whole(anchor):
+    computed = anchor.indexed and anchor.lanes is None
+    if goes_on or computed or not _writes_whole(anchor):
         return None
     return group if len(access.index) == len(anchor.write.index) else None

@@ -10,8 +10,8 @@ cache that is far away: fewer bytes come in less time, and are made float32 whil
 on their way.
 
 Needs: the structured level before groups, constants in blocks.  Breaks: of each product, 2**-20 of
-x[k] s[o], or 2**-24, which is no more than 2**-16 of x[k] times the mean of a row: as much as halves
-of bfloat16 lose, if all are multiplied with alike numbers.
+x[k] s[o], or 2**-24, no more than 2**-16 of x[k] times the mean of a row: what halves of bfloat16
+lose, if all are multiplied with alike numbers.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.nest import Nest
+from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.target import Target
 
@@ -22,6 +23,9 @@ BLOCKS, ROWS, COLUMNS, LANE = range(4)
 
 TOGETHER = 8
 """Results at a point that are stored before the next point."""
+
+PAIR = 2
+"""Those that are stored at once, where halves of both are a line."""
 
 
 def selection(kernel: Kernel, target: Target) -> Schedule | None:
@@ -42,9 +46,9 @@ class SelectionNest(Nest):
 
     def _point(self, group: range) -> None:
         self.cache = {}
-        for block in group:
-            point = {BLOCKS: block}
-            self._store(self._followed(self._together(block), point), point)
+        for first in group[::PAIR]:
+            points: list[Point] = [{BLOCKS: block} for block in group if 0 <= block - first < PAIR]
+            self._finish_each(points, [self._together(point[BLOCKS]) for point in points])
         self.cache = {}
 
     def _together(self, block: int) -> SSAValue:

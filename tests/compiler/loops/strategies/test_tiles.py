@@ -563,3 +563,34 @@ def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> Non
     feeds = {"in": random(240, 7, 9)}
     expected = interpret(read(param, None, random_weights=SEED).module, feeds)["c2"]
     assert abs(model.run(feeds)["c2"] - expected).max() <= 3e-5 * abs(expected).max()
+
+
+@pytest.mark.parametrize("half", [64, 80, 88], ids=["pairs", "a block alone", "half of one"])
+def test_selections_store_halves(tmp_path: Path, compiled: Compile, half: int) -> None:
+    """Of the channels that a shuffle puts together out of two values, as units of a network do that
+    work on half of their channels.
+    """
+    lines = [
+        "Input in 0 1 in 0=7 1=9 2=40",
+        f"Convolution wide 1 1 in wide 0={2 * half} 1=1 5=1 6={40 * 2 * half}",
+        "Slice parts0 1 2 wide kept0 part0 -23300=2,-233,-233",
+    ]
+    for k in range(2):
+        lines += [
+            f"Convolution a{k} 1 1 part{k} a{k} 0={half} 1=1 5=1 6={half * half} 9=1",
+            f"ConvolutionDepthWise b{k} 1 1 a{k} b{k} 0={half} 1=3 4=1 5=1 6={9 * half} 7={half}",
+            f"Convolution c{k} 1 1 b{k} c{k} 0={half} 1=1 5=1 6={half * half} 9=1",
+            f"Concat joined{k} 2 1 kept{k} c{k} joined{k} 0=0",
+            f"ShuffleChannel mixed{k} 1 1 joined{k} mixed{k} 0=2",
+            f"Slice parts{k + 1} 1 2 mixed{k} kept{k + 1} part{k + 1} -23300=2,-233,-233",
+        ]
+    param = tmp_path / "net.param"
+    param.write_text(f"7767517\n{len(lines)} {len(lines) + 3}\n" + "\n".join(lines) + "\n")
+    model = compiled(param, None, 1)
+    assert ["mixed0", "halves"] in [layers for _, layers in model.artifact.info["steps"]]
+    feeds = {"in": random(40, 9, 7)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found, shared = model.run(feeds), compiled(param, None, 3).run(feeds)
+    for name, values in found.items():
+        assert abs(values - expected[name]).max() <= 7e-5 * abs(expected[name]).max()
+        assert (shared[name] == values).all()

@@ -39,6 +39,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     window_of_pad,
 )
 from ncc.compiler.linalg.insert import put_for, tensor_of
+from ncc.compiler.linalg.sums.halves import fills_a_step
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
@@ -54,15 +55,18 @@ class PeelBorders(ComputationPass):
 
     Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
     however few its rows are, they come from as far away.
+
+    halves: whether `SplitHalves` follows, which copies cells of large windows, with their border.
     """
 
     name = "peel-borders"
 
     target: Target = AVX512
+    halves: bool = False
 
     def rewrite(self, op: GenericOp) -> None:
         found = match(op, self.target.core.l1_bytes)
-        if found is not None:
+        if found is not None and not (self.halves and found.is_of_cells()):
             found.rewrite()
 
 
@@ -76,6 +80,13 @@ class Peeling:
     operations: list[GenericOp]
     pad: tensor.PadOp
     inside: tuple[Span, Span]
+
+    def is_of_cells(self) -> bool:
+        """Whether rows of the window are steps of a sum by halves."""
+        view = View(self.operations[0])
+        data = next(read for read in view.reads if read.value is self.pad.result)
+        loops = (d for form in (data.index[0], data.index[-1]) for d in form.loops())
+        return fills_a_step(prod(view.extents[d] for d in loops if d in view.reduced))
 
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""

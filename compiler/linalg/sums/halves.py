@@ -173,8 +173,8 @@ def match(op: GenericOp) -> Halved | str:
     tails = {d for outer, within, _ in view.tails for d in (outer, within)}
     if not tails <= set(sums):
         return "it clips a loop"
-    fewest = FILLED * STEP if channels is Channels.CELLS else STEP
-    if plain.shape[inputs] < fewest:
+    count, are_cells = plain.shape[inputs], channels is Channels.CELLS
+    if not (fills_a_step(count) if are_cells else count >= STEP):
         return f"it sums fewer than {STEP} channels"
     groups = 1 if group is None else view.extents[group]
     if group is not None and prod(plain.shape) // groups // plain.shape[inputs] < FEWEST_PRODUCTS:
@@ -183,6 +183,11 @@ def match(op: GenericOp) -> Halved | str:
         return f"it has fewer than {FEWEST_ROWS} points"
     components = prod(view.extents[d] for d in view.parallel if d in axes and data.uses(d))
     return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
+
+
+def fills_a_step(numbers: int) -> bool:
+    """Whether so many numbers of a row of a window, channel by channel, are worth a step."""
+    return numbers >= FILLED * STEP
 
 
 def _channels(

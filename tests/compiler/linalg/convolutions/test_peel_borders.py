@@ -188,6 +188,17 @@ def test_what_stays_whole(make_network: MakeNetwork, monkeypatch: pytest.MonkeyP
     whole(convolution(3, 3, (0, 0, 0, 2)), (3, 96, 96))
 
 
+@pytest.mark.parametrize(("window", "peeled"), [(3, True), (5, False)])
+def test_cells_of_halves_are_copied(make_network: MakeNetwork, window: int, peeled: bool) -> None:
+    """With their border, so that there is nothing to be peeled."""
+    border = window // 2
+    write = convolution(window, 2, (border, border, border, border))
+    module = make_network([(3, 96, 96)], write)
+    text = str(module)
+    PeelBorders(SMALL, halves=True).apply(Context(), module)
+    assert (str(module) != text) == peeled
+
+
 def unpadded(b: Builder, x: Tensor) -> Tensor:
     return convolve(b, x, 3, 1)
 

@@ -85,9 +85,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         SplitStrides(target),  # of images of few channels, whose phases are channels
         ChooseConvolution(target, threads, options.tiles),  # Winograd's, in chunks
         ComputeInStrips(target, threads),  # chains that hand on more than a cache holds
-        PeelBorders(
-            target, options.tiles
-        ),  # what is left reads the network's input where the caller has it
+        PeelBorders(target, options.tiles),  # what is left reads the network's input in place
         # Channels, then blocks of them.
         TransposeFactors(),  # neighbours in the result are neighbours in what it reads
         PartGroups(),  # groups that make one channel each are blocks of groups

@@ -103,7 +103,7 @@ def structured_passes(options: Options) -> list[ModulePass]:
         SumRows(),  # of large images, each where it was made
         SumInParts(target),  # over more than a cache holds, in parts that stay there
         NarrowWeights(target),  # read as float16 where they are, and are waited for
-        *fixed,  # the others in three bytes
+        *fixed,  # the others in two and a half bytes
         # Kernels.
         InlineOperands(),  # pointwise operands are computed where they are read
         ReadInPlace(),  # lanes that a sum alone reads are not selected

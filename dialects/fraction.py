@@ -23,6 +23,9 @@ UPWARDS, BACK = 8, 2.0**-31
 by.
 """
 
+TOGETHER, WORDS = 16, 20
+"""The i20 that lie in memory together, and the words that they take."""
+
 TO_MANTISSA, FROM_TWO, MIDDLE = 3, 0x40000000, 3.0
 """To the upper end of what a float32 has behind its exponent; the bits of 2.0, so that numbers are
 from there up to 4.0; what is 0.
@@ -62,16 +65,21 @@ def _constant(value: FloatAttr | IntegerAttr) -> Operation:
     return make(arith.ConstantOp, result_types=[value.type], properties={"value": value})
 
 
+_STEPS = {
+    i24: (arith.MulfOp, arith.SIToFPOp, arith.ShLIOp, arith.ExtUIOp),
+    i20: (arith.SubfOp, arith.BitcastOp, arith.AddiOp, arith.ShLIOp, arith.ExtUIOp),
+}
+"""What makes float32 of either, the last operation first: each goes on from its first operand."""
+
+
 def held_by(number: SSAValue) -> SSAValue | None:
     """What memory holds of a float32 that is a fraction; None of another one."""
-    made = number.owner
-    whole = made.lhs.owner if isinstance(made, arith.MulfOp | arith.SubfOp) else None
-    if isinstance(whole, arith.BitcastOp):
-        added = whole.input.owner
-        shifted = added.lhs.owner if isinstance(added, arith.AddiOp) else None
-    else:
-        shifted = whole.input.owner if isinstance(whole, arith.SIToFPOp) else None
-    bits = shifted.lhs.owner if isinstance(shifted, arith.ShLIOp) else None
-    if not isinstance(bits, arith.ExtUIOp) or bits.input.type not in (i20, i24):
-        return None
-    return bits.input
+    for held, steps in _STEPS.items():
+        value = number
+        for step in steps:
+            if not isinstance(value.owner, step):
+                break
+            value = value.owner.operands[0]
+        else:
+            return value if value.type == held else None
+    return None

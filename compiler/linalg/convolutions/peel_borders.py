@@ -65,8 +65,8 @@ class PeelBorders(ComputationPass):
     halves: bool = False
 
     def rewrite(self, op: GenericOp) -> None:
-        found = match(op, self.target.core.l1_bytes)
-        if found is not None and not (self.halves and found.is_of_cells()):
+        found = match(op, self.target.core.l1_bytes, self.halves)
+        if found is not None:
             found.rewrite()
 
 
@@ -80,13 +80,6 @@ class Peeling:
     operations: list[GenericOp]
     pad: tensor.PadOp
     inside: tuple[Span, Span]
-
-    def is_of_cells(self) -> bool:
-        """Whether rows of the window are steps of a sum by halves."""
-        view = View(self.operations[0])
-        data = next(read for read in view.reads if read.value is self.pad.result)
-        loops = (d for form in (data.index[0], data.index[-1]) for d in form.loops())
-        return fills_a_step(prod(view.extents[d] for d in loops if d in view.reduced))
 
     def rewrite(self) -> None:
         """Put the parts and their joint in place of the last operation."""
@@ -133,10 +126,10 @@ class Peeling:
         return made[self.operations[-1].results[0]]
 
 
-def match(op: GenericOp, copied: int) -> Peeling | None:
+def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
     """The convolution of a padded input that op is.
 
-    copied: the most bytes of an input that are copied rather.
+    copied: the most bytes of an input that are copied rather. halves: see `PeelBorders`.
     """
     view = View(op)
     product = view.product
@@ -158,6 +151,9 @@ def match(op: GenericOp, copied: int) -> Peeling | None:
     if channels is None or view.roles[channels] is not Role.OUT or view.extents[channels] < BLOCK:
         return None
     if not moves_with_image(data, view):
+        return None
+    along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
+    if halves and fills_a_step(prod(view.extents[d] for d in view.reduced if d in along_row)):
         return None
     if not all(no_window_is_border(data, view, axis) for axis in (ROWS, COLUMNS)):
         return None

@@ -189,7 +189,7 @@ def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
         return None
     anchor = View(group.anchor)
     goes_on = isinstance(group.anchor.outputs[0].owner, GenericOp | Block) and not group.initial
-    computed = anchor.indexed and anchor.lanes is None
-    if goes_on or computed or not _writes_whole(anchor):
+    asks_where = anchor.indexed and anchor.lanes is None  # lanes are known without
+    if goes_on or asks_where or not _writes_whole(anchor):
         return None
     return group if len(access.index) == len(anchor.write.index) else None

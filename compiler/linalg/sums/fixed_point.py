@@ -16,7 +16,6 @@ lose, if all are multiplied with alike numbers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
 
@@ -42,8 +41,9 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fraction
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.weights.narrow import TOGETHER, Fractions, Scales, ShortFractions
-from ncc.dialects.weights.sources import LOOKED_AT, Array, Weights
+from ncc.dialects.fraction import TOGETHER
+from ncc.dialects.weights.narrow import Fractions, Scales, ShortFractions
+from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
 MOST_UNEVEN, MOST_UNEVEN_SHORT = 1 << 8, 1 << 4
@@ -130,21 +130,24 @@ def _fix(constant: ConstantOp) -> None:
     if not found or len(found) < len(sums) or len({one.axes for one in found}) > 1:
         return
     axes = found[0].axes
-    uneven = max(_unevenness(part.array(), axes) for part in source.parts(LOOKED_AT))
-    together = source.shape[-1] == TOGETHER and len(source.shape) - 1 in axes
-    if uneven <= MOST_UNEVEN:
-        for one in found:
-            one.rewrite(source, short=together and uneven <= MOST_UNEVEN_SHORT)
+    short = source.shape[-1] == TOGETHER and len(source.shape) - 1 in axes
+    for part in source.parts(LOOKED_AT):
+        uneven = _unevenness(part, axes)
+        if uneven > MOST_UNEVEN:
+            return
+        short = short and uneven <= MOST_UNEVEN_SHORT
+    for one in found:
+        one.rewrite(source, short)
 
 
-def _unevenness(values: Array, axes: Collection[int]) -> float:
+def _unevenness(weights: Weights, axes: tuple[int, ...]) -> float:
     """How many times the mean of a row its power of two is, at most; infinite where a value is not
     finite.
     """
+    values = weights.array()
     others = tuple(axis for axis in range(values.ndim) if axis not in axes)
-    sizes = np.abs(values)
-    mean, (_, exponents) = sizes.mean(others), np.frexp(sizes.max(others))
+    mean = np.abs(values).mean(others, keepdims=True)
     if not np.isfinite(mean).all():
         return inf
-    powers = np.ldexp(np.float32(1), exponents)
+    powers = np.ldexp(np.float32(1), Scales(weights, axes).exponents(values))
     return float(np.divide(powers, mean, out=np.zeros_like(mean), where=mean > 0).max())

@@ -166,8 +166,7 @@ def match(op: GenericOp) -> Halved | str:
     found = _channels(view, axes, source, data.index)
     if found is None:
         return "what it sums is neither in blocks nor in rows nor in planes"
-    channels, sums, inputs = found
-    group = _group(data.index[0], sums[0], view) if channels is Channels.BLOCKS else None
+    channels, sums, inputs, group = found
     if channels is Channels.CELLS:
         plain = OfRows(plain).weights
     tails = {d for outer, within, _ in view.tails for d in (outer, within)}
@@ -192,8 +191,10 @@ def fills_a_step(numbers: int) -> bool:
 
 def _channels(
     view: View, axes: tuple[int, ...], source: Blocked, index: tuple[Linear, ...]
-) -> tuple[Channels, tuple[int, ...], int] | None:
-    """How the summed channels lie, their loops, and their axis in the plain weights."""
+) -> tuple[Channels, tuple[int, ...], int, int | None] | None:
+    """How the summed channels lie, their loops, their axis in the plain weights, and the loop over
+    groups of them.
+    """
     rank = len(source.of.shape)
     first, last = index[0].bare, index[-1].bare
 
@@ -201,23 +202,21 @@ def _channels(
         return loop in view.reduced and sum(form.coefficient(loop) != 0 for form in index) == 1
 
     if len(source.axes) == 2:
-        first = axes[source.axes[0]]
-        by_group = _group(index[0], first, view) is not None
-        if last is None or not (alone(first) and alone(last)):
-            return None
-        if index[0].bare != first and not by_group:
+        blocks = axes[source.axes[0]]
+        group = _group(index[0], blocks, view)
+        if last is None or not (alone(blocks) and alone(last)):
             return None
         whole = view.extents[last] == BLOCK and axes[rank] == last
-        if not whole or len(index) < 2:
+        if (first != blocks and group is None) or not whole or len(index) < 2:
             return None
-        return Channels.BLOCKS, (first, last), source.axes[0]
+        return Channels.BLOCKS, (blocks, last), source.axes[0], group
     column = axes[rank - 1]
     if first == axes[1] != column and alone(first) and view.extents[first] < STEP:
         if last is None and alone(column) and index[-1].coefficient(column) == 1:
-            return Channels.CELLS, (first, column), rank - 2
+            return Channels.CELLS, (first, column), rank - 2, None
     for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
         if loop is not None and alone(loop) and loop in axes[:rank]:
-            return channels, (loop,), axes.index(loop)
+            return channels, (loop,), axes.index(loop), None
     return None
 
 

@@ -36,11 +36,9 @@ from ncc.compiler.llvm.lowering.function import (
 )
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, memoized
-from ncc.dialects.fraction import TO_MANTISSA
+from ncc.dialects.element import i20
+from ncc.dialects.fraction import TO_MANTISSA, TOGETHER
 from ncc.dialects.operation import make, only_result, operands_of
-
-SIXTEEN = 16
-"""Elements of 20 bits that lie in memory together."""
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64
@@ -91,16 +89,16 @@ def _load_twenty_bits(builder: Builder, pointer: SSAValue, type: Attribute) -> S
     They are moved by a shift and cleared of what else their bytes hold where a float32 has them,
     which is what they are made (`ncc.dialects.fraction`).
     """
-    if lanes(type) != SIXTEEN:
+    if lanes(type) != TOGETHER:
         raise CompilerBug(f"{type} of 20 bits: they are read by sixteen", pass_name=PASS)
     places: list[int | None] = []
-    for k in range(SIXTEEN):
-        low, high, half = 2 * k, 2 * k + 1, 2 * SIXTEEN + k // 2
+    for k in range(TOGETHER):
+        low, high, half = 2 * k, 2 * k + 1, 2 * TOGETHER + k // 2
         places += [low, low, high, half] if k % 2 else [half, half, low, high]
     held = _load_bytes(builder, pointer, type, places)
-    down = builder.vector_of([12 - TO_MANTISSA, 8 - TO_MANTISSA] * 8, type)
+    down = builder.vector_of([(8 if k % 2 else 12) - TO_MANTISSA for k in range(TOGETHER)], type)
     moved = builder.binary(llvm.LShrOp, held, down)
-    mask = builder.constant(0xFFFFF << TO_MANTISSA, type)
+    mask = builder.constant(((1 << i20.width.data) - 1) << TO_MANTISSA, type)
     number = builder.binary(llvm.AndOp, moved, mask)
     return builder.binary(llvm.LShrOp, number, builder.constant(TO_MANTISSA, type))
 

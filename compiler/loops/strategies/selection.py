@@ -47,8 +47,9 @@ class SelectionNest(Nest):
     def _point(self, group: range) -> None:
         self.cache = {}
         for first in group[::PAIR]:
-            points: list[Point] = [{BLOCKS: block} for block in group if 0 <= block - first < PAIR]
-            self._finish_each(points, [self._together(point[BLOCKS]) for point in points])
+            pair = range(first, min(first + PAIR, group.stop))
+            points: list[Point] = [{BLOCKS: block} for block in pair]
+            self._finish_each(points, [self._together(block) for block in pair])
         self.cache = {}
 
     def _together(self, block: int) -> SSAValue:

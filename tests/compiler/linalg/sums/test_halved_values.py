@@ -93,6 +93,11 @@ def blocks(*extents: int) -> tuple[Builder, Tensor]:
     return b, relu(b, tensor_of(block.args[0]))
 
 
+def makers(b: Builder) -> list[GenericOp]:
+    """What makes halves."""
+    return [op for op in b.block.ops if isinstance(op, GenericOp) and View(op).halves]
+
+
 def test_halves_are_made_once() -> None:
     """For all who read the value so."""
     _, x = blocks(2, 3)
@@ -116,7 +121,7 @@ def test_a_border_of_an_odd_block() -> None:
     b, x = blocks(3, 4)
     made = HalvedValues().of(b.pad(x, (0, 1, 0), (0, 1, 0)).value, BLOCKS, 44)
     assert made.shape == (2, 6, 2, STEP) and isinstance(made.value.owner, tensor.PadOp)
-    (owner,) = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    (owner,) = makers(b)
     halved, axis = View(owner).halved
     completed = halved.value.owner
     assert isinstance(completed, tensor.PadOp) and completed.source is x.value and axis == 0
@@ -135,7 +140,7 @@ def test_views_that_halves_cannot_show(what: str) -> None:
         "some of the blocks": lambda: b.slice(x, (1, 0, 0), (2, 3, 16)),
     }[what]()
     made = HalvedValues().of(view.value, BLOCKS, view.shape[0] * 16)
-    (owner,) = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
+    (owner,) = makers(b)
     assert owner.inputs[0] is view.value and made.shape == (
         view.shape[0] // 2,
         *view.shape[1:2],
@@ -171,9 +176,8 @@ def test_groups_of_blocks(count: int, view: str) -> None:
     expected = parts.reshape(3, points, 2, steps, STEP).transpose(0, 3, 1, 2, 4)
     found = from_bfloat16(evaluate_value(made.value))
     np.testing.assert_array_equal(found, expected.reshape(-1, *found.shape[1:]))
-    owners = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
     apart = view != "none" or (size % 2 == 1)
-    assert [View(owner).halved[1] for owner in owners] == [int(apart)]
+    assert [View(owner).halved[1] for owner in makers(b)] == [int(apart)]
 
 
 def test_groups_of_whole_pairs_are_steps_like_any() -> None:
@@ -184,5 +188,4 @@ def test_groups_of_whole_pairs_are_steps_like_any() -> None:
     halved = HalvedValues()
     assert halved.of(even.value, BLOCKS, 128).shape == (4, 3, 2, STEP)
     assert halved.of(odd.value, BLOCKS, 96).shape == (3, 3, 2, STEP)
-    made = [op for op in b.block.ops if isinstance(op, GenericOp) and "halves" in op.attributes]
-    assert [View(owner).halved[1] for owner in made] == [1, 0]
+    assert [View(owner).halved[1] for owner in makers(b)] == [1, 0]

@@ -200,6 +200,27 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return param, binary
 
 
+def written(folder: Path, lines: list[str]) -> Path:
+    """The .param of some layers."""
+    param, blobs = folder / "net.param", sum(int(line.split()[3]) for line in lines)
+    param.write_text("\n".join(["7767517", f"{len(lines)} {blobs}", *lines, ""]))
+    return param
+
+
+def checked(param: Path, compiled: Compile, bound: float) -> ncc.Model:
+    """A network with random weights on one thread. It computes what its layers say, but for so much
+    of the largest number, and the same on three.
+    """
+    model = compiled(param, None, 1)
+    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
+    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
+    found, shared = model.run(feeds), compiled(param, None, 3).run(feeds)
+    for name, values in found.items():
+        assert abs(values - expected[name]).max() <= bound * abs(expected[name]).max()
+        assert (shared[name] == values).all()
+    return model
+
+
 def level(network: tuple[Path, Path | None], wanted: str, opt_level: int, target: str) -> str:
     """The text of one level of a compilation."""
     param, binary = network
@@ -339,15 +360,9 @@ def test_makers_of_odd_and_even_blocks(tmp_path: Path, compiled: Compile) -> Non
             f"BinaryOp scaled{k} 2 1 u{k} mean{k} scaled{k} 0=2",
             f"Convolution out{k} 1 1 scaled{k} out{k} 0=48 1=1 5=1 6={48 * channels}",
         ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines) + 7}\n" + "\n".join(lines) + "\n")
-    model = compiled(param, None, 1)
+    model = checked(written(tmp_path, lines), compiled, 4e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
     assert all([f"scaled{k}", "halves"] in steps for k in range(4))
-    feeds = {"in": random(32, 9, 9)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    for name, values in model.run(feeds).items():
-        assert abs(values - expected[name]).max() <= 4e-5 * abs(expected[name]).max()
 
 
 def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
@@ -382,11 +397,7 @@ def test_channels_of_a_border_are_no_missing_block(tmp_path: Path, compiled: Com
         "Convolution c 1 1 s0 c 0=16 1=1 5=1 6=1024\n"
         "Sigmoid d 1 1 s1 d\n"
     )
-    model = compiled(param, None, 1)
-    feeds = {"in": random(32, 9, 9)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    for name, values in model.run(feeds).items():
-        assert abs(values - expected[name]).max() <= 3e-5 * abs(expected[name]).max()
+    checked(param, compiled, 3e-5)
 
 
 def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,16 +429,8 @@ def test_weights_of_few_bytes(tmp_path: Path, compiled: Compile) -> None:
         "Pooling mean 1 1 image mean 0=1 4=1",
         "Convolution squeeze 1 1 mean squeeze 0=40 1=1 5=1 6=12000 9=1",
     ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines) + 2}\n" + "\n".join(lines) + "\n")
-    model = compiled(param, None, 1)
-    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    found = model.run(feeds)
-    for name, values in found.items():
-        assert abs(values - expected[name]).max() <= 5e-6 * abs(expected[name]).max()
-    shared = compiled(param, None, 3).run(feeds)
-    assert all((shared[name] == values).all() for name, values in found.items())
+    param = written(tmp_path, lines)
+    checked(param, compiled, 5e-6)
     assert "vector<16xi20>" in level((param, None), "loops", 3, "amx")
 
 
@@ -476,18 +479,11 @@ def test_components(
     monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: rows)
     param = tmp_path / "net.param"
     param.write_text(WINOGRAD)
-    model = compiled(param, None, 1)
+    layers = 4  # one behind the other, at most
+    model = checked(param, compiled, layers * 1e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
     for name in ("first", "apart", "row", "small", "deep"):
         assert [name, "halves"] in steps
-    feeds = {b.name: random(*b.shape, seed=k) for k, b in enumerate(model.inputs)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    found = model.run(feeds)
-    for name, values in found.items():
-        layers = 4  # one behind the other, at most
-        assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
-    shared = compiled(param, None, 3).run(feeds)
-    assert all((shared[name] == values).all() for name, values in found.items())
 
 
 def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
@@ -504,15 +500,9 @@ def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
             f"6={weights} 9=1",
             f"Pooling p{k} 1 1 c{k} out{k} 0=0 1=3 2=2 3=1",
         ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines) + 2}\n" + "\n".join(lines) + "\n")
+    param = written(tmp_path, lines)
     assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 3
-    feeds = {"in": random(3, 67, 61)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    found, shared = (compiled(param, None, threads).run(feeds) for threads in (1, 3))
-    for name, values in found.items():
-        assert abs(values - expected[name]).max() <= 1e-5 * abs(expected[name]).max()
-        assert (shared[name] == values).all()
+    checked(param, compiled, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -535,16 +525,9 @@ def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outpu
         f"ConvolutionDepthWise c 1 1 b1 c 0={made} 1=3 3=2 4=1 5=1 6={9 * made * outputs} "
         f"7={groups}",
     ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines) + 1}\n" + "\n".join(lines) + "\n")
+    param, layers = written(tmp_path, lines), 4  # one behind the other
     assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 4
-    feeds = {"in": random(40, 7, 9)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    found, shared = (compiled(param, None, threads).run(feeds) for threads in (1, 3))
-    for name, values in found.items():
-        layers = 4  # one behind the other
-        assert abs(values - expected[name]).max() <= layers * 1e-5 * abs(expected[name]).max()
-        assert (shared[name] == values).all()
+    checked(param, compiled, layers * 1e-5)
 
 
 def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> None:
@@ -555,14 +538,9 @@ def test_makers_store_halves_of_groups(tmp_path: Path, compiled: Compile) -> Non
         f"6={9 * 240 * 48} 7=5 9=1"
         for k in range(3)
     ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines)}\n" + "\n".join(lines) + "\n")
-    model = compiled(param, None, 1)
+    model = checked(written(tmp_path, lines), compiled, 3e-5)
     steps = [layers for _, layers in model.artifact.info["steps"]]
     assert ["c0", "halves"] in steps and ["c1", "halves"] in steps
-    feeds = {"in": random(240, 7, 9)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)["c2"]
-    assert abs(model.run(feeds)["c2"] - expected).max() <= 3e-5 * abs(expected).max()
 
 
 @pytest.mark.parametrize("half", [64, 80, 88], ids=["pairs", "a block alone", "half of one"])
@@ -584,13 +562,5 @@ def test_selections_store_halves(tmp_path: Path, compiled: Compile, half: int) -
             f"ShuffleChannel mixed{k} 1 1 joined{k} mixed{k} 0=2",
             f"Slice parts{k + 1} 1 2 mixed{k} kept{k + 1} part{k + 1} -23300=2,-233,-233",
         ]
-    param = tmp_path / "net.param"
-    param.write_text(f"7767517\n{len(lines)} {len(lines) + 3}\n" + "\n".join(lines) + "\n")
-    model = compiled(param, None, 1)
+    model = checked(written(tmp_path, lines), compiled, 7e-5)
     assert ["mixed0", "halves"] in [layers for _, layers in model.artifact.info["steps"]]
-    feeds = {"in": random(40, 9, 7)}
-    expected = interpret(read(param, None, random_weights=SEED).module, feeds)
-    found, shared = model.run(feeds), compiled(param, None, 3).run(feeds)
-    for name, values in found.items():
-        assert abs(values - expected[name]).max() <= 7e-5 * abs(expected[name]).max()
-        assert (shared[name] == values).all()

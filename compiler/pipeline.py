@@ -86,6 +86,7 @@ class Schedulings:
         self._compilation = Compilation(param, bin, options, cache_of(os.environ))
         require_shapes(self._compilation.inputs())
         self._compilation.schedules = {}
+        self._compilation.one_by_one = True
         self.steps = self._compilation.loops(*self._compilation.planned).steps
 
     def model(self, schedules: Mapping[str, str]) -> Model:
@@ -129,6 +130,8 @@ class Compilation:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
         """Texts of schedules by the signatures of kernels; None: those that were tuned."""
+        self.one_by_one = False
+        """Whether threads share no rounds of several kernels, so that each can be timed."""
         self.stopwatch = stopwatch or Stopwatch()
         self.with_workers = with_workers
         self.look = look
@@ -281,7 +284,8 @@ class Compilation:
     def plan(self, module: ModuleOp) -> Plan:
         """Where every value lives."""
         with self.timing("plan memory"):
-            return plan(module, self.options.num_threads)
+            cache = 0 if self.one_by_one else self.options.target.core.l2_bytes
+            return plan(module, self.options.num_threads, cache)
 
     def loops(self, module: ModuleOp, planned: Plan) -> Loops:
         """The loops level: a function a kernel, and the entry point."""

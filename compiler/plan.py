@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import chain
 from math import prod
 from typing import TypeAlias
 
@@ -115,10 +116,34 @@ Step: TypeAlias = Call | Frame
 
 
 @dataclass(frozen=True)
+class Rounds:
+    """Calls that come again, for another part of the result: whole rounds are what threads share.
+
+    calls: those of the first round. count: of rounds. further: for each place of each call, how
+    many elements of its root it lies further in the next round. own: roots that each of so many
+    threads has a part of, for what calls of a round hand on.
+    """
+
+    calls: tuple[Call, ...]
+    count: int
+    further: tuple[tuple[int, ...], ...]
+    own: frozenset[Root]
+    threads: int
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Of all its calls."""
+        return tuple(dict.fromkeys(layer for call in self.calls for layer in call.layers))
+
+
+AnyStep: TypeAlias = Step | Rounds
+
+
+@dataclass(frozen=True)
 class Plan:
     """What one inference does and where its values are."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AnyStep, ...]
     places: dict[SSAValue, Place]
     constants: tuple[Root, ...]
     arena_bytes: int
@@ -126,7 +151,7 @@ class Plan:
     outputs: tuple[Root, ...]
 
 
-def frames_of(steps: Iterable[Step]) -> dict[Root, list[Frame]]:
+def frames_of(steps: Iterable[AnyStep]) -> dict[Root, list[Frame]]:
     """The frames in each root that has some, in order."""
     found: dict[Root, list[Frame]] = {}
     for step in steps:
@@ -135,9 +160,12 @@ def frames_of(steps: Iterable[Step]) -> dict[Root, list[Frame]]:
     return found
 
 
-def touched(step: Step) -> tuple[list[Root], list[Root]]:
+def touched(step: AnyStep) -> tuple[list[Root], list[Root]]:
     """The roots that a step reads and those that it writes."""
     if isinstance(step, Frame):
         return [], [step.place.root]
-    reads, places = len(step.operands), [place.root for place in step.places]
-    return places[:reads], places[reads:]
+    if isinstance(step, Rounds):
+        reads, writes = zip(*map(touched, step.calls), strict=True)
+        return list(chain(*reads)), list(chain(*writes))
+    given, places = len(step.operands), [place.root for place in step.places]
+    return places[:given], places[given:]

@@ -3,6 +3,7 @@
 Between the network's entry point and the runtime:
 
     %m = rt.buffer %buffers[3] offset 128 : memref<3x224x224xf32>
+    %r = rt.buffer %buffers[1] further %bytes : memref<8xf32>
     %done = rt.launch 56 of @k(%m) after 123, %did, %buffers, %thread, %threads, %before : (...)
     rt.barrier %done until 179, %buffers, %threads, %before
     rt.end %did until 4321, %buffers, %thread, %threads, %before
@@ -43,6 +44,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -63,7 +65,8 @@ MOST_CHUNKS = 1 << 31
 
 @irdl_op_definition
 class BufferOp(IRDLOperation):
-    """The memory at `buffers[index]` plus a constant number of bytes, seen as a memref.
+    """The memory at `buffers[index]` plus a constant number of bytes, seen as a memref; plus
+    `further` bytes, if only the run knows them.
 
     `buffers` is the first argument of the entry point: 0 is the threads' state, 1 the arena,
     2 the packed weights, then the inputs and the outputs in order.
@@ -74,18 +77,30 @@ class BufferOp(IRDLOperation):
     buffers = operand_def(LLVMPointerType())
     index = prop_def(I64Attr)
     offset = prop_def(I64Attr, default_value=IntegerAttr(0, i64))
+    further = opt_operand_def(IndexType())
     memref = result_def(MemRefType)
 
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$buffers `[` $index `]` (`offset` $offset^)? attr-dict `:` type($memref)"
+    assembly_format = (
+        "$buffers `[` $index `]` (`offset` $offset^)? (`further` $further^)? attr-dict `:` "
+        "type($memref)"
+    )
 
     def __init__(
-        self, buffers: SSAValue, index: int, memref_type: MemRefType, offset: int = 0
+        self,
+        buffers: SSAValue,
+        index: int,
+        memref_type: MemRefType,
+        offset: int = 0,
+        further: SSAValue | None = None,
     ) -> None:
         properties = {"index": integer(index), "offset": integer(offset)}
         Operation.__init__(
-            self, operands=[buffers], properties=properties, result_types=[memref_type]
+            self,
+            operands=[buffers] if further is None else [buffers, further],
+            properties=properties,
+            result_types=[memref_type],
         )
 
     def verify_(self) -> None:
@@ -104,7 +119,7 @@ class LaunchOp(IRDLOperation):
         %done = rt.launch 56 of @k(%x, %y) after 123, %did, %buffers, %thread, %threads, %before
               : (memref<8xf32>, memref<8xf32>)
 
-    Arguments are memory, and numbers behind it.
+    Arguments are memory, or the buffers of the run, and numbers behind it.
 
     The launch has so many `chunks`, and those before it in the run have `after`. Every thread takes
     until there are none before it goes on to the next launch. The chunks from
@@ -126,7 +141,7 @@ class LaunchOp(IRDLOperation):
     at_once = opt_prop_def(I64Attr)
     after = prop_def(I64Attr)
     stamp = opt_prop_def(DenseArrayBase.constr(i64))
-    arguments = var_operand_def(base(MemRefType) | base(IndexType))
+    arguments = var_operand_def(base(MemRefType) | base(LLVMPointerType) | base(IndexType))
     did = operand_def(IndexType())
     buffers = operand_def(LLVMPointerType())
     thread = operand_def(IndexType())

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ncc.compiler.plan import Kind, Root, Step, touched
+from ncc.compiler.plan import AnyStep, Kind, Root, touched
 
 Interval: TypeAlias = tuple[Root, int, int]
 """The bytes of a root, from the first to behind the last, among those of its kind."""
@@ -24,7 +24,7 @@ class Touched:
     writes: list[Interval] = field(default_factory=list)
 
     @staticmethod
-    def by(step: Step) -> Touched:
+    def by(step: AnyStep) -> Touched:
         """What one step touches."""
         reads, writes = touched(step)
         return Touched(_intervals(reads), _intervals(writes))

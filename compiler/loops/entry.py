@@ -15,6 +15,16 @@
       ...
       rt.end %last until 4321, %buffers, %thread, %threads, %before
 
+Where threads share rounds of several kernels, a function of its own is launched in their place:
+
+    func.func private @rounds_0(%buffers: !llvm.ptr, %thread: index, %first: index, %last: index) {
+      scf.for %round = %first to %last {
+        %x = rt.buffer %buffers[1] further %round * 13312 : memref<..>
+        %v = rt.buffer %buffers[1] further %thread * 119808 : memref<..>
+        func.call @transform_3fd0c1e2ab94(%x, .., %v, 0, 14)
+        func.call @contraction_8d04ab2c91f3(%v, .., 0, 36)
+        ...
+
 What a thread does beside the chunks that it takes is nothing that another one waits for, or sees.
 
 On demand (`Stamps`) the time is noted before the first kernel, and behind the last chunk of each.
@@ -26,7 +36,7 @@ is without writing it, and which arguments of a kernel never share memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, scf
@@ -97,12 +107,53 @@ class Launch:
         return len(self.numbers) + (self.steps is not None)
 
 
+Distances: TypeAlias = tuple[tuple[int, ...], ...]
+"""Bytes, for each argument of each launch."""
+
+
+@dataclass(frozen=True)
+class RoundsLaunch:
+    """All threads go through rounds until all are taken: in each, through kernels in order, through
+    all chunks of each.
+
+    first: those of the first round. by_round, by_thread: how much further arguments are in the next
+    round, and in the next thread.
+    """
+
+    name: str
+    count: int
+    first: tuple[Launch, ...]
+    by_round: Distances
+    by_thread: Distances
+
+    def round(self, number: int) -> Iterator[Launch]:
+        """The launches of one round, of the first thread."""
+        for launch, distances in zip(self.first, self.by_round, strict=True):
+            yield replace(
+                launch,
+                arguments=tuple(
+                    replace(argument, offset=argument.offset + number * distance)
+                    for argument, distance in zip(launch.arguments, distances, strict=True)
+                ),
+            )
+
+
 @dataclass(frozen=True)
 class Barrier:
     """All threads wait until the launches before are done."""
 
 
-Script: TypeAlias = tuple[Launch | Barrier, ...]
+Script: TypeAlias = tuple[Launch | RoundsLaunch | Barrier, ...]
+
+
+def launches_of(script: Script) -> Iterator[Launch]:
+    """All launches, those of each round as well."""
+    for step in script:
+        if isinstance(step, Launch):
+            yield step
+        elif isinstance(step, RoundsLaunch):
+            for number in range(step.count):
+                yield from step.round(number)
 
 
 @dataclass(frozen=True)
@@ -130,9 +181,7 @@ def separate_arguments(script: Script) -> dict[str, tuple[bool, ...]]:
     """
     shared: dict[str, set[int]] = {}
     counts: dict[str, int] = {}
-    for launch in script:
-        if not isinstance(launch, Launch):
-            continue
+    for launch in launches_of(script):
         counts[launch.kernel] = len(launch.arguments)
         shared.setdefault(launch.kernel, set()).update(_meeting(launch.arguments))
     return {
@@ -167,8 +216,43 @@ def promise_separate(function: func.FuncOp, separate: Iterable[bool]) -> None:
 
 
 def write_run(script: Script, stamps: Stamps | None = None) -> func.FuncOp:
-    """The entry point as a function; kernels are called by name."""
+    """The entry point as a function; kernels are called by name, and so are rounds."""
     return _Entry(script, stamps).written()
+
+
+def write_rounds(script: Script) -> list[func.FuncOp]:
+    """The functions that go through the rounds of a script."""
+    return [_written(step) for step in script if isinstance(step, RoundsLaunch)]
+
+
+def _written(rounds: RoundsLaunch) -> func.FuncOp:
+    """The function that goes through some of the rounds, by one thread."""
+    block = Block(arg_types=[LLVMPointerType(), index, index, index])
+    buffers, thread, first, last = block.args
+    one = arith.ConstantOp.from_int_and_width(1, index)
+    zero = arith.ConstantOp.from_int_and_width(0, index)
+    body = Block(arg_types=[index])
+    kernels = zip(rounds.first, rounds.by_round, rounds.by_thread, strict=True)
+    for launch, by_round, by_thread in kernels:
+        given: list[SSAValue] = []
+        for argument, *distances in zip(launch.arguments, by_round, by_thread, strict=True):
+            further: SSAValue | None = None
+            for number, distance in zip((body.args[0], thread), distances, strict=True):
+                if distance:
+                    size = arith.ConstantOp.from_int_and_width(distance, index)
+                    moved = arith.MuliOp(number, size)
+                    body.add_ops([size, moved])
+                    further = moved.result
+            op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset, further)
+            body.add_op(op)
+            given.append(op.memref)
+        chunks = arith.ConstantOp.from_int_and_width(launch.chunks, index)
+        body.add_ops([chunks, func.CallOp(launch.kernel, [*given, zero.result, chunks.result], [])])
+    body.add_op(scf.YieldOp())
+    loop = scf.ForOp(first, last, one, [], body)
+    block.add_ops([zero, one, loop, func.ReturnOp()])
+    types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in block.args], [])
+    return func.FuncOp(rounds.name, types, Region(block), "private")
 
 
 class _Entry:
@@ -196,6 +280,9 @@ class _Entry:
         for step in self.script:
             if isinstance(step, Barrier):
                 self._barrier()
+                continue
+            if isinstance(step, RoundsLaunch):
+                self._launch(step.name, step.count, [self.buffers, self.thread])
                 continue
             for argument in step.arguments:
                 if argument not in known:
@@ -271,7 +358,7 @@ class _Entry:
 
 def declarations(script: Script) -> list[func.FuncOp]:
     """The kernels of a script as functions that another module defines."""
-    kernels = {step.kernel: step for step in script if isinstance(step, Launch)}
+    kernels = {launch.kernel: launch for launch in launches_of(script)}
     return [
         func.FuncOp.external(
             name,

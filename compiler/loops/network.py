@@ -25,12 +25,14 @@ from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
     Launch,
+    RoundsLaunch,
     Script,
     Stamps,
     bytes_of,
     declarations,
     promise_separate,
     separate_arguments,
+    write_rounds,
     write_run,
 )
 from ncc.compiler.loops.fills import Fills
@@ -45,7 +47,7 @@ from ncc.compiler.loops.stable_text import digest, stable_text
 from ncc.compiler.loops.strategies.choose import choose, named
 from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.strategies.writer import chunk_count, write
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan
+from ncc.compiler.plan import AnyStep, Call, Frame, Kind, Place, Plan, Root, Rounds
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
@@ -91,7 +93,12 @@ class Step:
     chunks: int
     places: tuple[Place, ...]
     computations: tuple[Kernel, ...]
-    """One, or one for each box of a frame; none where it is written as code."""
+    """One, or one for each box of a frame; none where it is written as code, or is of rounds."""
+    rounds: int = 1
+    of_round: tuple[Step, ...] = ()
+    """The calls of each round, if it has several of them."""
+    own: frozenset[Root] = frozenset()
+    """What these hand on."""
 
     @property
     def computation(self) -> Kernel | None:
@@ -120,7 +127,7 @@ class Loops:
 
     def module(self) -> ModuleOp:
         """All of it as one module."""
-        return ModuleOp([*(unit.function() for unit in self.units), self._run()])
+        return ModuleOp([*(unit.function() for unit in self.units), *self._entry()])
 
     def entry_key(self) -> str:
         """Equal for networks whose entry points are equal."""
@@ -128,10 +135,10 @@ class Loops:
 
     def entry_module(self) -> ModuleOp:
         """The entry point alone, its kernels declared."""
-        return ModuleOp([*declarations(self.script), self._run()])
+        return ModuleOp([*declarations(self.script), *self._entry()])
 
-    def _run(self) -> func.FuncOp:
-        return write_run(self.script, self.stamps)
+    def _entry(self) -> list[func.FuncOp]:
+        return [*write_rounds(self.script), write_run(self.script, self.stamps)]
 
 
 def build(
@@ -205,6 +212,14 @@ class _Due:
     """How often it is launched, one time after the other, where its code has steps."""
 
 
+@dataclass(frozen=True)
+class _DueRounds:
+    """Rounds of the plan, and what is due in the first."""
+
+    rounds: Rounds
+    calls: tuple[_Due, ...]
+
+
 class _NetworkWriter:
     """Goes through the steps of a plan, and notes what is launched and where threads wait."""
 
@@ -224,7 +239,7 @@ class _NetworkWriter:
         self.codes: dict[str, Unit] = {}
         self.families: dict[str, _Family] = {}
         self.family_of: dict[tuple[str, int | None], _Family] = {}
-        self.due: list[_Due | Barrier] = []
+        self.due: list[_Due | _DueRounds | Barrier] = []
         self.pending = Touched()
 
     def write(self) -> Loops:
@@ -232,23 +247,26 @@ class _NetworkWriter:
             self._separate(step)
             if isinstance(step, Frame):
                 self._frame(step)
+            elif isinstance(step, Rounds):
+                self._rounds(step)
             else:
                 self._call(step)
-        units: dict[str, Unit] = {}
-        script: list[Launch | Barrier] = []
+        self.units: dict[str, Unit] = {}
+        self.rounds = 0
+        script: list[Launch | RoundsLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
             if isinstance(due, Barrier):
                 script.append(due)
                 continue
-            unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
-            units[unit.name] = unit
-            launch, launched = self._launch(due, unit)
+            launch, launched = (
+                self._launch_rounds(due) if isinstance(due, _DueRounds) else self._launch(due)
+            )
             script.append(launch)
             steps.append(launched)
         separate = separate_arguments(tuple(script))
         return Loops(
-            tuple(replace(unit, separate=separate[unit.name]) for unit in units.values()),
+            tuple(replace(unit, separate=separate[unit.name]) for unit in self.units.values()),
             tuple(script),
             tuple(steps),
         )
@@ -258,6 +276,17 @@ class _NetworkWriter:
             self._code(call)
         else:
             self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
+
+    def _rounds(self, rounds: Rounds) -> None:
+        """All calls of the first round, and where the others find their memory."""
+        begin = len(self.due)
+        for call, further in zip(rounds.calls, rounds.further, strict=True):
+            self._call(call)
+            for place, distance in zip(call.results, further[len(call.operands) :], strict=False):
+                if self.sharing and distance:
+                    self.sharing.steps[place.root] = distance
+        calls = [due for due in self.due[begin:] if isinstance(due, _Due)]
+        self.due[begin:] = [_DueRounds(rounds, tuple(calls))]
 
     def _code(self, call: Call) -> None:
         text = code.signature_text(call)
@@ -298,7 +327,29 @@ class _NetworkWriter:
         family.add(kernel, schedule)
         return family
 
-    def _launch(self, due: _Due, unit: Unit) -> tuple[Launch, Step]:
+    def _launch_rounds(self, due: _DueRounds) -> tuple[RoundsLaunch, Step]:
+        rounds = due.rounds
+        launches, steps = zip(*map(self._launch, due.calls), strict=True)
+        places = [call.places for call in rounds.calls]
+        by_round = tuple(
+            tuple(n * place.root.element_bytes for n, place in zip(row, own, strict=True))
+            for row, own in zip(rounds.further, places, strict=True)
+        )
+        by_thread = tuple(
+            tuple(
+                place.root.bytes // rounds.threads if place.root in rounds.own else 0
+                for place in own
+            )
+            for own in places
+        )
+        name = f"rounds_{self.rounds}"
+        self.rounds += 1
+        step = Step(name, rounds.layers, rounds.count, (), (), rounds.count, steps, rounds.own)
+        return RoundsLaunch(name, rounds.count, launches, by_round, by_thread), step
+
+    def _launch(self, due: _Due) -> tuple[Launch, Step]:
+        unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
+        self.units[unit.name] = unit
         if len(unit.types) != len(due.places):
             raise CompilerBug(f"{unit.name} called with {len(due.places)} arguments")
         reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
@@ -338,7 +389,7 @@ class _NetworkWriter:
             _Due(self.codes[fills.text], (frame.place,), ("frame",), fills.computations, fills)
         )
 
-    def _separate(self, step: Call | Frame) -> None:
+    def _separate(self, step: AnyStep) -> None:
         """Put a barrier before a step that depends on a step since the last one."""
         touched = Touched.by(step)
         if touched.depends_on(self.pending):

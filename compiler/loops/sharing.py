@@ -25,13 +25,15 @@ class Sharing:
     steps: dict[Root, int] = field(default_factory=dict)
 
     def outermost(self, kernel: Kernel, places: list[Place]) -> int | None:
-        """The loop of a window along which what it reads was handed out, if that is known."""
+        """The innermost loop of a window that goes from one part of what it reads to another, if it
+        is known how that was handed out.
+        """
         if not _is_window(kernel):
             return None
         for access in _reads(kernel):
             step = self.steps.get(places[access.argument].root)
             if step is not None:
-                found = [d for d in kernel.parallel if access.coefficients[d] >= step]
+                found = [d for d in kernel.parallel if _reach(access, kernel, d) > step]
                 return min(found, key=lambda d: access.coefficients[d], default=None)
         return None
 
@@ -54,6 +56,11 @@ def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Sc
     order = (first, *(d for d in others if d != first))
     chunks = chunks_of(kernel, order, dict(schedule.tile))
     return replace(schedule, order=(*order, schedule.order[-1]), chunks=chunks)
+
+
+def _reach(access: Access, kernel: Kernel, loop: int) -> int:
+    """How far a loop goes in memory."""
+    return access.coefficients[loop] * kernel.extents[loop]
 
 
 def _is_window(kernel: Kernel) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ncc.compiler.loops.entry import Barrier, Launch
+from ncc.compiler.loops.entry import Barrier, Launch, RoundsLaunch
 from ncc.compiler.loops.network import Loops, Step
 from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.work import work_of
@@ -40,7 +40,9 @@ def in_whole_shares(loops: Loops, threads: int) -> Loops:
     return replace(loops, script=tuple(script))
 
 
-def _shared_out(launch: Launch, step: Step, threads: int) -> Launch:
+def _shared_out(launch: Launch | RoundsLaunch, step: Step, threads: int) -> Launch | RoundsLaunch:
+    if isinstance(launch, RoundsLaunch):
+        return launch
     microseconds = _estimated(step)
     if microseconds is None or microseconds > SHORT or launch.steps is not None:
         return launch

@@ -9,7 +9,7 @@ knows the size is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from math import prod
 
@@ -19,7 +19,7 @@ from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
 from ncc.compiler.loops.strategies.transform import Loops
-from ncc.compiler.plan import MOST_ELEMENTS, Kind
+from ncc.compiler.plan import MOST_ELEMENTS, Kind, Root
 
 OPERATIONS = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
@@ -40,11 +40,28 @@ class Work:
 
 
 def work_of(step: Step) -> Work:
-    """The work of a step by all threads together."""
+    """The work of a step by all threads together.
+
+    In rounds, weights count once, and what calls hand on does not: it stays in a cache.
+    """
+    if step.of_round:
+        calls = [_work(call, step.own) for call in step.of_round]
+        return Work(
+            step.rounds * sum(work.flops or 0 for work in calls),
+            sum(work.weight_bytes for work in calls),
+            step.rounds * sum(work.data_bytes for work in calls),
+        )
+    return _work(step)
+
+
+def _work(step: Step, without: Set[Root] = frozenset()) -> Work:
+    """The work of one call, where the memory of some values does not count."""
     weights = data = 0
     kernels = step.computations
     for argument, place in enumerate(step.places):
         root = place.root
+        if root in without:
+            continue
         found = [_cells(kernel, argument) for kernel in kernels]
         cells = sum(n for n in found if n is not None)
         if not found or None in found:

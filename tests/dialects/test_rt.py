@@ -30,6 +30,7 @@ builtin.module {
     rt.prefetch %1[%3] l1 : memref<8xi8>
     %4 = arith.constant dense<1> : vector<4xi32>
     %5 = rt.gather %1[%3, %4] : memref<8xi8>, vector<4xi32> -> vector<4xi8>
+    %6 = rt.buffer %buffers[1] offset 64 further %3 : memref<8xi8>
     func.return
   }
 }"""
@@ -38,6 +39,7 @@ TOLD = """\
 builtin.module {
   func.func @run(%b : !llvm.ptr, %n : index, %x : memref<8xi8>) {
     %0 = rt.launch 2 of @k(%x, %n) after 0, %n, %b, %n, %n, %n : (memref<8xi8>, index)
+    %1 = rt.launch 6 of @r(%b, %n) after 2, %0, %b, %n, %n, %n : (!llvm.ptr, index)
     func.return
   }
 }"""
@@ -154,8 +156,10 @@ def test_constructors_make_verified_operations() -> None:
     assert (launch.counted, together.counted) == (56, 3)
     barrier = BarrierOp(did, 179, buffers, threads, before)
     end = EndOp(did, 179, buffers, thread, threads, before)
-    for op in (buffer, launch, together, barrier, end, code, turning, stepping):
+    moved = BufferOp(buffers, 3, memref, further=did)
+    for op in (buffer, moved, launch, together, barrier, end, code, turning, stepping):
         op.verify()
+    assert (buffer.further, moved.further) == (None, did)
     assert buffer.offset.value.data == 64
     assert [str(argument.type) for argument in code.body.block.args] == [
         "memref<8xf32>",

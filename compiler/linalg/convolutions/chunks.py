@@ -1,7 +1,8 @@
 """How many of a convolution's tiles are computed together: rows of them, or columns.
 
 Chunks make V and M small, and let each stay in a cache; but weights come again for each of them.
-Threads share a chunk, which may be the larger the more they are.
+Threads share whole chunks, as rounds, where V and M stay in a cache beside the weights; else each
+chunk, which may be the larger the more they are.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
-from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
+from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
 from ncc.compiler.linalg.memory.room import Room
+from ncc.compiler.linalg.memory.rounds import share_of, stays
 
 ALIKE = 1.005
 """Costs that differ by less count as equal: the model is no finer."""
@@ -22,6 +24,15 @@ its own."""
 
 LAUNCHES = 1_500
 """Cycles for the launches and barriers alone."""
+
+ROUND = 4_000
+"""Cycles for a round of one thread: its calls, and a share of what it takes to compile it."""
+
+ROUND_TILES = 12
+"""Tiles of a round, at the least: so many points a tile of registers has."""
+
+BESIDE = 1 << 14
+"""Bytes of constants beside the weights, at the most."""
 
 HARDLY_NOTICED = 0.83
 """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
@@ -50,6 +61,8 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least
     much, or nearly, the smallest, which takes the least memory. Of several, V and M take
     `least` bytes if one more would not take more.
 
+    Threads share whole chunks, if these can be rounds, else each of them.
+
     Where these take more than there is room for, chunks that do not are taken, or those that
     take the least, if runs hardly notice.
     """
@@ -57,17 +70,41 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least
     fewest = min(tiling.length, least // sum(tiling.between(1)))
     sizes = sorted({-(-tiling.length // chunks) for chunks in range(1, most + 1)})
     sizes = [size for size in sizes if size >= fewest]
+    rounds = _shares(tiling, sizes, threads) if threads > 1 else {}
     shares = min(threads, MOST_SHARES)
-    costs = {size: tiling.cycles(size, shares) for size in sizes}
+
+    def cycles(size: int, calls: int = CALLS) -> float:
+        if rounds:
+            rest = calls if tiling.length % size else 0
+            return tiling.cycles(size, 1, ROUND) * rounds[size] / threads + rest
+        return tiling.cycles(size, shares, calls)
+
+    def beyond(size: int) -> int:
+        held = sum(tiling.between(size))
+        return threads * held if rounds or room is None else _beyond(tiling, size, room)
+
+    sizes = list(rounds) or sizes
+    costs = {size: cycles(size) for size in sizes}
     cheapest = _first(tiling, costs)
-    if room is None or _beyond(tiling, cheapest, room) <= room.free:
+    if room is None or beyond(cheapest) <= room.free:
         return cheapest
-    runs = {size: tiling.cycles(size, shares, LAUNCHES) for size in sizes}
+    runs = {size: cycles(size, LAUNCHES) for size in sizes}
     alike = [size for size in sizes if runs[size] * HARDLY_NOTICED <= runs[cheapest]]
-    fitting = {n: costs[n] for n in alike if _beyond(tiling, n, room) <= room.free}
-    return (
-        _first(tiling, fitting) if fitting else min(alike, key=lambda n: _beyond(tiling, n, room))
-    )
+    fitting = {size: costs[size] for size in alike if beyond(size) <= room.free}
+    return _first(tiling, fitting) if fitting else min(alike, key=beyond)
+
+
+def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:
+    """The sizes of chunks that can be rounds of so many threads, with the share of each."""
+    constants, cache = tiling.weights + BESIDE, tiling.target.core.l2_bytes
+    tiles = tiling.rows * tiling.columns // tiling.length
+    found: dict[int, float] = {}
+    for size in sizes:
+        share = share_of(tiling.length // size, threads)
+        stay = not tiling.formed and stays(constants, sum(tiling.between(size)), cache)
+        if share is not None and stay and size * tiles >= ROUND_TILES:
+            found[size] = share
+    return found
 
 
 def least_held(tilings: Sequence[Tiling], threads: int) -> int:

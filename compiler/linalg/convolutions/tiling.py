@@ -146,18 +146,25 @@ class Tiling:
     def _places(self, columns: int) -> int:
         return self.components * prod(self.plane.dilations) * columns
 
+    @property
+    def _pairs(self) -> int:
+        """Of channels, and taps along the depth."""
+        return self.outputs * self.inputs * self.depth.taps * self.plane.parts
+
+    @property
+    def weights(self) -> int:
+        """Their bytes, as they are kept."""
+        return 4 * (self.form.taps**2 if self.formed else self.components) * self._pairs
+
     def cycles(self, size: int, threads: int = 1, calls: int = CALLS) -> float:
         """The cost in chunks of so many rows of tiles, or columns, for each of some threads that
         share them. calls: what comes on top for each chunk.
         """
         core, chunks = self.target.core, -(-self.length // size)
         points = self.places * self.rows * self.depth.slices
-        pairs = self.outputs * self.inputs * self.depth.taps * self.plane.parts
-        transformed = self.components * pairs
-        work, weights = float(points * pairs), 4 * transformed
+        work, weights = float(points * self._pairs), self.weights
         if self.formed:
-            work = work / FULL_BETWEEN + chunks * FORMING * transformed
-            weights = 4 * self.form.taps**2 * pairs
+            work = work / FULL_BETWEEN + chunks * FORMING * self.components * self._pairs
         stream = core.memory_line + (chunks - 1) * _again(weights, core)
         last = self.length - (chunks - 1) * size
         between = (chunks - 1) * sum(self.between(size)) + sum(self.between(last))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate
 
-from ncc.compiler.plan import Root, Step, touched
+from ncc.compiler.plan import AnyStep, Root, touched
 
 
-def touches(steps: Iterable[Step]) -> dict[Root, list[int]]:
+def touches(steps: Iterable[AnyStep]) -> dict[Root, list[int]]:
     """Which steps touch each root, in order."""
     found: dict[Root, list[int]] = {}
     for time, step in enumerate(steps):

@@ -29,6 +29,7 @@ from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
 from ncc.compiler.linalg.memory.place import Placement, element_bytes
+from ncc.compiler.linalg.memory.rounds import in_rounds
 from ncc.compiler.linalg.memory.standing_frames import (
     BordersOf,
     borders_of,
@@ -37,7 +38,19 @@ from ncc.compiler.linalg.memory.standing_frames import (
 from ncc.compiler.linalg.network import callee_of, network_of
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.view import contiguous, shape_of
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root, Step, frames_of, touched
+from ncc.compiler.plan import (
+    AnyStep,
+    Call,
+    Frame,
+    Kind,
+    Place,
+    Plan,
+    Root,
+    Step,
+    frames_of,
+    touched,
+)
+from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -64,18 +77,20 @@ _Span: TypeAlias = tuple[int, int, int, int]
 """Where a root that has its place begins and ends, and its lifetime."""
 
 
-def plan(module: ModuleOp, threads: int = 1) -> Plan:
+def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) -> Plan:
     """Place the values of an outlined network and lay out its memory.
 
     Pads of one value become one in the module, and copies that placement took are inserted.
-    threads: how many share each step.
+    threads: how many share each step, or rounds of several. cache: bytes of the second level that
+    each has.
     """
     network = network_of(module)
     join_pads(network.body.block)
     placement = Placement(module, network)
-    steps = _steps(module, network, placement)
-    borders = borders_of(steps)
-    steps, memory = move_up(steps)
+    single = _steps(module, network, placement)
+    borders = borders_of(single)
+    single, memory = move_up(single)
+    steps = in_rounds(single, memory, threads, cache)
     constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
     position = 0
     for root in constants:
@@ -151,7 +166,7 @@ def _rounded(count: int) -> int:
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
-def _lay_out(steps: Sequence[Step], memory: Shared, borders: BordersOf, near: int) -> int:
+def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near: int) -> int:
     """Give every arena root its offset; the arena's size in bytes.
 
     memory: roots that go on in that of another one. near: steps between roots that take turns.

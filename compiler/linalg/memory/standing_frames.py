@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from ncc.compiler.plan import Border, Frame, Kind, Root, Step, frames_of, touched
+from ncc.compiler.plan import AnyStep, Border, Frame, Kind, Root, Step, frames_of, touched
 
 BordersOf: TypeAlias = Mapping[Root, frozenset[Border]]
 """The borders of each root that has some."""
@@ -26,7 +26,7 @@ def borders_of(steps: Iterable[Step]) -> BordersOf:
     }
 
 
-def without_standing_frames(steps: Iterable[Step], borders: BordersOf) -> Iterator[Step]:
+def without_standing_frames(steps: Iterable[AnyStep], borders: BordersOf) -> Iterator[AnyStep]:
     """The steps but for frames that stand already.
 
     borders: of each root, written or found there.

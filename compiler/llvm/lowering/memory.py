@@ -279,10 +279,13 @@ def buffer_pointer(function: Function, buffers: SSAValue, index: int) -> SSAValu
 
 
 def lower_buffer(function: Function, op: rt.BufferOp) -> None:
-    """A pointer out of the array, moved by a constant number of bytes."""
+    """A pointer out of the array, moved by a number of bytes."""
     pointer = buffer_pointer(function, op.buffers, op.index.value.data)
     offset = op.offset.value.data
-    if offset:
+    if op.further is not None:
+        moved = function.index(op.further) + Linear(constant=offset)
+        pointer = function.addresses.pointer(Memory(pointer, i8, (), moved), [])
+    elif offset:
         pointer = function.addresses.step(pointer, offset, i8, function.builder.root)
     function.bind_memory(op.memref, memory_at(pointer, op.memref.type))
 

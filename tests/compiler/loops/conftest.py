@@ -69,6 +69,7 @@ class Program:
             if isinstance(step, Frame):
                 _fill(memory[step.place.root][GUARD:], step)
                 continue
+            assert isinstance(step, Call), "a plan for several threads"
             name, kernel, schedule = next(kernels)
             places = [*step.operands, *step.results]
             addresses = [

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, f32
 
 from ncc.compiler.loops.entry import (
     Argument,
     Barrier,
     Launch,
+    RoundsLaunch,
     Script,
     Stamps,
     bytes_of,
     declarations,
+    launches_of,
     promise_separate,
     separate_arguments,
+    write_rounds,
     write_run,
 )
 from ncc.dialects import rt
@@ -138,6 +142,58 @@ def test_steps_are_a_loop() -> None:
     assert launch.before is barrier.before is not last.before
     launches = [op for op in run.body.block.ops if isinstance(op, rt.LaunchOp)]
     assert [op.after.value.data for op in launches] == [0, 5 + 10 * 2]
+
+
+ROUNDS = RoundsLaunch(
+    "rounds_3",
+    6,
+    (
+        Launch("make", 3, (memory(3, 0), memory(1, 64))),
+        Launch("use", 2, (memory(1, 64), memory(1, 512))),
+    ),
+    ((8, 0), (0, 32)),
+    ((0, 128), (128, 0)),
+)
+
+
+def test_rounds_are_a_function() -> None:
+    """It is launched with the buffers and the thread's number, and calls kernels on all chunks."""
+    script = (Launch("make", 5, (memory(3, 0), memory(1, 0))), Barrier(), ROUNDS)
+    run, functions, declared = write_run(script), write_rounds(script), declarations(script)
+    ModuleOp([*declared, *functions, run]).verify()
+    assert [op.sym_name.data for op in declared] == ["make", "use"]
+    first, second = (op for op in run.body.block.ops if isinstance(op, rt.LaunchOp))
+    assert second.callee and second.callee.string_value() == functions[0].sym_name.data
+    assert list(second.arguments) == [run.body.block.args[0], run.body.block.args[1]]
+    assert (first.chunks.value.data, second.chunks.value.data) == (5, 6)
+    assert second.after.value.data == 5
+    (loop,) = (op for op in functions[0].body.block.ops if isinstance(op, scf.ForOp))
+    assert (loop.lb, loop.ub) == tuple(functions[0].body.block.args[2:])
+    inner = list(loop.body.block.ops)
+    calls = [op for op in inner if isinstance(op, func.CallOp)]
+    assert [op.callee.string_value() for op in calls] == ["make", "use"]
+    found = []
+    for op in inner:
+        if isinstance(op, rt.BufferOp):
+            assert op.further is not None and isinstance(op.further.owner, arith.MuliOp)
+            number, size = op.further.owner.operands
+            thread = number is functions[0].body.block.args[1]
+            assert thread or number is loop.body.block.args[0]
+            assert isinstance(size.owner, arith.ConstantOp)
+            found.append((thread, str(size.owner.value), op.offset.value.data))
+    assert found == [
+        (False, "8 : index", 0), (True, "128 : index", 64),
+        (True, "128 : index", 64), (False, "32 : index", 512),
+    ]  # fmt: skip
+
+
+def test_arguments_of_all_rounds_are_kept_apart() -> None:
+    """In the last round the result lies where it met an operand, were it as long."""
+    assert separate_arguments((ROUNDS,)) == {"make": (True, True), "use": (True, True)}
+    assert len(list(launches_of((Barrier(), ROUNDS)))) == 12
+    long = replace(ROUNDS.first[1], arguments=(memory(1, 64), memory(1, 512, 24)))
+    on = replace(ROUNDS, first=(ROUNDS.first[0], long), by_round=((8, 0), (0, -88)))
+    assert separate_arguments((on,)) == {"make": (True, True), "use": (False, False)}
 
 
 def test_an_entry_point_without_stamps_looks_at_no_clock() -> None:

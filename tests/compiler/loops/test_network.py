@@ -95,6 +95,7 @@ def test_recycled_memory_needs_a_barrier(loops: LoopsOf) -> None:
         if isinstance(step, Barrier):
             since = time
             continue
+        assert isinstance(step, Launch)
         *reads, result = [(argument.buffer, argument.offset) for argument in step.arguments]
         assert all(written.get(place, -1) < since for place in reads)
         written[result] = time

@@ -99,6 +99,16 @@ def test_a_window_is_shared_as_what_it_reads(loops: Callable[..., Loops], write:
     assert replace(by_rows, order=(), chunks=0) == replace(by_channels, order=(), chunks=0)
 
 
+@pytest.mark.parametrize(("rows", "loop"), [(1, 1), (4, 1), (ROWS, 0)])
+def test_parts_of_several_rows(loops: Callable[..., Loops], rows: int, loop: int) -> None:
+    """Who makes four rows at a time hands out rows; who makes all of them hands out blocks."""
+    first, second = [s for s in loops(depthwise).steps if s.computation and s.computation.reduced]
+    assert first.computation is not None and second.computation is not None
+    store = first.computation.store
+    sharing = Sharing({first.places[store.argument].root: rows * store.coefficients[1]})
+    assert sharing.outermost(second.computation, list(second.places)) == loop
+
+
 def test_a_contraction_has_an_order_of_its_own(loops: Callable[..., Loops]) -> None:
     """What it reads is read many times: weights decide."""
     found = loops(summed)

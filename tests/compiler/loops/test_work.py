@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from ncc.compiler.options import Options
 
 
 def work(
-    folder: Path, level: int, *lines: str, target: str = "host"
+    folder: Path, level: int, *lines: str, target: str = "host", num_threads: int = 1
 ) -> list[tuple[str, dict[str, Any]]]:
     """The steps of a network of these layers: the kind of kernel, and its work."""
     path = folder / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
-    options = Options.of(opt_level=level, random_weights=1, stamps=True, target=target)
+    options = Options.of(
+        opt_level=level, random_weights=1, stamps=True, target=target, num_threads=num_threads
+    )
     info = front.compile_with(path, None, options).artifact.info
     kinds = [kernel.rpartition("_")[0] for kernel, _ in info["steps"]]
     return list(zip(kinds, info["work"], strict=True))
@@ -81,6 +84,33 @@ def test_winograd_counts_what_it_does(tmp_path: Path) -> None:
     assert products == 2 * 36 * 36 * 32 * 32
     transforms = sum(step["flops"] for kind, step in steps if kind == "transform")
     assert 0 < transforms < products
+
+
+def test_rounds_count_what_their_calls_do(tmp_path: Path) -> None:
+    """As one thread does them one by one; but weights are read once, and V and M, which take 4.5
+    times as much as the image, are in no memory.
+    """
+    lines = (
+        "Input data 0 1 data 0=48 1=48 2=32",
+        "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216",
+    )
+    (chunks, alone), (rounds, shared) = (
+        [(len(steps), total(steps)) for steps in (work(tmp_path, 2, *lines, num_threads=n),)][0]
+        for n in (1, 2)
+    )
+    assert rounds < chunks
+    assert shared["flops"] == alone["flops"]
+    assert 4 * 36 * 32 * 32 < shared["weight_bytes"] <= alone["weight_bytes"]
+    image = 4 * 32 * 48 * 48
+    assert shared["data_bytes"] + 2 * 4 * image < alone["data_bytes"]
+
+
+NAMES = "flops", "weight_bytes", "data_bytes"
+
+
+def total(steps: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, int]:
+    """The work of all of them."""
+    return {name: sum(step[name] for _, step in steps) for name in NAMES}
 
 
 def test_weights_that_are_transformed_count_once(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ncc.compiler.kept.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
 from ncc.compiler.loops.strategies.choose import rivals
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import Schedulings
+from ncc.compiler.pipeline import Compilation, Schedulings
 from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
@@ -28,6 +28,12 @@ Convolution first 1 1 data a 0=24 1=3 4=1 5=1 6=648 9=1
 Convolution point 1 1 a b 0=48 1=1 5=1 6=1152
 Convolution strided 1 1 b c 0=40 1=3 3=2 5=1 6=17280
 InnerProduct dense 1 1 c out 0=30 1=1 2=86400
+"""
+
+ROUNDS = """7767517
+2 2
+Input data 0 1 data 0=48 1=48 2=32
+Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216
 """
 
 SMALL = "\n".join(["7767517", "3 3", *NETWORK.splitlines()[2:5]]) + "\n"
@@ -107,6 +113,16 @@ def test_a_schedule_that_a_kernel_cannot_have_counts_for_nothing(network: Path) 
     kept = tuned_file(os.environ, chosen.target)
     kept.add(dict.fromkeys(contenders(network, chosen), "Schedule(of no kernel)"))
     assert kernels(ncc.compile(network, random_weights=3)) == plain
+
+
+def test_kernels_of_rounds_have_a_choice_too(network: Path) -> None:
+    """Each is timed by itself, and has what was kept in rounds as well."""
+    network.write_text(ROUNDS)
+    chosen = options(num_threads=2)
+    shared = Compilation(network, None, chosen)
+    rounds = [step for step in shared.loops(*shared.planned).steps if step.of_round]
+    in_rounds = {call.signature for step in rounds for call in step.of_round}
+    assert in_rounds & contenders(network, chosen).keys()
 
 
 def test_every_choice_is_timed_once(network: Path) -> None:

@@ -10,12 +10,15 @@ from ncc.compiler.linalg.convolutions.chunks import (
     LAUNCHES,
     MOST_CHUNKS,
     MOST_OF_A_ROW,
+    ROUND_TILES,
+    UNEVEN,
     chunk_size,
     least_held,
 )
 from ncc.compiler.linalg.convolutions.forms import F2_5, F4, F4_5
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, Tiling
 from ncc.compiler.linalg.memory.room import Room
+from ncc.compiler.linalg.memory.rounds import STAYS, share_of
 from ncc.compiler.target import Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
 
@@ -100,9 +103,9 @@ def test_uneven_chunks() -> None:
 
 
 def test_uneven_chunks_that_stay_near() -> None:
-    """Two of 7 rows leave the cache that 5, 5 and 4 rows stay in, for as many cycles."""
-    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[1])
-    assert tiling.cycles(5, threads=2) == pytest.approx(tiling.cycles(7, threads=2), rel=0.01)
+    """13 rows leave the cache that 5, 5 and 3 rows stay in, for hardly more cycles."""
+    tiling = Tiling(F4, 64, 160, 52, 52, TARGETS[1])
+    assert tiling.cycles(5, threads=2) > UNEVEN * tiling.cycles(13, threads=2)
     assert chunk_size(tiling, threads=2) == 5
 
 
@@ -115,8 +118,8 @@ def test_chunks_that_memory_has_room_for() -> None:
     """The cheapest of those that fit, equal ones if they cost as much; without room the smallest
     that runs hardly notice.
     """
-    tiling = Tiling(F4, 128, 32, 56, 56, TARGETS[0])
-    sizes = [chunk_size(tiling, threads=2, room=beside(room)) for room in (3e6, 2e6, 5e5, 0)]
+    tiling = Tiling(F4, 128, 96, 56, 56, TARGETS[0])
+    sizes = [chunk_size(tiling, threads=2, room=beside(room)) for room in (5e6, 2e6, 5e5, 0)]
     assert sizes == [chunk_size(tiling, threads=2), 2, 1, 1]
     uneven = Tiling(F4_5, 128, 48, 27, 27, TARGETS[2])
     assert [chunk_size(uneven, threads=2, room=beside(room)) for room in (3e6, 2e6, 0)] == [7, 4, 3]
@@ -136,10 +139,37 @@ def test_one_chunk_takes_the_place_of_what_it_reads() -> None:
 @ON_ALL
 def test_threads_share_chunks(target: Target) -> None:
     """Two caches hold more than one, and a barrier is dearer where there is less to do."""
-    tiling = Tiling(F4, 64, 64, 56, 56, target)
+    tiling = Tiling(F4, 128, 96, 56, 56, target)
     assert chunk_size(tiling, threads=1) < chunk_size(tiling, threads=2)
     large = Tiling(F4, 64, 64, 224, 224, target)
     assert chunk_size(large, threads=64) < large.rows
+
+
+@ON_ALL
+def test_threads_share_rounds(target: Target) -> None:
+    """Where one row of tiles stays in a cache beside the weights, and there are rows enough."""
+    tiling = Tiling(F4, 32, 32, 104, 104, target)
+    assert tiling.weights + sum(tiling.between(1)) < STAYS * target.core.l2_bytes
+    for threads in (2, 3, 4, 13):
+        rounds = tiling.rows // chunk_size(tiling, threads)
+        assert share_of(rounds, threads) is not None
+    assert share_of(tiling.rows // chunk_size(tiling, 16), 16) is None
+
+
+def test_rounds_that_memory_has_room_for() -> None:
+    """Each thread has V and M of its own."""
+    tiling = Tiling(F4, 16, 16, 112, 112, TARGETS[1])
+    each = 2 * sum(tiling.between(1))
+    sizes = [chunk_size(tiling, 2, beside(room)) for room in (3 * each, 2 * each, each, 0)]
+    assert sizes == [2, 2, 1, 1]
+
+
+@ON_ALL
+def test_rounds_of_few_tiles_are_none(target: Target) -> None:
+    """A tile of registers would have seven points."""
+    tiling = Tiling(F4, 32, 32, 28, 28, target)
+    assert tiling.columns < ROUND_TILES
+    assert share_of(tiling.rows // chunk_size(tiling, 2), 2) is None
 
 
 def test_alike_costs() -> None:

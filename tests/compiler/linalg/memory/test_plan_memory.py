@@ -135,7 +135,7 @@ def test_frames_stand_before_their_values(make_network: MakeNetwork, make_plan: 
             if isinstance(step, Frame):
                 assert step.place.root not in written, f"seed {seed}"
             else:
-                written.update(place.root for place in step.results)
+                written.update(touched(step)[1])
 
 
 # --- sizes ----------------------------------------------------------------------------------

@@ -154,6 +154,59 @@ def test_kernels_are_told_numbers(compiled: Compile) -> None:
     assert x.tolist() == [2, 12, 22, 32, 42, 52, 62, 72]
 
 
+ROUNDS = """
+func.func private @scale(%x: memref<8xf32>, %y: memref<8xf32>, %first: index, %last: index) {
+  %c1 = arith.constant 1 : index
+  %two = arith.constant 2.0 : f32
+  scf.for %i = %first to %last step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %w = arith.mulf %v, %two : f32
+    memref.store %w, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
+func.func private @rounds(%buffers: !llvm.ptr, %thread: index, %first: index, %last: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %eight = arith.constant 8 : index
+  %size = arith.constant 32 : index
+  scf.for %round = %first to %last step %one {
+    %mine = arith.muli %thread, %size : index
+    %here = arith.muli %round, %size : index
+    %x = rt.buffer %buffers[2] further %here : memref<8xf32>
+    %t = rt.buffer %buffers[1] offset 64 further %mine : memref<8xf32>
+    %y = rt.buffer %buffers[3] offset 4 further %here : memref<8xf32>
+    func.call @scale(%x, %t, %zero, %eight)
+      : (memref<8xf32>, memref<8xf32>, index, index) -> ()
+    func.call @scale(%t, %y, %zero, %eight)
+      : (memref<8xf32>, memref<8xf32>, index, index) -> ()
+  }
+  func.return
+}
+func.func @run(%buffers: !llvm.ptr, %tid: index, %threads: index, %before: index) {
+  %none = arith.constant 0 : index
+  %done = rt.launch 5 of @rounds(%buffers, %tid) after 0, %none, %buffers, %tid, %threads, %before
+    : (!llvm.ptr, index)
+  rt.end %done until 5, %buffers, %tid, %threads, %before
+  func.return
+}
+"""
+
+
+def test_rounds(compiled: Compile) -> None:
+    """Kernels find the memory of a round, and that of the thread, by the buffers of the run."""
+    code = compiled(ROUNDS, RUNTIME)
+    x = np.arange(40, dtype=np.float32)
+    state, arena, y = np.zeros(16, np.int64), np.zeros(48, np.float32), np.zeros(42, np.float32)
+    buffers = np.array([a.ctypes.data for a in (state, arena, x, y)], np.uint64)
+    for thread in range(2):
+        state[7] = 0
+        code.call("run", buffers, thread, 2, 0)
+    np.testing.assert_array_equal(y[1:41], 4 * x)
+    np.testing.assert_array_equal(arena[16:32], np.concatenate([2 * x[8:16], 2 * x[32:]]))
+    assert not arena[:16].any() and not arena[32:].any() and y[0] == y[41] == 0
+
+
 def test_promises_about_arguments_stay(parse: Callable[[str], ModuleOp]) -> None:
     """`noalias` is said of the arguments whose attributes say so, and of no other."""
     promised = ENTRY.replace("%x: memref<8xf32>", "%x: memref<8xf32> {llvm.noalias}", 1)

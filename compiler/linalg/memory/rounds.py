@@ -1,0 +1,238 @@
+"""Calls that come again and again, each time for another part of the result, as rounds.
+
+    %v0 = k1(%x0)    %m0 = k2(%v0)    %y0 = k3(%m0)            %v = k1(%x)
+    %v1 = k4(%x1)    %m1 = k5(%v1)    %y1 = k6(%m1)     ->     %m = k2(%v)     twice, further on
+    %y = concat %y0, %y1                                       %y = k3(%m)
+
+as chunks of a convolution in tiles, where k1 and k4 are the same kernel. Threads that share each
+call wait for one another behind it, and read what another one has made. They share rounds instead:
+who begins one ends it, in memory of its own for what its calls hand on, which stays in a cache.
+Each thread reads all weights, so these have to be few.
+
+Needs: all steps in order, and which roots go on in the memory of another one.
+Breaks: nothing. Who computes a round leaves no trace in what it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import FunctionType
+
+from ncc.compiler.linalg.memory.add_in_place import added_in_place
+from ncc.compiler.linalg.memory.alive import touches
+from ncc.compiler.linalg.memory.move_up import Shared
+from ncc.compiler.plan import AnyStep, Call, Frame, Kind, Root, Rounds, Step, frames_of, touched
+from ncc.dialects.code import CodeOp
+from ncc.runtime.artifact import ALIGNMENT
+
+MOST_CALLS = 8
+"""Calls of a round. A convolution in tiles has three, and two for each more that reads its V."""
+
+FEWEST_ROUNDS = 2
+"""Rounds for each thread."""
+
+MOST_UNEVEN = 1.2
+"""How many times its share a thread may have to do, since rounds are whole."""
+
+STAYS = 0.9
+"""Of the second level of a thread's caches: what rounds read again, the weights, and hand on."""
+
+
+def share_of(count: int, threads: int) -> float | None:
+    """What a thread has to do of so many rounds, as a part of what it would have if rounds could be
+    parted; None where they are too few, or it is too much.
+    """
+    if count < FEWEST_ROUNDS * threads:
+        return None
+    share = -(-count // threads) * threads / count
+    return share if share <= MOST_UNEVEN else None
+
+
+def stays(weights: int, handed_on: int, cache: int) -> bool:
+    """Whether weights, and what calls hand on, stay in a second level of so many bytes."""
+    return weights + handed_on <= STAYS * cache
+
+
+def in_rounds(steps: Sequence[Step], memory: Shared, threads: int, cache: int) -> list[AnyStep]:
+    """The steps, with one in place of all calls that so many threads do in rounds.
+
+    memory: roots that go on in that of another one. cache: bytes of a thread's second level.
+    """
+    left: list[AnyStep] = []
+    done = 0
+    for first, last, rounds in _Search(steps, memory, threads, cache).found():
+        _, written = touched(rounds)
+        fresh = {root for root in written if root not in memory}
+        borders = [step for step in steps[first:last] if isinstance(step, Frame)]
+        early = [border for border in borders if border.place.root in fresh]
+        late = [border for border in borders if border.place.root not in fresh]
+        left += [*steps[done:first], *early, rounds, *late]
+        done = last + 1
+    return [*left, *steps[done:]]
+
+
+@dataclass
+class _Search:
+    """The rounds among the steps of a network."""
+
+    steps: Sequence[Step]
+    memory: Shared
+    threads: int
+    cache: int
+    calls: list[Call] = field(init=False)
+    touching: dict[Root, list[int]] = field(init=False)
+    beside: set[Root] = field(init=False)
+    """Roots that have borders, or are in memory with another one."""
+
+    def __post_init__(self) -> None:
+        self.calls = [step for step in self.steps if isinstance(step, Call)]
+        self.touching = touches(self.calls)
+        firsts = (first for first, _ in self.memory.values())
+        self.beside = {*frames_of(self.steps), *self.memory, *firsts}
+
+    def found(self) -> Iterator[tuple[int, int, Rounds]]:
+        """Rounds in order, with the places among the steps of the first and of the last call."""
+        places = [k for k, step in enumerate(self.steps) if isinstance(step, Call)]
+        at = 0
+        while self.threads > 1 and at < len(self.calls):
+            rounds = self._from(at)
+            if rounds is None:
+                at += 1
+                continue
+            end = at + rounds.count * len(rounds.calls)
+            yield places[at], places[end - 1], rounds
+            at = end
+
+    def _from(self, at: int) -> Rounds | None:
+        """Rounds that begin with a call, of the fewest calls."""
+        call = self.calls[at]
+        if not all(self._dies(place.root, at, at + MOST_CALLS) for place in call.results):
+            return None
+        for length in range(2, min(MOST_CALLS, (len(self.calls) - at) // 2) + 1):
+            if _type(self.calls[at + length]) != _type(call):
+                continue
+            first, second = self._round(at, length), self._round(at + length, length)
+            if first.is_like(second):
+                return self._beginning_with(first, second, at)
+        return None
+
+    def _dies(self, root: Root, begin: int, end: int) -> bool:
+        """Whether no calls but some of these touch the memory of a root."""
+        if root.kind is not Kind.ARENA or root in self.beside:
+            return False
+        touching = self.touching[root]
+        return begin <= touching[0] and touching[-1] < end
+
+    def _round(self, at: int, length: int) -> _Round:
+        calls = tuple(self.calls[at : at + length])
+        roots = dict.fromkeys(place.root for call in calls for place in call.places)
+        own = [root for root in roots if self._dies(root, at, at + length)]
+        return _Round(calls, {root: number for number, root in enumerate(own)})
+
+    def _beginning_with(self, first: _Round, second: _Round, at: int) -> Rounds | None:
+        """As many rounds as are alike; None where they are too few, or need too much."""
+        length, count = len(first.calls), 2
+        further = first.distances_to(second)
+        if not self._are_apart(first, further):
+            return None
+        for begin in range(at + 2 * length, len(self.calls) - length + 1, length):
+            one = self._round(begin, length)
+            if not first.is_like(one) or first.distances_to(one) != _times(count, further):
+                break
+            count += 1
+        weights = sum(root.bytes for root in first.roots if root.kind is Kind.CONSTANT)
+        handed_on = sum(root.bytes for root in first.own)
+        if share_of(count, self.threads) is None or not stays(weights, handed_on, self.cache):
+            return None
+        for root in first.own:
+            line = ALIGNMENT // root.element_bytes
+            root.elements = self.threads * -(-root.elements // line) * line
+        return Rounds(first.calls, count, further, frozenset(first.own), self.threads)
+
+    def _are_apart(self, first: _Round, further: _Distances) -> bool:
+        """Whether no round reads what another one writes.
+
+        Memory that is read in place of what is written there is read where it is written.
+        """
+        written = {place.root for call in first.calls for place in call.results}
+        written -= first.own.keys()
+        homes = {self._home(root) for root in written}
+        for call, moves in zip(first.calls, further, strict=True):
+            reads = len(call.operands)
+            results = list(zip(call.results, moves[reads:], strict=False))
+            if any(place.root in written and not move for place, move in results):
+                return False
+            in_place = list(added_in_place(call))
+            for place, move in zip(call.operands, moves, strict=False):
+                if place.root in written:
+                    return False
+                if place.root in first.own or self._home(place.root) not in homes:
+                    continue
+                result, along = results[0]
+                is_there = self._home(result.root) is self._home(place.root)
+                if place not in in_place or not is_there or move != along:
+                    return False
+        return True
+
+    def _home(self, root: Root) -> Root:
+        """The root in whose memory one is."""
+        return self.memory.get(root, (root, 0))[0]
+
+
+_Distances: TypeAlias = tuple[tuple[int, ...], ...]
+"""In elements, for each place of each call."""
+
+
+@dataclass(frozen=True)
+class _Round:
+    """Some calls, and the numbers of the roots that nothing else touches."""
+
+    calls: tuple[Call, ...]
+    own: dict[Root, int]
+
+    @cached_property
+    def roots(self) -> set[Root]:
+        """All that is touched."""
+        return {place.root for call in self.calls for place in call.places}
+
+    def is_like(self, other: _Round) -> bool:
+        """Whether the other does the same, further on in the same memory and in its own."""
+        return self._outline == other._outline and all(map(_does_as, self.calls, other.calls))
+
+    @cached_property
+    def _outline(self) -> list[list[tuple[Root | int, int, tuple[int, ...]]]]:
+        return [
+            [
+                (self.own.get(place.root, place.root), place.root.elements, place.strides)
+                for place in call.places
+            ]
+            for call in self.calls
+        ]
+
+    def distances_to(self, other: _Round) -> _Distances:
+        """How much further on the places of one that does the same are."""
+        return tuple(
+            tuple(b.offset - a.offset for a, b in zip(one.places, another.places, strict=True))
+            for one, another in zip(self.calls, other.calls, strict=True)
+        )
+
+
+def _times(count: int, distances: _Distances) -> _Distances:
+    return tuple(tuple(count * distance for distance in row) for row in distances)
+
+
+def _does_as(one: Call, other: Call) -> bool:
+    """Whether two calls are of equal kernels, and none that is written as loops."""
+    if _type(one) != _type(other):
+        return False
+    body = one.function.body
+    is_code = any(isinstance(op, CodeOp) for op in body.block.ops)
+    return not is_code and body.is_structurally_equivalent(other.function.body)
+
+
+def _type(call: Call) -> FunctionType:
+    return call.function.function_type

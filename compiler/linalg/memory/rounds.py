@@ -25,7 +25,18 @@ from xdsl.dialects.builtin import FunctionType
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
 from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.linalg.memory.move_up import Shared
-from ncc.compiler.plan import AnyStep, Call, Frame, Kind, Root, Rounds, Step, frames_of, touched
+from ncc.compiler.plan import (
+    AnyStep,
+    Call,
+    Frame,
+    Kind,
+    Place,
+    Root,
+    Rounds,
+    Step,
+    frames_of,
+    touched,
+)
 from ncc.dialects.code import CodeOp
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -204,14 +215,15 @@ class _Round:
         return self._outline == other._outline and all(map(_does_as, self.calls, other.calls))
 
     @cached_property
-    def _outline(self) -> list[list[tuple[Root | int, int, tuple[int, ...]]]]:
-        return [
-            [
-                (self.own.get(place.root, place.root), place.root.elements, place.strides)
-                for place in call.places
-            ]
-            for call in self.calls
-        ]
+    def _outline(self) -> list[list[tuple[object, ...]]]:
+        """Where each call finds its memory; what is not the round's own lies anywhere in it."""
+        return [[self._whereabouts(place) for place in call.places] for call in self.calls]
+
+    def _whereabouts(self, place: Place) -> tuple[object, ...]:
+        number = self.own.get(place.root)
+        if number is None:
+            return place.root, place.strides
+        return number, place.root.elements, place.offset, place.strides
 
     def distances_to(self, other: _Round) -> _Distances:
         """How much further on the places of one that does the same are."""

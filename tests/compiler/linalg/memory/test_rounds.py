@@ -203,7 +203,9 @@ def test_shares() -> None:
     assert stays(500, 400, 1000) and not stays(500, 401, 1000)
 
 
-@pytest.mark.parametrize("target", ["host", "avx2", "baseline"])
+@pytest.mark.parametrize(
+    "target", ["host", *(pytest.param(t, marks=pytest.mark.slow) for t in ("avx2", "baseline"))]
+)
 def test_the_same_bits(tmp_path: Path, target: str) -> None:
     """Of convolutions in tiles with a residual between them, on any number of threads."""
     path = tmp_path / "net.param"

@@ -465,7 +465,7 @@ tiles, of slices."""
 
 
 @pytest.mark.parametrize("always_tiled", [F2], indirect=True)
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_components(
     tmp_path: Path,
     compiled: Compile,
@@ -505,8 +505,16 @@ def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
     checked(param, compiled, 1e-5)
 
 
+MORE_GROUPS = [(5, 80, 48), (3, 48, 32)]
+
+
 @pytest.mark.parametrize(
-    ("groups", "size", "outputs"), [(5, 64, 64), (5, 80, 48), (6, 40, 40), (3, 48, 32)]
+    ("groups", "size", "outputs"),
+    [
+        (5, 64, 64),
+        (6, 40, 40),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_GROUPS),
+    ],
 )
 def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outputs: int) -> None:
     """Each group has tiles of weights of its own, and steps of halves, whether its blocks are

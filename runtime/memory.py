@@ -19,6 +19,17 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _libc.mprotect.restype = ctypes.c_int
 
 
+def give_back() -> None:
+    """Give the system what the C library keeps of freed memory, for whoever asks for some again.
+
+    It keeps all below the last that is in use, which may be most of what was in use meanwhile. A C
+    library other than glibc decides by itself.
+    """
+    trim = getattr(_libc, "malloc_trim", None)
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
+
+
 class Memory:
     """Zeroed private pages, readable and writable; given back when the object dies.
 

@@ -18,7 +18,7 @@ from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import release
 from ncc.runtime.archive import Piece
 from ncc.runtime.artifact import Table
-from ncc.runtime.memory import Memory
+from ncc.runtime.memory import Memory, give_back
 
 PART = 4 << 20
 """Bytes packed until they are handed on, and pages of the .bin that they were in are given back."""
@@ -58,6 +58,7 @@ class Constants:
         blob = memoryview(Memory(self.size).bytes)[: self.size]
         for part in self._parts():
             part.pack(blob[part.start :])
+        give_back()
         return np.frombuffer(blob, np.uint8)
 
     def pieces(self) -> list[Piece]:

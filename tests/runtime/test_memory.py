@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
 from ncc.runtime.errors import NccError
-from ncc.runtime.memory import HUGE, PAGE, Memory
+from ncc.runtime.memory import HUGE, PAGE, Memory, give_back
 
 RETURN_42 = bytes.fromhex("b82a000000c3")  # mov eax, 42; ret
 
@@ -59,3 +60,22 @@ def test_a_system_that_refuses_is_told_of() -> None:
     """Here because a right is given to whole pages."""
     with pytest.raises(NccError, match="does not let ncc run machine code: Invalid argument"):
         Memory(PAGE).make_executable(1, 1)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="glibc alone keeps it")
+def test_freed_memory_is_given_back() -> None:
+    """What lies below a piece that is still in use, too."""
+    size, count = 64 << 10, 1000
+    pieces = [bytes([n % 255 + 1]) * size for n in range(count)]
+    last = pieces.pop()
+    pieces.clear()
+    before = _resident()
+    give_back()
+    assert _resident() < before - size * count // 2
+    assert last == last[:1] * size
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * PAGE

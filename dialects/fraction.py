@@ -23,9 +23,6 @@ UPWARDS, BACK = 8, 2.0**-31
 by.
 """
 
-TOGETHER, WORDS = 16, 20
-"""The i20 that lie in memory together, and the words that they take."""
-
 TO_MANTISSA, FROM_TWO, MIDDLE = 3, 0x40000000, 3.0
 """To the upper end of what a float32 has behind its exponent; the bits of 2.0, so that numbers are
 from there up to 4.0; what is 0.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ncc.dialects.fraction import TOGETHER, WORDS
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.derived import Moved
 from ncc.dialects.weights.sources import Array, Derived, Inline, Random, Weights
@@ -19,6 +18,9 @@ _LOOKED_AT_FIRST = 1 << 10
 
 FRACTION_BITS, SHORT_FRACTION_BITS = 23, 19
 """Those behind the point of a fraction."""
+
+TOGETHER, WORDS = 16, 20
+"""Short fractions that lie in memory together, and the words that they take."""
 
 LEAST_EXPONENT = -100
 """Of the power of two above weights: less, fractions times it were denormal numbers."""

@@ -41,8 +41,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fraction
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.fraction import TOGETHER
-from ncc.dialects.weights.narrow import Fractions, Scales, ShortFractions
+from ncc.dialects.weights.narrow import TOGETHER, Fractions, Scales, ShortFractions
 from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 

@@ -37,8 +37,9 @@ from ncc.compiler.llvm.lowering.function import (
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, memoized
 from ncc.dialects.element import i20
-from ncc.dialects.fraction import TO_MANTISSA, TOGETHER
+from ncc.dialects.fraction import TO_MANTISSA
 from ncc.dialects.operation import make, only_result, operands_of
+from ncc.dialects.weights.narrow import TOGETHER
 
 # Own memory of a kernel starts on a cache line, so that no vector access to it crosses two.
 _SCRATCH_ALIGNMENT = 64

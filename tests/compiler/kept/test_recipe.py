@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import recalled
 from ncc.compiler.kept.tuned import tuned_file
 from ncc.compiler.options import Options
+from ncc.dialects.weights.sources import Derived, Inline, Random
+from ncc.dialects.weights.stored import Stored
 from ncc.runtime.beside import Beside
 
 PARAM = """7767517
@@ -112,6 +115,22 @@ def test_it_takes_neither_ir_nor_llvm(network: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(network)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_sources_of_weights_take_no_ir() -> None:
+    """A recipe may hold any of them."""
+
+    def kinds(source: type[Any]) -> Iterator[type[Any]]:
+        yield source
+        for kind in source.__subclasses__():
+            yield from kinds(kind)
+
+    sources = (Inline, Random, Stored, Derived)
+    modules = sorted({kind.__module__ for source in sources for kind in kinds(source)})
+    assert {"ncc.dialects.weights.derived", "ncc.dialects.weights.narrow"} <= {*modules}
+    code = f"import sys, {', '.join(modules)}; print('xdsl.ir' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_values_that_nobody_looked_at_may_change(

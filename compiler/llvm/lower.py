@@ -42,12 +42,7 @@ BARRIER, END = "ncc_barrier", "ncc_end"
 
 def lower_call(function: Function, op: func.CallOp) -> None:
     """Memrefs are passed as bare pointers."""
-    arguments = [
-        memory.bare_pointer(function, argument)
-        if isinstance(argument.type, MemRefType)
-        else function.value(argument)
-        for argument in op.arguments
-    ]
+    arguments = memory.passed(function, op.arguments)
     types = [machine_type(type) for type in op.result_types]
     results = function.builder.call(op.callee.string_value(), arguments, types)
     for source, result in zip(op.results, results, strict=True):
@@ -134,7 +129,7 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
 
 
 def is_private(source: func.FuncOp) -> bool:
-    """Whether it is a kernel, called by the functions of the module only. Kernels call nobody."""
+    """Whether it is called by the functions of the module only, as kernels and rounds are."""
     return source.sym_visibility is not None and source.sym_visibility.data == "private"
 
 

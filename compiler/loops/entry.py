@@ -117,7 +117,7 @@ class RoundsLaunch:
     all chunks of each.
 
     first: those of the first round. by_round, by_thread: how much further arguments are in the next
-    round, and in the next thread.
+    round, or in the next thread.
     """
 
     name: str
@@ -235,14 +235,13 @@ def _written(rounds: RoundsLaunch) -> func.FuncOp:
     kernels = zip(rounds.first, rounds.by_round, rounds.by_thread, strict=True)
     for launch, by_round, by_thread in kernels:
         given: list[SSAValue] = []
-        for argument, *distances in zip(launch.arguments, by_round, by_thread, strict=True):
+        for argument, by, apart in zip(launch.arguments, by_round, by_thread, strict=True):
             further: SSAValue | None = None
-            for number, distance in zip((body.args[0], thread), distances, strict=True):
-                if distance:
-                    size = arith.ConstantOp.from_int_and_width(distance, index)
-                    moved = arith.MuliOp(number, size)
-                    body.add_ops([size, moved])
-                    further = moved.result
+            if by or apart:
+                size = arith.ConstantOp.from_int_and_width(by or apart, index)
+                moved = arith.MuliOp(body.args[0] if by else thread, size)
+                body.add_ops([size, moved])
+                further = moved.result
             op = rt.BufferOp(buffers, argument.buffer, argument.type, argument.offset, further)
             body.add_op(op)
             given.append(op.memref)

@@ -94,9 +94,8 @@ class Step:
     places: tuple[Place, ...]
     computations: tuple[Kernel, ...]
     """One, or one for each box of a frame; none where it is written as code, or is of rounds."""
-    rounds: int = 1
     of_round: tuple[Step, ...] = ()
-    """The calls of each round, if it has several of them."""
+    """The calls of each round, if chunks are rounds of several."""
     own: frozenset[Root] = frozenset()
     """What these hand on."""
 
@@ -241,6 +240,8 @@ class _NetworkWriter:
         self.family_of: dict[tuple[str, int | None], _Family] = {}
         self.due: list[_Due | _DueRounds | Barrier] = []
         self.pending = Touched()
+        self.units: dict[str, Unit] = {}
+        self.rounds = 0
 
     def write(self) -> Loops:
         for step in self.plan.steps:
@@ -251,8 +252,6 @@ class _NetworkWriter:
                 self._rounds(step)
             else:
                 self._call(step)
-        self.units: dict[str, Unit] = {}
-        self.rounds = 0
         script: list[Launch | RoundsLaunch | Barrier] = []
         steps: list[Step] = []
         for due in self.due:
@@ -344,7 +343,7 @@ class _NetworkWriter:
         )
         name = f"rounds_{self.rounds}"
         self.rounds += 1
-        step = Step(name, rounds.layers, rounds.count, (), (), rounds.count, steps, rounds.own)
+        step = Step(name, rounds.layers, rounds.count, (), (), steps, rounds.own)
         return RoundsLaunch(name, rounds.count, launches, by_round, by_thread), step
 
     def _launch(self, due: _Due) -> tuple[Launch, Step]:

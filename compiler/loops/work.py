@@ -47,9 +47,9 @@ def work_of(step: Step) -> Work:
     if step.of_round:
         calls = [_work(call, step.own) for call in step.of_round]
         return Work(
-            step.rounds * sum(work.flops or 0 for work in calls),
+            step.chunks * sum(work.flops or 0 for work in calls),
             sum(work.weight_bytes for work in calls),
-            step.rounds * sum(work.data_bytes for work in calls),
+            step.chunks * sum(work.data_bytes for work in calls),
         )
     return _work(step)
 

@@ -79,29 +79,33 @@ def chunk_size(tiling: Tiling, threads: int = 1, room: Room | None = None, least
             return tiling.cycles(size, 1, ROUND) * rounds[size] / threads + rest
         return tiling.cycles(size, shares, calls)
 
-    def beyond(size: int) -> int:
-        held = sum(tiling.between(size))
-        return threads * held if rounds or room is None else _beyond(tiling, size, room)
-
     sizes = list(rounds) or sizes
     costs = {size: cycles(size) for size in sizes}
     cheapest = _first(tiling, costs)
-    if room is None or beyond(cheapest) <= room.free:
+    if room is None:
+        return cheapest
+    beyond = {
+        size: threads * sum(tiling.between(size)) if rounds else _beyond(tiling, size, room)
+        for size in sizes
+    }
+    if beyond[cheapest] <= room.free:
         return cheapest
     runs = {size: cycles(size, LAUNCHES) for size in sizes}
     alike = [size for size in sizes if runs[size] * HARDLY_NOTICED <= runs[cheapest]]
-    fitting = {size: costs[size] for size in alike if beyond(size) <= room.free}
-    return _first(tiling, fitting) if fitting else min(alike, key=beyond)
+    fitting = {size: costs[size] for size in alike if beyond[size] <= room.free}
+    return _first(tiling, fitting) if fitting else min(alike, key=beyond.__getitem__)
 
 
 def _shares(tiling: Tiling, sizes: Sequence[int], threads: int) -> dict[int, float]:
     """The sizes of chunks that can be rounds of so many threads, with the share of each."""
+    if tiling.formed:
+        return {}
     constants, cache = tiling.weights + BESIDE, tiling.target.core.l2_bytes
     tiles = tiling.rows * tiling.columns // tiling.length
     found: dict[int, float] = {}
     for size in sizes:
         share = share_of(tiling.length // size, threads)
-        stay = not tiling.formed and stays(constants, sum(tiling.between(size)), cache)
+        stay = stays(constants, sum(tiling.between(size)), cache)
         if share is not None and stay and size * tiles >= ROUND_TILES:
             found[size] = share
     return found

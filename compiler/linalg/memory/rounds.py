@@ -73,6 +73,8 @@ def in_rounds(steps: Sequence[Step], memory: Shared, threads: int, cache: int) -
 
     memory: roots that go on in that of another one. cache: bytes of a thread's second level.
     """
+    if threads == 1:
+        return [*steps]
     left: list[AnyStep] = []
     done = 0
     for first, last, rounds in _Search(steps, memory, threads, cache).found():
@@ -109,7 +111,7 @@ class _Search:
         """Rounds in order, with the places among the steps of the first and of the last call."""
         places = [k for k, step in enumerate(self.steps) if isinstance(step, Call)]
         at = 0
-        while self.threads > 1 and at < len(self.calls):
+        while at < len(self.calls):
             rounds = self._from(at)
             if rounds is None:
                 at += 1
@@ -146,7 +148,7 @@ class _Search:
 
     def _beginning_with(self, first: _Round, second: _Round, at: int) -> Rounds | None:
         """As many rounds as are alike; None where they are too few, or need too much."""
-        length, count = len(first.calls), 2
+        calls, length, count = first.calls, len(first.calls), 2
         further = first.distances_to(second)
         if not self._are_apart(first, further):
             return None
@@ -155,14 +157,17 @@ class _Search:
             if not first.is_like(one) or first.distances_to(one) != _times(count, further):
                 break
             count += 1
-        weights = sum(root.bytes for root in first.roots if root.kind is Kind.CONSTANT)
+        constants = {
+            p.root for call in calls for p in call.operands if p.root.kind is Kind.CONSTANT
+        }
+        weights = sum(root.bytes for root in constants)
         handed_on = sum(root.bytes for root in first.own)
         if share_of(count, self.threads) is None or not stays(weights, handed_on, self.cache):
             return None
         for root in first.own:
             line = ALIGNMENT // root.element_bytes
             root.elements = self.threads * -(-root.elements // line) * line
-        return Rounds(first.calls, count, further, frozenset(first.own), self.threads)
+        return Rounds(calls, count, further, frozenset(first.own), self.threads)
 
     def _are_apart(self, first: _Round, further: _Distances) -> bool:
         """Whether no round reads what another one writes.
@@ -204,11 +209,6 @@ class _Round:
 
     calls: tuple[Call, ...]
     own: dict[Root, int]
-
-    @cached_property
-    def roots(self) -> set[Root]:
-        """All that is touched."""
-        return {place.root for call in self.calls for place in call.places}
 
     def is_like(self, other: _Round) -> bool:
         """Whether the other does the same, further on in the same memory and in its own."""

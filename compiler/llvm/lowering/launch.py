@@ -11,7 +11,7 @@ entry point says are launches, and none of its time goes there: code that is sma
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import IndexType, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region
 
 from ncc.compiler.llvm.build import POINTER, Builder
@@ -42,17 +42,10 @@ def lower_launch(function: Function, op: rt.LaunchOp) -> None:
         name += ".together"
         passed += [builder.constant(n.value.data, i64) for n in (op.at_once, op.chunks)]
     if op.callee is not None:
-        told = [value for value in arguments if isinstance(value.type, IndexType)]
-        places = arguments[: len(arguments) - len(told)]
-        name += f".{len(places)}" + (f".{len(told)}" if told else "")
+        told = sum(isinstance(argument.type, IndexType) for argument in arguments)
+        name += f".{len(arguments) - told}" + (f".{told}" if told else "")
         passed.append(builder.address_of(op.callee))
-        passed += [
-            memory.bare_pointer(function, place)
-            if isinstance(place.type, MemRefType)
-            else function.value(place)
-            for place in places
-        ]
-        passed += function.values(told)
+        passed += memory.passed(function, arguments)
     types = [value.type for value in passed]
     stamped, calling = op.stamp is not None, op.callee is not None
     library.define(name, lambda: _loop(name, types, library, stamped, calling, together))

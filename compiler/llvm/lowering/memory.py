@@ -6,7 +6,7 @@ read. The arguments of a kernel are bare pointers, to which the callee adds the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from xdsl.dialects import builtin, llvm, memref
@@ -133,6 +133,16 @@ def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
     """The memory of a memref of that type whose bare pointer is known."""
     strides, offset = layout(type)
     return Memory(pointer, memory_type(type.element_type), strides, Linear(constant=offset))
+
+
+def passed(function: Function, arguments: Iterable[SSAValue]) -> list[SSAValue]:
+    """What a function is called with: memrefs are bare pointers."""
+    return [
+        bare_pointer(function, argument)
+        if isinstance(argument.type, MemRefType)
+        else function.value(argument)
+        for argument in arguments
+    ]
 
 
 def bare_pointer(function: Function, source: SSAValue) -> SSAValue:

@@ -94,23 +94,18 @@ def test_rounds_count_what_their_calls_do(tmp_path: Path) -> None:
         "Input data 0 1 data 0=48 1=48 2=32",
         "Convolution conv 1 1 data out 0=32 1=3 4=1 6=9216",
     )
-    (chunks, alone), (rounds, shared) = (
-        [(len(steps), total(steps)) for steps in (work(tmp_path, 2, *lines, num_threads=n),)][0]
-        for n in (1, 2)
-    )
-    assert rounds < chunks
+    chunks, rounds = (work(tmp_path, 2, *lines, num_threads=n) for n in (1, 2))
+    assert len(rounds) < len(chunks)
+    alone, shared = total(chunks), total(rounds)
     assert shared["flops"] == alone["flops"]
     assert 4 * 36 * 32 * 32 < shared["weight_bytes"] <= alone["weight_bytes"]
     image = 4 * 32 * 48 * 48
     assert shared["data_bytes"] + 2 * 4 * image < alone["data_bytes"]
 
 
-NAMES = "flops", "weight_bytes", "data_bytes"
-
-
 def total(steps: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, int]:
     """The work of all of them."""
-    return {name: sum(step[name] for _, step in steps) for name in NAMES}
+    return {name: sum(step[name] for _, step in steps) for name in steps[0][1]}
 
 
 def test_weights_that_are_transformed_count_once(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from ncc.compiler.loops.entry import Barrier, Launch, RoundsLaunch
 from ncc.compiler.loops.network import Loops, Step
-from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.work import work_of
 
 SHORT = 16.0
@@ -56,6 +55,5 @@ def _estimated(step: Step) -> float | None:
     work = work_of(step)
     if work.flops is None:
         return None
-    on_tiles = any(halves_of(kernel) is not None for kernel in step.computations)
-    arithmetic = work.flops / (PRODUCTS if on_tiles else OPERATIONS)
+    arithmetic = work.flops / (PRODUCTS if work.tile_flops else OPERATIONS)
     return max(arithmetic, work.data_bytes / DATA + work.weight_bytes / WEIGHTS)

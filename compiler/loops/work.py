@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IndexType
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
+from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.strategies.transform import Loops
 from ncc.compiler.plan import MOST_ELEMENTS, Kind, Root
 
@@ -32,11 +33,19 @@ OPERATIONS = {
 
 @dataclass(frozen=True)
 class Work:
-    """flops: None where it is not known. Bytes of constants, and of values that the run makes."""
+    """flops: None where it is not known. tile_flops: those of them that are products of matrix
+    tiles. Bytes of constants, and of values that the run makes.
+    """
 
     flops: int | None
+    tile_flops: int
     weight_bytes: int
-    data_bytes: int
+    read_bytes: int
+    written_bytes: int
+
+    @property
+    def data_bytes(self) -> int:
+        return self.read_bytes + self.written_bytes
 
 
 def work_of(step: Step) -> Work:
@@ -48,29 +57,34 @@ def work_of(step: Step) -> Work:
         calls = [_work(call, step.own) for call in step.of_round]
         return Work(
             step.chunks * sum(work.flops or 0 for work in calls),
+            step.chunks * sum(work.tile_flops for work in calls),
             sum(work.weight_bytes for work in calls),
-            step.chunks * sum(work.data_bytes for work in calls),
+            step.chunks * sum(work.read_bytes for work in calls),
+            step.chunks * sum(work.written_bytes for work in calls),
         )
     return _work(step)
 
 
 def _work(step: Step, without: Set[Root] = frozenset()) -> Work:
     """The work of one call, where the memory of some values does not count."""
-    weights = data = 0
+    weights = reads = writes = 0
     kernels = step.computations
     for argument, place in enumerate(step.places):
         root = place.root
         if root in without:
             continue
         found = [_cells(kernel, argument) for kernel in kernels]
-        cells = sum(n for n in found if n is not None)
-        if not found or None in found:
-            cells = root.elements if root.elements < MOST_ELEMENTS else 0
+        known = [cells for cells in found if cells is not None]
+        read, written = (sum(cells) for cells in zip(*known, strict=True)) if known else (0, 0)
+        if len(known) < len(found) or not found:
+            read, written = root.elements if root.elements < MOST_ELEMENTS else 0, 0
         if root.kind is Kind.CONSTANT:
-            weights += cells * root.element_bytes
+            weights += read * root.element_bytes
         else:
-            data += cells * root.element_bytes
-    return Work(sum(map(flops, kernels)) if kernels else None, weights, data)
+            reads += read * root.element_bytes
+            writes += written * root.element_bytes
+    tiles = sum(_of_anchor(kernel) for kernel in kernels if halves_of(kernel) is not None)
+    return Work(sum(map(flops, kernels)) if kernels else None, tiles, weights, reads, writes)
 
 
 def flops(kernel: Kernel) -> int:
@@ -81,7 +95,12 @@ def flops(kernel: Kernel) -> int:
         count += stored * _operations(kernel.initial)
     if kernel.matrices is not None:
         return count + (_formed if kernel.forms_weights else _separable)(kernel)
-    return count + _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
+    return count + _of_anchor(kernel)
+
+
+def _of_anchor(kernel: Kernel) -> int:
+    """The operations of its anchor at all points."""
+    return _points(kernel, range(len(kernel.extents))) * _operations(kernel.anchor)
 
 
 def _separable(kernel: Kernel) -> int:
@@ -143,7 +162,7 @@ def _points(kernel: Kernel, loops: Iterable[int]) -> int:
     return points
 
 
-def _cells(kernel: Kernel, argument: int) -> int | None:
+def _cells(kernel: Kernel, argument: int) -> tuple[int, int] | None:
     """The cells of an argument that are read, and those that are written; None where all may be."""
     if any(held.argument == argument for held in kernel.captured.values()):
         return None
@@ -153,12 +172,13 @@ def _cells(kernel: Kernel, argument: int) -> int | None:
         for access in kernel.accesses()
         if access not in stores and access.argument == argument
     ]
-    cells = max(read, default=0)
-    if kernel.store.argument == argument:
-        cells += _reach(kernel, kernel.store) * (1 + (kernel.initial is None))
     if kernel.halving is not None and kernel.halving.store.argument == argument:
-        cells = 2 * _reach(kernel, kernel.halving.store)
-    return cells
+        return 0, 2 * _reach(kernel, kernel.halving.store)
+    cells, stored = max(read, default=0), 0
+    if kernel.store.argument == argument:
+        stored = _reach(kernel, kernel.store)
+        cells += stored if kernel.initial is None else 0
+    return cells, stored
 
 
 def _reach(kernel: Kernel, access: Access) -> int:

@@ -4,11 +4,12 @@ Three things are run in turns, so that a change of the machine's clock meets all
 network, the same network with time stamps between its steps, and the kernels that measure what the
 machine can do at most (`ceilings`). A step's bound is the longer of two times,
 
-    arithmetic    operations / GFLOP/s of the machine
-    memory        weights / GB/s of memory as large as all that a run touches
-                  + values / GB/s of memory as large as what the step touches
+    arithmetic    operations / GFLOP/s of the machine; products of matrix tiles by theirs, beside
+                  the others
+    memory        of the level of memory that takes longest: bytes that no nearer one holds / GB/s
 
-for weights were last read one run ago, and values were made just before.
+Values were made just before, so that caches hold what they can of them; weights were last read one
+run ago.
 """
 
 from __future__ import annotations
@@ -43,13 +44,15 @@ EXPLAINED = 0.1
 class StepCost:
     """One step, or the steps of one layer: what it does and how long that takes.
 
-    flops: None where it is not known. The bounds are in milliseconds.
+    flops: None where it is not known. tile_flops: those of them that are products of matrix tiles.
+    The bounds are in milliseconds.
     """
 
     layers: tuple[str, ...]
     kernels: tuple[str, ...]
     ms: float
     flops: int | None
+    tile_flops: int
     weight_bytes: int
     data_bytes: int
     arithmetic_ms: float
@@ -78,6 +81,7 @@ class StepCost:
             tuple(dict.fromkeys((*self.kernels, *other.kernels))),
             self.ms + other.ms,
             (self.flops or 0) + (other.flops or 0) if known else None,
+            self.tile_flops + other.tile_flops,
             self.weight_bytes + other.weight_bytes,
             self.data_bytes + other.data_bytes,
             self.arithmetic_ms + other.arithmetic_ms,
@@ -202,19 +206,19 @@ def _costs(
     info = model.artifact.info
     costs = []
     for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle, strict=True):
-        weights, data = work["weight_bytes"], work["data_bytes"]
-        memory = weights / ceilings.bandwidth(footprint) + data / ceilings.bandwidth(data)
-        arithmetic = (work["flops"] or 0) / ceilings.gigaflops
+        flops, on_tiles, weights = work["flops"], work["tile_flops"], work["weight_bytes"]
+        reads, writes = work["read_bytes"], work["written_bytes"]
         costs.append(
             StepCost(
                 tuple(layers),
                 (kernel,),
                 float(ms),
-                work["flops"],
+                flops,
+                on_tiles,
                 weights,
-                data,
-                arithmetic * 1e-6,
-                memory * 1e-6,
+                reads + writes,
+                ceilings.arithmetic_ms(flops or 0, on_tiles),
+                ceilings.memory_ms(reads, writes, weights, footprint),
             )
         )
     return costs

@@ -1,6 +1,7 @@
 """What this machine can do at most, measured by kernels of our own: the roofs of a roofline.
 
     fma     registers of accumulators, each multiplied and added to on every turn
+    tiles   four matrix tiles of sums, each with a product on every turn
     read    every cell of a block of memory added up, for blocks that fit into nearer or farther
             memory
 
@@ -11,14 +12,14 @@ are run between the runs of a network: on a machine whose clock changes, only th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp, f32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -28,6 +29,8 @@ from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
 from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
+from ncc.dialects import tile
+from ncc.runtime import cpu
 from ncc.runtime.artifact import FIRST_BUFFER, Artifact, Binding
 from ncc.runtime.memory import Memory
 from ncc.runtime.session import Model
@@ -39,8 +42,16 @@ they are on most machines), in the last, and in none."""
 TURNS = 200_000
 """Iterations of the loop of multiply-adds: a few milliseconds, beside which the call is nothing."""
 
+PRODUCTS = ((0, 4, 6), (1, 4, 7), (2, 5, 6), (3, 5, 7))
+"""What a turn does on matrix tiles: two tiles of left operands times two of right ones."""
+
+TILE_CELLS = tile.ROWS * tile.ROW_BYTES // 4
+"""Numbers of a float32 in a tile."""
+
 READ_AT_ONCE = 8
-"""Vectors that a turn of the reading loop adds to as many sums."""
+"""Vectors that a turn of the reading loop adds to as many sums: each from its own part of a block,
+since caches fetch ahead in each.
+"""
 
 READ_BYTES = 64 << 20
 """Bytes that a burst reads, however small its block is."""
@@ -49,17 +60,54 @@ READ_BYTES = 64 << 20
 @dataclass(frozen=True)
 class Ceilings:
     """The best of all bursts. gigaflops: fp32 with multiply-adds. gigabytes: read a second, by the
-    bytes of the block that each thread walks."""
+    bytes of the block that each thread walks. caches: the bytes of a core's own, nearest first.
+    tile_gigaflops: bfloat16 on matrix tiles, 0 where the target has none.
+    """
 
     threads: int
     gigaflops: float
     gigabytes: dict[int, float]
+    caches: tuple[int, ...] = field(default_factory=lambda: (cpu.l1_bytes(), cpu.l2_bytes()))
+    tile_gigaflops: float = 0.0
 
     def bandwidth(self, bytes: int) -> float:
         """GB/s for memory of which all threads walk so many bytes before they come back."""
         share = bytes / self.threads
-        fitting = (rate for size, rate in self.gigabytes.items() if size >= share)
-        return next(fitting, self.gigabytes[max(self.gigabytes)])
+        rates = [rate for room, rate in self._levels if room < share]
+        return rates[-1] if rates else self._levels[0][1]
+
+    def arithmetic_ms(self, flops: int, tile_flops: int) -> float:
+        """The least time for operations, some of which matrix tiles do beside the others."""
+        vectors = (flops - tile_flops) / self.gigaflops
+        return 1e-6 * max(vectors, tile_flops / self.tile_gigaflops if tile_flops else 0.0)
+
+    def memory_ms(self, reads: int, writes: int, weights: int, footprint: int) -> float:
+        """The least time for bytes that are walked once: that of the level of memory which takes
+        longest for what no nearer one can hold.
+
+        A cache holds the last of what was made before, and of what is made. Of a footprint, which
+        is walked again and again, it holds its size at most, and of the weights in it as much.
+        """
+        slowest = 0.0
+        for room, rate in self._levels:
+            held = room * self.threads
+            values = max(0, reads - held) + max(0, writes - held)
+            again = weights * max(0.0, 1 - held / footprint) if footprint else 0.0
+            slowest = max(slowest, (values + again) / rate)
+        return 1e-6 * slowest
+
+    @property
+    def _levels(self) -> list[tuple[int, float]]:
+        """What all nearer levels of memory hold for a thread, and the rate of what lies beyond.
+
+        A cache is as fast as the largest block that it holds.
+        """
+        rooms = [0, *self.caches, *(size for size in self.gigabytes if size > self.caches[-1])]
+        rates = []
+        for nearer, room in pairwise(rooms):
+            blocks = [rate for size, rate in self.gigabytes.items() if nearer < size <= room]
+            rates += [(nearer, rate) for rate in blocks[-1:]]
+        return rates
 
 
 class CeilingMeter:
@@ -68,14 +116,17 @@ class CeilingMeter:
     def __init__(self, target: Target, threads: int) -> None:
         self.threads = threads
         self._flops = _Kernel(*_multiply_add(target, threads))
+        self._tiles = _Kernel(*_tile_products(target, threads)) if target.tiles else None
         self._reads = {size: _Kernel(*_reading(target, threads, size)) for size in BLOCKS}
-        self._gigaflops = 0.0
+        self._gigaflops = self._tile_gigaflops = 0.0
         self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
 
     def sample(self) -> None:
         """A burst of each kernel; of arithmetic some, since threads must not lose the CPU there."""
-        rates = [self._flops.rate() for _ in range(3)]
-        self._gigaflops = max(self._gigaflops, *rates)
+        for _ in range(3):
+            self._gigaflops = max(self._gigaflops, self._flops.rate())
+            if self._tiles is not None:
+                self._tile_gigaflops = max(self._tile_gigaflops, self._tiles.rate())
         for size, kernel in self._reads.items():
             self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
 
@@ -83,7 +134,10 @@ class CeilingMeter:
         """The best so far. Nearer memory is as fast as farther, whatever a disturbed burst said."""
         rising = accumulate(reversed(self._gigabytes.values()), max)
         rates = dict(zip(reversed(BLOCKS), rising, strict=True))
-        return Ceilings(self.threads, self._gigaflops, {size: rates[size] for size in BLOCKS})
+        gigabytes = {size: rates[size] for size in BLOCKS}
+        return Ceilings(
+            self.threads, self._gigaflops, gigabytes, tile_gigaflops=self._tile_gigaflops
+        )
 
 
 class _Kernel:
@@ -121,9 +175,41 @@ def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.fl
     return writer.artifact(sums), data, 2 * target.lanes * count * TURNS * threads
 
 
+def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
+    """Four products of tiles a turn, whose halves are those of the numbers that are read."""
+    writer = _Writer(target, threads, TILE_CELLS)
+    b = writer.loops
+
+    def do(op: Operation) -> None:
+        b.blocks[-1].add_op(op)
+
+    def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        for product in PRODUCTS:
+            do(tile.MultiplyOp(*product))
+        return sums
+
+    def sums(_: SSAValue) -> Sequence[SSAValue]:
+        made = b.scratch(memory_type(f32, len(tile.SUMS) * TILE_CELLS))
+        do(tile.ConfigureOp(tile.ROWS))
+        for number in (*tile.LEFT, *tile.RIGHT):
+            do(tile.LoadOp(number, writer.source, b.constant(0), tile.ROW_BYTES))
+        for number in tile.SUMS:
+            do(tile.ZeroOp(number))
+        b.loop(b.constant(0), b.constant(TURNS), 1, [], turn)
+        for number in tile.SUMS:
+            do(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), tile.ROW_BYTES))
+        do(tile.ReleaseOp())
+        rows = range(0, len(tile.SUMS) * TILE_CELLS, target.lanes)
+        return [b.load(made, b.constant(at), target.lanes) for at in rows]
+
+    data = np.full(TILE_CELLS, 0.5, np.float32)
+    flops = 2 * len(PRODUCTS) * tile.ROWS * TILE_CELLS * 2
+    return writer.artifact(sums), data, flops * TURNS * threads
+
+
 def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray[np.float32], int]:
-    """sums += block[...], from end to end, until READ_BYTES are read."""
-    cells, step = size // 4, READ_AT_ONCE * target.lanes
+    """sums += block[...], from end to end of each of its parts, until READ_BYTES are read."""
+    cells, part = size // 4, size // 4 // READ_AT_ONCE
     rounds = max(1, READ_BYTES // size)
     writer = _Writer(target, threads, cells * threads)
     b = writer.loops
@@ -131,16 +217,14 @@ def _reading(target: Target, threads: int, size: int) -> tuple[Artifact, NDArray
 
     def sums(share: SSAValue) -> Sequence[SSAValue]:
         def turn(at: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            places = [
-                b.linear([(share, cells), (at, 1)], k * target.lanes) for k in range(READ_AT_ONCE)
-            ]
+            places = [b.linear([(share, cells), (at, 1)], k * part) for k in range(READ_AT_ONCE)]
             return [
                 b.add(arith.AddfOp, [total, writer.load(place)], vectors)
                 for total, place in zip(sums, places, strict=True)
             ]
 
         def walk(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(b.constant(0), b.constant(cells), step, sums, turn)
+            return b.loop(b.constant(0), b.constant(part), target.lanes, sums, turn)
 
         zero = b.splat(b.constant(0.0, f32), target.lanes)
         return b.loop(b.constant(0), b.constant(rounds), 1, [zero] * READ_AT_ONCE, walk)

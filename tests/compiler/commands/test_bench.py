@@ -13,7 +13,7 @@ from ncc.compiler.measure.ceilings import Ceilings
 from ncc.compiler.measure.timing import Timing
 
 STEPS = tuple(
-    StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 40, 60, 0.6, 0.5)
+    StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 10**8, 40, 60, 0.6, 0.5)
     for name in ("stage1/block[/1]/conv", "a_name_much_longer_than_what_a_line_has_room_for")
 )
 RESULT = Benchmark(
@@ -22,7 +22,7 @@ RESULT = Benchmark(
     threads=1,
     time=Timing(24.69, 25.0, 26.0, 100),
     multiply_adds=10**9,
-    ceilings=Ceilings(1, 100.0, {1 << 20: 10.0}),
+    ceilings=Ceilings(1, 100.0, {1 << 20: 10.0}, tile_gigaflops=1000.0),
     footprint=1000,
     steps=STEPS,
     feeds={},
@@ -41,6 +41,7 @@ def test_numbers_are_whole_in_any_terminal(
     show(RESULT, (), every=False)
     lines = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).splitlines()
     assert lines[0].startswith("net[a].param  avx2, 1 thread, 100 runs")
+    assert "200.0 MFLOP of them are products of matrix tiles" in " ".join(" ".join(lines).split())
     head, *rows = lines[-3:]
     assert head.split()[-8:] == ["ms", "time", "GFLOP/s", "MB", "GB/s", "bound", "of", "bound"]
     assert ("kernels" in head) == (width == 200)

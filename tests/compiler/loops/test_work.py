@@ -36,7 +36,13 @@ def test_a_product_is_two_operations_a_weight(tmp_path: Path) -> None:
     )
     assert step == (
         "contraction",
-        {"flops": 2 * 16 * 32, "weight_bytes": 4 * (512 + 16), "data_bytes": 4 * (32 + 16)},
+        {
+            "flops": 2 * 16 * 32,
+            "tile_flops": 0,
+            "weight_bytes": 4 * (512 + 16),
+            "read_bytes": 4 * 32,
+            "written_bytes": 4 * 16,
+        },
     )
 
 
@@ -100,7 +106,8 @@ def test_rounds_count_what_their_calls_do(tmp_path: Path) -> None:
     assert shared["flops"] == alone["flops"]
     assert 4 * 36 * 32 * 32 < shared["weight_bytes"] <= alone["weight_bytes"]
     image = 4 * 32 * 48 * 48
-    assert shared["data_bytes"] + 2 * 4 * image < alone["data_bytes"]
+    assert shared["read_bytes"] + 4 * image < alone["read_bytes"]
+    assert shared["written_bytes"] + 4 * image < alone["written_bytes"]
 
 
 def total(steps: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, int]:
@@ -131,7 +138,8 @@ def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:
         "Input data 0 1 data 0=5 1=4 2=3",
         "BinaryOp half 1 1 data out 0=2 1=1 2=0.5",
     )
-    assert step[1] == {"flops": 60, "weight_bytes": 0, "data_bytes": 480}
+    bytes = {"weight_bytes": 0, "read_bytes": 240, "written_bytes": 240}
+    assert step[1] == {"flops": 60, "tile_flops": 0, **bytes}
 
 
 def test_padding_counts_its_frame(tmp_path: Path) -> None:
@@ -143,4 +151,19 @@ def test_padding_counts_its_frame(tmp_path: Path) -> None:
         "Padding pad 1 1 data out 0=1 1=1 2=1 3=1 5=2.0",
     )
     assert sum(step["flops"] for _, step in steps) == 0
-    assert sum(step["data_bytes"] for _, step in steps) >= 4 * 36
+    assert sum(step["written_bytes"] for _, step in steps) >= 4 * 36
+
+
+def test_products_of_tiles_are_told_apart(tmp_path: Path) -> None:
+    """Three products of halves for one of numbers; what halves or ends a sum is none."""
+    steps = work(
+        tmp_path,
+        3,
+        "Input data 0 1 data 0=16 1=16 2=64",
+        "Convolution conv 1 1 data out 0=64 1=1 5=1 6=4096 9=1",
+        target="amx",
+    )
+    products = [step for kind, step in steps if step["tile_flops"]]
+    assert [step["tile_flops"] for step in products] == [3 * 2 * 64 * 64 * 256]
+    assert all(step["flops"] >= step["tile_flops"] for step in products)
+    assert len(products) < len(steps)

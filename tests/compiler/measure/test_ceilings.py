@@ -51,9 +51,54 @@ def test_a_meter_knows_the_best_of_its_samples() -> None:
     assert list(second.gigabytes) == list(BLOCKS) and rates == sorted(rates, reverse=True)
 
 
-def test_memory_is_as_fast_as_a_block_that_holds_it() -> None:
-    """Split among the threads; what no block holds is as slow as the largest."""
-    known = Ceilings(2, 100.0, {1000: 30.0, 4000: 10.0, 9000: 5.0})
-    assert [known.bandwidth(n) for n in (0, 2000, 2002, 8000, 18000, 10**9)] == [
+@pytest.mark.parametrize("target", [t for t in RUNNABLE if t.tiles], ids=lambda target: target.name)
+def test_products_of_tiles_are_all_done(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """n turns of sixteen pairs 0 * 0 + 1 * 1 count to 16 n, in each sum of the four tiles."""
+    monkeypatch.setattr(ceilings, "TURNS", 10)
+    artifact, data, work = ceilings._tile_products(target, 1)
+    data[:] = 1.0  # a bfloat16 of zero, and one of one
+    sums = Model(artifact).run({"block": data})["sums"]
+    places = 4 * 16 * 16
+    assert sums.tolist() == [16 * 10 * (places // target.lanes)] * target.lanes
+    assert work == 10 * places * 2 * 32
+
+
+def test_memory_is_as_fast_as_the_cache_that_holds_it() -> None:
+    """Split among the threads; a cache is as fast as the largest block in it, and what no block
+    holds is as slow as the largest.
+    """
+    known = Ceilings(2, 100.0, RATES, CACHES)
+    assert [known.bandwidth(n) for n in (0, 2000, 2002, 8000, 8002, 10**9)] == [
         30.0, 30.0, 10.0, 10.0, 5.0, 5.0,
     ]  # fmt: skip
+
+
+RATES = {500: 30.0, 2000: 12.0, 3000: 10.0, 9000: 5.0}
+CACHES = (1000, 4000)
+
+
+@pytest.mark.parametrize(
+    ("bytes", "took"),
+    [
+        ((900, 0, 0, 0), 900 / 30),  # of the first cache, the second and what is behind it
+        ((3000, 0, 0, 0), 2000 / 10),
+        ((6000, 0, 0, 0), 5000 / 10),
+        ((12000, 0, 0, 0), 8000 / 5),
+        ((3000, 2000, 0, 0), 3000 / 10),  # both are held, each to its part
+        ((0, 0, 2000, 3000), 2000 * 2 / 3 / 10),  # of the weights, as of all that is touched
+        ((0, 0, 2000, 40000), 2000 * 0.9 / 5),
+    ],
+)
+def test_the_level_that_takes_longest_bounds_memory(bytes: tuple[int, ...], took: float) -> None:
+    """Two threads have twice the caches for twice the bytes."""
+    assert Ceilings(1, 1.0, RATES, CACHES).memory_ms(*bytes) == pytest.approx(took * 1e-6)
+    twice = Ceilings(2, 1.0, RATES, CACHES).memory_ms(*(2 * n for n in bytes))
+    assert twice == pytest.approx(2 * took * 1e-6)
+
+
+def test_tiles_work_beside_vectors() -> None:
+    """The longer of their times is the least of both."""
+    known = Ceilings(1, 100.0, RATES, CACHES, tile_gigaflops=1000.0)
+    assert known.arithmetic_ms(5000, 0) == pytest.approx(5e-5)
+    assert known.arithmetic_ms(25000, 20000) == pytest.approx(5e-5)
+    assert known.arithmetic_ms(85000, 80000) == pytest.approx(8e-5)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Block
 
 from ncc.compiler.linalg.memory import plan_memory
 from ncc.compiler.linalg.memory.plan_memory import LARGEST_ON_STACK
@@ -410,3 +411,20 @@ def test_another_order_where_the_largest_first_leaves_gaps(
     monkeypatch.setattr(plan_memory, "TRIES", 0)
     once = make_plan(make_network([(16, 16)], crossing(seed)))
     assert once.arena_bytes > 1.1 * plan.arena_bytes
+
+
+def test_those_that_live_to_the_last_come_first_where_no_order_of_sizes_helps() -> None:
+    """Six roots: lines of 64 bytes, and the first and the last step of each."""
+    spans = [(5, 0, 1), (2, 4, 5), (2, 1, 3), (3, 3, 5), (3, 2, 3), (4, 1, 3)]
+    (value,) = Block(arg_types=[f32]).args
+    alive = {
+        Root(Kind.ARENA, 16 * lines, 4, number, value): (first, last)
+        for number, (lines, first, last) in enumerate(spans)
+    }
+    offsets, size = plan_memory._least_offsets(alive, 64 * 12)
+    assert size == 64 * 12
+    for (one, (first, last)), (other, (begin, end)) in combinations(alive.items(), 2):
+        apart = offsets[one] + one.bytes, offsets[other] + other.bytes
+        assert apart[0] <= offsets[other] or apart[1] <= offsets[one] or last < begin or end < first
+    ends = [size for _, size in plan_memory._tries(alive)]
+    assert min(ends[: len(ends) // 2]) > 64 * 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import subprocess
 import sys
@@ -56,6 +57,34 @@ def defined() -> SimpleNamespace:
         held: list[int] = field(default_factory=list)
 
     return SimpleNamespace(Point=Point, Named=Named, Open=Open)
+
+
+def test_abstract_classes_do_what_others_do() -> None:
+    """They are not made, know their subclasses, and those that are registered."""
+    with put_off():
+
+        class Shape(abc.ABC):
+            @abc.abstractmethod
+            def area(self) -> float: ...
+
+        class Polygon(Shape):
+            """Still without an area."""
+
+    class Square(Polygon):
+        def area(self) -> float:
+            return 1.0
+
+    class Round:
+        def area(self) -> float:
+            return 3.0
+
+    with pytest.raises(TypeError, match="abstract"):
+        Polygon()  # type: ignore[abstract]
+    assert isinstance(Square(), Shape) and issubclass(Square, Polygon)
+    assert not isinstance(Round(), Shape) and not issubclass(Round, Polygon)
+    Polygon.register(Round)
+    assert isinstance(Round(), Polygon) and isinstance(Round(), Shape)
+    assert not isinstance(1.0, Shape) and isinstance(Square(), Shape)
 
 
 def test_dataclasses_do_what_others_do() -> None:

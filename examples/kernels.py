@@ -2,6 +2,7 @@
 
     python examples/kernels.py                             all of them, about two minutes
     python examples/kernels.py 'conv 3x3' --threads 2      those whose name has this in it
+    python examples/kernels.py --level 3                   on matrix tiles, where the CPU has them
     python examples/kernels.py --json > before.json
     python examples/kernels.py --against before.json       exit code 1 where one has become slower
 
@@ -57,8 +58,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What a case takes. of_peak, of_bandwidth: its share of what was measured beside it; of_bound:
-    how near it is to the longer of the times that its arithmetic and its bytes take at least.
+    """What a case takes. of_peak, of_bandwidth: its share of what was measured beside it, of the
+    peak of vectors, matrix tiles or products of bytes, whatever it uses; of_bound: how near it is
+    to the longer of the times that its arithmetic and its bytes take at least.
 
     turns: its time by the peak's clock, which compares on a machine whose clock changes.
     """
@@ -147,23 +149,22 @@ _INT8 = "0=128 1=3 4=1 5=1 6=147456 8=2"
 _DECONV = "0=64 1=4 3=2 4=1 5=1 6=65536"
 
 
-def measure(case: Case, folder: Path, threads: int, rounds: int) -> Result:
+def measure(case: Case, folder: Path, threads: int, rounds: int, level: int) -> Result:
     """Run the network of a case."""
     path = folder / "kernel.param"
     path.write_text(case.text())
-    found = bench(path, num_threads=threads, random_weights=1, rounds=rounds)
+    found = bench(path, opt_level=level, num_threads=threads, random_weights=1, rounds=rounds)
     cost = reduce(StepCost.plus, (part for part in found.layers if KERNEL in part.layers))
-    peak, gflops = found.ceilings.gigaflops, 1e-6 * (cost.flops or 0) / cost.ms
     return Result(
         case.name,
         cost.ms,
-        gflops,
-        gflops / peak,
+        1e-6 * (cost.flops or 0) / cost.ms,
+        cost.arithmetic_ms / cost.ms,
         1e-6 * cost.bytes / cost.ms,
         cost.memory_ms / cost.ms,
         cost.bound,
         cost.bound_ms / cost.ms,
-        cost.ms * peak,
+        cost.ms * found.ceilings.gigaflops,
     )
 
 
@@ -186,6 +187,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("only", nargs="?", default="", help="a part of the names to run")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--level", type=int, default=2, help="of optimization (2)")
     parser.add_argument("--rounds", type=int, default=10, help="more are surer")
     parser.add_argument("--json", action="store_true", help="a list of results instead of a table")
     parser.add_argument("--against", type=Path, help="the JSON of an earlier run")
@@ -203,7 +205,7 @@ def main() -> int:
         print(HEAD + (" against before" if before else ""))
     with tempfile.TemporaryDirectory() as folder:
         for case in wanted:
-            results.append(measure(case, Path(folder), chosen.threads, chosen.rounds))
+            results.append(measure(case, Path(folder), chosen.threads, chosen.rounds, chosen.level))
             if not chosen.json:
                 print(line(results[-1], before.get(case.name)), flush=True)
     if chosen.json:

@@ -71,12 +71,12 @@ def bench_command(
 ) -> None:
     """Measure PARAM: time, GFLOP/s, and for every layer how near it is to what bounds it.
 
-    The peaks of multiply-adds and of matrix tiles, and the bandwidths of caches and memory, are
-    measured beside the network, by kernels of ncc's own. A layer is bound by compute where its
-    arithmetic takes longer at these peaks than its bytes take to where they must come from, else by
-    memory; "of bound" says how near it comes. What takes ten times as long as both is said to be
-    bound by latency: threads that wait for each other, operations that wait for the one before,
-    loops that are not vectors.
+    The peaks of multiply-adds, of matrix tiles and of products of bytes, and the bandwidths of
+    caches and memory, are measured beside the network, by kernels of ncc's own. A layer is bound by
+    compute where its arithmetic takes longer at these peaks than its bytes take to where they must
+    come from, else by memory; "of bound" says how near it comes. What takes ten times as long as
+    both is said to be bound by latency: threads that wait for each other, operations that wait for
+    the one before, loops that are not vectors.
 
     With --peers, each system runs in a process of its own, in turns with the others.
     """
@@ -119,6 +119,7 @@ def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
         "bound_ms": result.bound_ms,
         "peak_gflops": ceilings.gigaflops,
         "tile_peak_gflops": ceilings.tile_gigaflops or None,
+        "byte_peak_gflops": ceilings.byte_gigaflops or None,
         "gbytes_by_block": {str(size): rate for size, rate in ceilings.gigabytes.items()},
         "layers": [_cost(cost) for cost in result.layers],
         "steps": [_cost(cost) for cost in result.steps],
@@ -160,12 +161,16 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"were measured here: {2e-6 * result.multiply_adds:.1f} MFLOP in the file, "
         f"{1e-6 * done:.1f} in its kernels"
     )
-    if result.ceilings.tile_gigaflops:
-        products = 1e-6 * sum(step.tile_flops for step in result.steps)
-        console.print(
-            f"  {products:.1f} MFLOP of them are products of matrix tiles, of which "
-            f"{result.ceilings.tile_gigaflops:.1f} GFLOP/s were measured here"
-        )
+    for rate, flops, kind in (
+        (result.ceilings.tile_gigaflops, "tile_flops", "products of matrix tiles"),
+        (result.ceilings.byte_gigaflops, "byte_flops", "dot products of bytes"),
+    ):
+        if rate:
+            products = 1e-6 * sum(getattr(step, flops) for step in result.steps)
+            console.print(
+                f"  {products:.1f} MFLOP of them are {kind}, of which {rate:.1f} GFLOP/s were "
+                "measured here"
+            )
     console.print(
         f"  {result.gigabytes:.1f} GB/s, {result.gigabytes / result.bandwidth:.0%} of the "
         f"{result.bandwidth:.1f} that were measured here for its {_size(result.footprint)}"

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IndexType
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.network import Step
+from ncc.compiler.loops.strategies.dot import crossed_quads_of, quads_of
 from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.strategies.transform import Loops
 from ncc.compiler.plan import MOST_ELEMENTS, Kind, Root
@@ -33,12 +34,13 @@ OPERATIONS = {
 
 @dataclass(frozen=True)
 class Work:
-    """flops: None where it is not known. tile_flops: those of them that are products of matrix
-    tiles. Bytes of constants, and of values that the run makes.
+    """flops: None where it is not known. tile_flops, byte_flops: those of them that are products of
+    matrix tiles, and dot products of bytes. Bytes of constants, and of values that the run makes.
     """
 
     flops: int | None
     tile_flops: int
+    byte_flops: int
     weight_bytes: int
     read_bytes: int
     written_bytes: int
@@ -58,6 +60,7 @@ def work_of(step: Step) -> Work:
         return Work(
             step.chunks * sum(work.flops or 0 for work in calls),
             step.chunks * sum(work.tile_flops for work in calls),
+            step.chunks * sum(work.byte_flops for work in calls),
             sum(work.weight_bytes for work in calls),
             step.chunks * sum(work.read_bytes for work in calls),
             step.chunks * sum(work.written_bytes for work in calls),
@@ -84,7 +87,8 @@ def _work(step: Step, without: Set[Root] = frozenset()) -> Work:
             reads += read * root.element_bytes
             writes += written * root.element_bytes
     tiles = sum(_of_anchor(kernel) for kernel in kernels if halves_of(kernel) is not None)
-    return Work(sum(map(flops, kernels)) if kernels else None, tiles, weights, reads, writes)
+    fours = sum(_of_anchor(kernel) for kernel in kernels if _sums_fours(kernel))
+    return Work(sum(map(flops, kernels)) if kernels else None, tiles, fours, weights, reads, writes)
 
 
 def flops(kernel: Kernel) -> int:
@@ -96,6 +100,11 @@ def flops(kernel: Kernel) -> int:
     if kernel.matrices is not None:
         return count + (_formed if kernel.forms_weights else _separable)(kernel)
     return count + _of_anchor(kernel)
+
+
+def _sums_fours(kernel: Kernel) -> bool:
+    """Whether it sums products of bytes by fours."""
+    return quads_of(kernel) is not None or crossed_quads_of(kernel) is not None
 
 
 def _of_anchor(kernel: Kernel) -> int:

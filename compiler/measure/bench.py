@@ -4,8 +4,8 @@ Three things are run in turns, so that a change of the machine's clock meets all
 network, the same network with time stamps between its steps, and the kernels that measure what the
 machine can do at most (`ceilings`). A step's bound is the longer of two times,
 
-    arithmetic    operations / GFLOP/s of the machine; products of matrix tiles by theirs, beside
-                  the others
+    arithmetic    operations / GFLOP/s of the machine, products of bytes by theirs; and beside them
+                  those of matrix tiles by theirs
     memory        of the level of memory that takes longest: bytes that no nearer one holds / GB/s
 
 Values were made just before, so that caches hold what they can of them; weights were last read one
@@ -44,8 +44,8 @@ EXPLAINED = 0.1
 class StepCost:
     """One step, or the steps of one layer: what it does and how long that takes.
 
-    flops: None where it is not known. tile_flops: those of them that are products of matrix tiles.
-    The bounds are in milliseconds.
+    flops: None where it is not known. tile_flops, byte_flops: those of them that are products of
+    matrix tiles, and dot products of bytes. The bounds are in milliseconds.
     """
 
     layers: tuple[str, ...]
@@ -53,6 +53,7 @@ class StepCost:
     ms: float
     flops: int | None
     tile_flops: int
+    byte_flops: int
     weight_bytes: int
     data_bytes: int
     arithmetic_ms: float
@@ -82,6 +83,7 @@ class StepCost:
             self.ms + other.ms,
             (self.flops or 0) + (other.flops or 0) if known else None,
             self.tile_flops + other.tile_flops,
+            self.byte_flops + other.byte_flops,
             self.weight_bytes + other.weight_bytes,
             self.data_bytes + other.data_bytes,
             self.arithmetic_ms + other.arithmetic_ms,
@@ -169,7 +171,9 @@ def bench(
     stamped = settled(front.compile_with(param, bin, replace(options, stamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
-    meter = CeilingMeter(options.target, model.num_threads)
+    work = stamped.artifact.info["work"]
+    of_bytes = any(step["byte_flops"] for step in work)
+    meter = CeilingMeter(options.target, model.num_threads, of_bytes)
 
     samples: list[float] = []
     steps = [StampedRun.of(stamped, inputs)]
@@ -181,7 +185,7 @@ def bench(
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
     ceilings = meter.ceilings()
-    weights = sum(work["weight_bytes"] for work in stamped.artifact.info["work"])
+    weights = sum(step["weight_bytes"] for step in work)
     footprint = weights + stamped.artifact.arena_bytes
     return Benchmark(
         os.path.basename(os.fspath(param)),
@@ -206,7 +210,8 @@ def _costs(
     info = model.artifact.info
     costs = []
     for (kernel, layers), work, ms in zip(info["steps"], info["work"], middle, strict=True):
-        flops, on_tiles, weights = work["flops"], work["tile_flops"], work["weight_bytes"]
+        flops, weights = work["flops"], work["weight_bytes"]
+        of_tiles, of_bytes = work["tile_flops"], work["byte_flops"]
         reads, writes = work["read_bytes"], work["written_bytes"]
         costs.append(
             StepCost(
@@ -214,10 +219,11 @@ def _costs(
                 (kernel,),
                 float(ms),
                 flops,
-                on_tiles,
+                of_tiles,
+                of_bytes,
                 weights,
                 reads + writes,
-                ceilings.arithmetic_ms(flops or 0, on_tiles),
+                ceilings.arithmetic_ms(flops or 0, of_tiles, of_bytes),
                 ceilings.memory_ms(reads, writes, weights, footprint),
             )
         )

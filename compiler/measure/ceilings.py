@@ -2,6 +2,7 @@
 
     fma     registers of accumulators, each multiplied and added to on every turn
     tiles   four matrix tiles of sums, each with a product on every turn
+    bytes   registers of accumulators, to each of which products of bytes are added, four a lane
     read    every cell of a block of memory added up, for blocks that fit into nearer or farther
             memory
 
@@ -18,7 +19,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import IndexType, ModuleOp, f32
+from xdsl.dialects.builtin import IndexType, ModuleOp, f32, i8, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm
@@ -29,7 +30,7 @@ from ncc.compiler.loops.build import LoopBuilder, memory_type, vector_type
 from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
-from ncc.dialects import tile
+from ncc.dialects import rt, tile
 from ncc.runtime import cpu
 from ncc.runtime.artifact import FIRST_BUFFER, Artifact, Binding
 from ncc.runtime.memory import Memory
@@ -61,7 +62,8 @@ READ_BYTES = 64 << 20
 class Ceilings:
     """The best of all bursts. gigaflops: fp32 with multiply-adds. gigabytes: read a second, by the
     bytes of the block that each thread walks. caches: the bytes of a core's own, nearest first.
-    tile_gigaflops: bfloat16 on matrix tiles, 0 where the target has none.
+    tile_gigaflops: bfloat16 on matrix tiles, 0 where the target has none. byte_gigaflops: thousand
+    millions of operations on bytes a second, 0 where they are not measured.
     """
 
     threads: int
@@ -69,6 +71,7 @@ class Ceilings:
     gigabytes: dict[int, float]
     caches: tuple[int, ...] = field(default_factory=lambda: (cpu.l1_bytes(), cpu.l2_bytes()))
     tile_gigaflops: float = 0.0
+    byte_gigaflops: float = 0.0
 
     def bandwidth(self, bytes: int) -> float:
         """GB/s for memory of which all threads walk so many bytes before they come back."""
@@ -76,9 +79,11 @@ class Ceilings:
         rates = [rate for room, rate in self._levels if room < share]
         return rates[-1] if rates else self._levels[0][1]
 
-    def arithmetic_ms(self, flops: int, tile_flops: int) -> float:
-        """The least time for operations, some of which matrix tiles do beside the others."""
-        vectors = (flops - tile_flops) / self.gigaflops
+    def arithmetic_ms(self, flops: int, tile_flops: int, byte_flops: int) -> float:
+        """The least time for operations, of which matrix tiles do theirs beside the others."""
+        vectors = (flops - tile_flops - byte_flops) / self.gigaflops
+        if byte_flops:
+            vectors += byte_flops / self.byte_gigaflops
         return 1e-6 * max(vectors, tile_flops / self.tile_gigaflops if tile_flops else 0.0)
 
     def memory_ms(self, reads: int, writes: int, weights: int, footprint: int) -> float:
@@ -113,12 +118,14 @@ class Ceilings:
 class CeilingMeter:
     """The kernels that measure ceilings; every `sample` makes what is known better."""
 
-    def __init__(self, target: Target, threads: int) -> None:
+    def __init__(self, target: Target, threads: int, with_bytes: bool = False) -> None:
+        """with_bytes: whether products of bytes are measured, too."""
         self.threads = threads
         self._flops = _Kernel(*_multiply_add(target, threads))
         self._tiles = _Kernel(*_tile_products(target, threads)) if target.tiles else None
+        self._bytes = _Kernel(*_byte_products(target, threads)) if with_bytes else None
         self._reads = {size: _Kernel(*_reading(target, threads, size)) for size in BLOCKS}
-        self._gigaflops = self._tile_gigaflops = 0.0
+        self._gigaflops = self._tile_gigaflops = self._byte_gigaflops = 0.0
         self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
 
     def sample(self) -> None:
@@ -127,6 +134,8 @@ class CeilingMeter:
             self._gigaflops = max(self._gigaflops, self._flops.rate())
             if self._tiles is not None:
                 self._tile_gigaflops = max(self._tile_gigaflops, self._tiles.rate())
+            if self._bytes is not None:
+                self._byte_gigaflops = max(self._byte_gigaflops, self._bytes.rate())
         for size, kernel in self._reads.items():
             self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
 
@@ -136,7 +145,11 @@ class CeilingMeter:
         rates = dict(zip(reversed(BLOCKS), rising, strict=True))
         gigabytes = {size: rates[size] for size in BLOCKS}
         return Ceilings(
-            self.threads, self._gigaflops, gigabytes, tile_gigaflops=self._tile_gigaflops
+            self.threads,
+            self._gigaflops,
+            gigabytes,
+            tile_gigaflops=self._tile_gigaflops,
+            byte_gigaflops=self._byte_gigaflops,
         )
 
 
@@ -160,7 +173,7 @@ class _Kernel:
 def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
     """acc = acc * x + y, for as many acc as leave some registers free."""
     writer = _Writer(target, threads, 2 * target.lanes)
-    b, count = writer.loops, target.registers * 3 // 4
+    b, count = writer.loops, _accumulators(target)
     vectors = vector_type(f32, target.lanes)
 
     def sums(_: SSAValue) -> Sequence[SSAValue]:
@@ -173,6 +186,34 @@ def _multiply_add(target: Target, threads: int) -> tuple[Artifact, NDArray[np.fl
 
     data = np.full(2 * target.lanes, 0.5, np.float32)
     return writer.artifact(sums), data, 2 * target.lanes * count * TURNS * threads
+
+
+def _byte_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:
+    """acc += four products of x and y, the bytes of the numbers that are read."""
+    writer = _Writer(target, threads, 2 * target.lanes)
+    b, count = writer.loops, _accumulators(target)
+    fours, lanes = vector_type(i8, 4 * target.lanes), vector_type(i32, target.lanes)
+
+    def sums(_: SSAValue) -> Sequence[SSAValue]:
+        x, y = (
+            b.add(vector.BitcastOp, [writer.load(b.constant(k * target.lanes))], fours)
+            for k in range(2)
+        )
+
+        def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            return [b.add(rt.DotBytesOp, [total, x, y], lanes) for total in sums]
+
+        zero = b.splat(b.constant(0, i32), target.lanes)
+        made = b.loop(b.constant(0), b.constant(TURNS), 1, [zero] * count, turn)
+        return [b.add(arith.SIToFPOp, [total], vector_type(f32, target.lanes)) for total in made]
+
+    data = np.full(2 * target.lanes, 0.5, np.float32)
+    return writer.artifact(sums), data, 8 * target.lanes * count * TURNS * threads
+
+
+def _accumulators(target: Target) -> int:
+    """As many as leave some registers free."""
+    return target.registers * 3 // 4
 
 
 def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.float32], int]:

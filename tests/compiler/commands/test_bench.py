@@ -13,7 +13,7 @@ from ncc.compiler.measure.ceilings import Ceilings
 from ncc.compiler.measure.timing import Timing
 
 STEPS = tuple(
-    StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 10**8, 40, 60, 0.6, 0.5)
+    StepCost((name,), ("transform_1", "contraction_2"), 12.345, 10**9, 10**8, 0, 40, 60, 0.6, 0.5)
     for name in ("stage1/block[/1]/conv", "a_name_much_longer_than_what_a_line_has_room_for")
 )
 RESULT = Benchmark(

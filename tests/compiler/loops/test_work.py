@@ -39,6 +39,7 @@ def test_a_product_is_two_operations_a_weight(tmp_path: Path) -> None:
         {
             "flops": 2 * 16 * 32,
             "tile_flops": 0,
+            "byte_flops": 0,
             "weight_bytes": 4 * (512 + 16),
             "read_bytes": 4 * 32,
             "written_bytes": 4 * 16,
@@ -139,7 +140,7 @@ def test_elementwise_work_is_one_operation_a_cell(tmp_path: Path) -> None:
         "BinaryOp half 1 1 data out 0=2 1=1 2=0.5",
     )
     bytes = {"weight_bytes": 0, "read_bytes": 240, "written_bytes": 240}
-    assert step[1] == {"flops": 60, "tile_flops": 0, **bytes}
+    assert step[1] == {"flops": 60, "tile_flops": 0, "byte_flops": 0, **bytes}
 
 
 def test_padding_counts_its_frame(tmp_path: Path) -> None:
@@ -167,3 +168,17 @@ def test_products_of_tiles_are_told_apart(tmp_path: Path) -> None:
     assert [step["tile_flops"] for step in products] == [3 * 2 * 64 * 64 * 256]
     assert all(step["flops"] >= step["tile_flops"] for step in products)
     assert len(products) < len(steps)
+
+
+def test_products_of_bytes_are_told_apart(tmp_path: Path) -> None:
+    """Of the convolution in int8; what its sums are scaled by is none."""
+    steps = work(
+        tmp_path,
+        2,
+        "Input data 0 1 data 0=16 1=16 2=3",
+        "Convolution first 1 1 data x 0=64 1=1 5=1 6=192",
+        "Convolution conv 1 1 x out 0=64 1=1 5=1 6=4096 8=2",
+        target="avx512vnni",
+    )
+    assert sum(step["byte_flops"] for _, step in steps) == 2 * 64 * 64 * 256
+    assert all(step["flops"] > step["byte_flops"] for _, step in steps if step["byte_flops"])

@@ -14,7 +14,7 @@ from ncc.runtime.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
 
-COST = StepCost(("conv",), ("k1",), 1.0, 100, 30, 40, 60, arithmetic_ms=0.6, memory_ms=0.5)
+COST = StepCost(("conv",), ("k1",), 1.0, 100, 30, 20, 40, 60, arithmetic_ms=0.6, memory_ms=0.5)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -52,5 +52,5 @@ def test_steps_of_a_layer_are_added_up() -> None:
     both = COST.plus(replace(COST, kernels=("k2",))).plus(COST)
     assert both.kernels == ("k1", "k2")
     assert (both.ms, both.flops, both.weight_bytes, both.data_bytes) == (3.0, 300, 120, 180)
-    assert both.tile_flops == 90
+    assert (both.tile_flops, both.byte_flops) == (90, 60)
     assert both.plus(replace(COST, flops=None)).flops is None

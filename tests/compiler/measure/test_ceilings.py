@@ -63,6 +63,17 @@ def test_products_of_tiles_are_all_done(target: Target, monkeypatch: pytest.Monk
     assert work == 10 * places * 2 * 32
 
 
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda target: target.name)
+def test_products_of_bytes_are_all_done(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """n turns of four products of ones count to 4 n, in every accumulator that is claimed."""
+    monkeypatch.setattr(ceilings, "TURNS", 10)
+    artifact, data, work = ceilings._byte_products(target, 1)
+    data[:] = np.full(4 * data.size, 1, np.int8).view(np.float32)
+    sums = Model(artifact).run({"block": data})["sums"]
+    accumulators = work // (8 * target.lanes * 10)
+    assert sums.tolist() == [40.0 * accumulators] * target.lanes
+
+
 def test_memory_is_as_fast_as_the_cache_that_holds_it() -> None:
     """Split among the threads; a cache is as fast as the largest block in it, and what no block
     holds is as slow as the largest.
@@ -99,6 +110,12 @@ def test_the_level_that_takes_longest_bounds_memory(bytes: tuple[int, ...], took
 def test_tiles_work_beside_vectors() -> None:
     """The longer of their times is the least of both."""
     known = Ceilings(1, 100.0, RATES, CACHES, tile_gigaflops=1000.0)
-    assert known.arithmetic_ms(5000, 0) == pytest.approx(5e-5)
-    assert known.arithmetic_ms(25000, 20000) == pytest.approx(5e-5)
-    assert known.arithmetic_ms(85000, 80000) == pytest.approx(8e-5)
+    assert known.arithmetic_ms(5000, 0, 0) == pytest.approx(5e-5)
+    assert known.arithmetic_ms(25000, 20000, 0) == pytest.approx(5e-5)
+    assert known.arithmetic_ms(85000, 80000, 0) == pytest.approx(8e-5)
+
+
+def test_products_of_bytes_take_the_turns_of_vectors() -> None:
+    """Their time and that of the others add up."""
+    known = Ceilings(1, 100.0, RATES, CACHES, byte_gigaflops=500.0)
+    assert known.arithmetic_ms(25000, 0, 20000) == pytest.approx(9e-5)

@@ -34,7 +34,7 @@ ROUND_TILES = 12
 BESIDE = 1 << 14
 """Bytes of constants beside the weights, at the most."""
 
-HARDLY_NOTICED = 0.83
+HARDLY_NOTICED = 0.8
 """Smaller chunks, for which memory has room, leave at least this part of the cycles to larger ones:
 what is counted for weights that come again is some three times what runs take.
 """

@@ -1,0 +1,82 @@
+"""The memory plan's own words: places that move, frames that are alike, what a step touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
+from xdsl.ir import Block
+
+from ncc.compiler.plan import (
+    MOST_ELEMENTS,
+    Call,
+    Frame,
+    Kind,
+    Place,
+    Root,
+    Rounds,
+    elements_of,
+    frames_of,
+    touched,
+)
+
+
+def place(number: int = 0, *strides: int) -> Place:
+    """The begin of memory of its own."""
+    (value,) = Block(arg_types=[f32]).args
+    return Place(Root(Kind.ARENA, 60, 4, number, value), 0, strides)
+
+
+def call(
+    operands: Sequence[Place], results: Sequence[Place], scratch: Sequence[Place | None] = ()
+) -> Call:
+    function = func.FuncOp("kernel", ([], []))
+    return Call(function, tuple(operands), tuple(results), ("conv", "relu"), tuple(scratch))
+
+
+def frame(at: Place) -> Frame:
+    return Frame(at, (5, 12), (1, 0), (0, 2), 0.0)
+
+
+def test_elements_that_only_the_run_knows_are_most() -> None:
+    """A tensor of no axes has one, one with an axis of none has none."""
+    assert [elements_of(shape) for shape in ((), (3, 4), (3, 0))] == [1, 12, 0]
+    assert elements_of((3, DYNAMIC_INDEX)) == MOST_ELEMENTS
+
+
+def test_a_window_moves_by_its_strides() -> None:
+    """In the same memory, with the same strides, one way and back."""
+    whole = place(0, 12, 1)
+    moved = whole.moved((2, 3))
+    assert (moved.root, moved.offset, moved.strides) == (whole.root, 27, (12, 1))
+    assert moved.moved((-2, -3)) == whole
+
+
+def test_frames_are_alike_that_set_the_same_cells_to_the_same() -> None:
+    """In whatever memory, but for zeros of another sign; and a number that is none is itself."""
+    first, second = frame(place(0, 12, 1)), frame(place(1, 12, 1))
+    assert first.border == second.border
+    nothing = float("nan")
+    assert replace(first, value=nothing).border == replace(second, value=nothing).border
+    for other in (
+        replace(first, value=-0.0),
+        replace(first, high=(0, 1)),
+        replace(first, place=first.place.moved((0, 1))),
+        replace(first, place=place(0, 13, 1)),
+    ):
+        assert other.border != first.border
+
+
+def test_what_steps_touch() -> None:
+    """Operands are read; results, scratch memory beyond the stack, and frames are written."""
+    x, y, scratch = (place(number, 12, 1) for number in range(3))
+    one = call([x], [y], [None, scratch])
+    assert one.places == [x, y, scratch]
+    assert touched(one) == ([x.root], [y.root, scratch.root])
+    assert touched(frame(x)) == ([], [x.root])
+    rounds = Rounds((one, call([y], [x])), 4, ((0, 0, 0), (0, 0)), frozenset(), 2)
+    assert touched(rounds) == ([x.root, y.root], [y.root, scratch.root, x.root])
+    assert rounds.layers == ("conv", "relu")
+    assert frames_of([frame(x), one, rounds, frame(y)]).keys() == {x.root, y.root}

@@ -281,9 +281,8 @@ class _NetworkWriter:
         begin = len(self.due)
         for call, further in zip(rounds.calls, rounds.further, strict=True):
             self._call(call)
-            for place, distance in zip(call.results, further[len(call.operands) :], strict=False):
-                if self.sharing and distance:
-                    self.sharing.steps[place.root] = distance
+            if self.sharing:
+                self.sharing.note_further(call, further)
         calls = [due for due in self.due[begin:] if isinstance(due, _Due)]
         self.due[begin:] = [_DueRounds(rounds, tuple(calls))]
 

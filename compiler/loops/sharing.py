@@ -11,11 +11,12 @@ loop becomes the outermost one here. Its tiles stay what they are, and so do res
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ncc.compiler.loops.kernel import Access, Kernel
 from ncc.compiler.loops.schedule import Schedule, chunks_of
-from ncc.compiler.plan import Place, Root
+from ncc.compiler.plan import Call, Place, Root
 
 
 @dataclass
@@ -45,6 +46,15 @@ class Sharing:
         first = next((d for d in loops if kernel.extents[d] > schedule.points(d)), None)
         if first is not None:
             self.steps[places[kernel.store.argument].root] = kernel.store.coefficients[first]
+
+    def note_further(self, call: Call, further: Sequence[int]) -> None:
+        """Remember how a call of a round hands out its results: by how far the next round's lie.
+
+        further: for each place of the call.
+        """
+        for place, distance in zip(call.results, further[len(call.operands) :], strict=False):
+            if distance:
+                self.steps[place.root] = distance
 
 
 def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:

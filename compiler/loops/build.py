@@ -65,6 +65,10 @@ class LoopBuilder:
         append(self.blocks[-1], op)
         return only_result(op)
 
+    def put(self, op: Operation) -> None:
+        """One operation that is made already."""
+        self.blocks[-1].add_op(op)
+
     def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         """Arithmetic on two numbers of one type, or on two vectors."""
         return self.add(operation, [a, b], a.type, _flags(operation))
@@ -221,7 +225,7 @@ class LoopBuilder:
             result_types=[value.type for value in carried],
             regions=[Region(block)],
         )
-        self.blocks[-1].add_op(op)
+        self.put(op)
         return list(op.results)
 
     def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
@@ -234,9 +238,7 @@ class LoopBuilder:
             block.add_op(scf.YieldOp.create())
             self._leave()
             regions.append(Region(block))
-        self.blocks[-1].add_op(
-            scf.IfOp.create(operands=[condition], result_types=[], regions=regions)
-        )
+        self.put(scf.IfOp.create(operands=[condition], result_types=[], regions=regions))
 
     def equal(self, a: SSAValue, b: int) -> SSAValue:
         """a == b for indices."""

@@ -83,7 +83,7 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
         for inner in list(body.ops):
             body.detach_op(inner)
             if not isinstance(inner, YieldOp):
-                builder.blocks[-1].add_op(inner)
+                builder.put(inner)
         return []
 
     first, last = entry.args[-2:]

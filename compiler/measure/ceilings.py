@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IndexType, ModuleOp, f32, i8, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -56,6 +56,9 @@ since caches fetch ahead in each.
 
 READ_BYTES = 64 << 20
 """Bytes that a burst reads, however small its block is."""
+
+_VECTORS, _TILES, _BYTES = range(3)
+"""What does arithmetic: multiply-adds of vectors, matrix tiles, products of bytes."""
 
 
 @dataclass(frozen=True)
@@ -121,21 +124,20 @@ class CeilingMeter:
     def __init__(self, target: Target, threads: int, with_bytes: bool = False) -> None:
         """with_bytes: whether products of bytes are measured, too."""
         self.threads = threads
-        self._flops = _Kernel(*_multiply_add(target, threads))
-        self._tiles = _Kernel(*_tile_products(target, threads)) if target.tiles else None
-        self._bytes = _Kernel(*_byte_products(target, threads)) if with_bytes else None
+        self._arithmetic = {_VECTORS: _Kernel(*_multiply_add(target, threads))}
+        if target.tiles:
+            self._arithmetic[_TILES] = _Kernel(*_tile_products(target, threads))
+        if with_bytes:
+            self._arithmetic[_BYTES] = _Kernel(*_byte_products(target, threads))
         self._reads = {size: _Kernel(*_reading(target, threads, size)) for size in BLOCKS}
-        self._gigaflops = self._tile_gigaflops = self._byte_gigaflops = 0.0
+        self._gigaflops = dict.fromkeys((_VECTORS, _TILES, _BYTES), 0.0)
         self._gigabytes = dict.fromkeys(BLOCKS, 0.0)
 
     def sample(self) -> None:
         """A burst of each kernel; of arithmetic some, since threads must not lose the CPU there."""
         for _ in range(3):
-            self._gigaflops = max(self._gigaflops, self._flops.rate())
-            if self._tiles is not None:
-                self._tile_gigaflops = max(self._tile_gigaflops, self._tiles.rate())
-            if self._bytes is not None:
-                self._byte_gigaflops = max(self._byte_gigaflops, self._bytes.rate())
+            for unit, kernel in self._arithmetic.items():
+                self._gigaflops[unit] = max(self._gigaflops[unit], kernel.rate())
         for size, kernel in self._reads.items():
             self._gigabytes[size] = max(self._gigabytes[size], kernel.rate())
 
@@ -146,10 +148,10 @@ class CeilingMeter:
         gigabytes = {size: rates[size] for size in BLOCKS}
         return Ceilings(
             self.threads,
-            self._gigaflops,
+            self._gigaflops[_VECTORS],
             gigabytes,
-            tile_gigaflops=self._tile_gigaflops,
-            byte_gigaflops=self._byte_gigaflops,
+            tile_gigaflops=self._gigaflops[_TILES],
+            byte_gigaflops=self._gigaflops[_BYTES],
         )
 
 
@@ -221,25 +223,22 @@ def _tile_products(target: Target, threads: int) -> tuple[Artifact, NDArray[np.f
     writer = _Writer(target, threads, TILE_CELLS)
     b = writer.loops
 
-    def do(op: Operation) -> None:
-        b.blocks[-1].add_op(op)
-
     def turn(_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
         for product in PRODUCTS:
-            do(tile.MultiplyOp(*product))
+            b.put(tile.MultiplyOp(*product))
         return sums
 
     def sums(_: SSAValue) -> Sequence[SSAValue]:
         made = b.scratch(memory_type(f32, len(tile.SUMS) * TILE_CELLS))
-        do(tile.ConfigureOp(tile.ROWS))
+        b.put(tile.ConfigureOp(tile.ROWS))
         for number in (*tile.LEFT, *tile.RIGHT):
-            do(tile.LoadOp(number, writer.source, b.constant(0), tile.ROW_BYTES))
+            b.put(tile.LoadOp(number, writer.source, b.constant(0), tile.ROW_BYTES))
         for number in tile.SUMS:
-            do(tile.ZeroOp(number))
+            b.put(tile.ZeroOp(number))
         b.loop(b.constant(0), b.constant(TURNS), 1, [], turn)
         for number in tile.SUMS:
-            do(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), tile.ROW_BYTES))
-        do(tile.ReleaseOp())
+            b.put(tile.StoreOp(number, made, b.constant(number * TILE_CELLS), tile.ROW_BYTES))
+        b.put(tile.ReleaseOp())
         rows = range(0, len(tile.SUMS) * TILE_CELLS, target.lanes)
         return [b.load(made, b.constant(at), target.lanes) for at in rows]
 

@@ -112,15 +112,12 @@ class TileNest(Nest):
     def write(self, name: str) -> func.FuncOp:
         first, last = self.entry.args[-2:]
         self.state.lanes = self.schedule.vector
-        self._do(tile.ConfigureOp(self.plan.rows))
+        self.builder.put(tile.ConfigureOp(self.plan.rows))
         carried = self._carried(self._nothing())
         left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
         self._follow_all(self._uncarried(left))
-        self._do(tile.ReleaseOp())
+        self.builder.put(tile.ReleaseOp())
         return self.builder.function(name)
-
-    def _do(self, op: Operation) -> None:
-        self.builder.blocks[-1].add_op(op)
 
     # --- chunks -------------------------------------------------------------------------------
 
@@ -210,11 +207,11 @@ class TileNest(Nest):
     def _sum(self, group: _Group, before: _Group) -> None:
         """The sums of a group into memory, where those of the group before were."""
         for number in range(self.plan.p * self.plan.q):
-            self._do(tile.ZeroOp(number))
+            self.builder.put(tile.ZeroOp(number))
         self._steps(list(self.halves.steps), group, before)
         for number in range(self.plan.p * self.plan.q):
             at = self.builder.constant(number * TILE)
-            self._do(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
+            self.builder.put(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
 
     def _steps(self, loops: list[int], group: _Group, before: _Group) -> None:
         if not loops:
@@ -222,7 +219,7 @@ class TileNest(Nest):
             if self.schedule.prefetch_l2:
                 between.insert(0, partial(self._prefetch_weights, group))
             for number, op in enumerate(products):
-                self._do(op)
+                self.builder.put(op)
                 done, due = (n * (len(between) + 1) // len(products) for n in (number, number + 1))
                 for follow in between[done:due]:
                     follow()

@@ -32,10 +32,10 @@ def test_the_counter_is_measured_between_the_ends_of_runs() -> None:
 
 def test_every_step_of_a_network_has_a_stamp() -> None:
     """They rise, and come to what passes between two runs."""
-    artifact = front.compile_with(DIGITS, None, Options.of(stamps=True))
-    feeds = random_feeds(artifact.inputs, 0)
-    runs = [StampedRun.of(artifact, feeds) for _ in range(3)]
-    steps = len(artifact.artifact.info["steps"])
+    model = front.compile_with(DIGITS, None, Options.of(stamps=True))
+    feeds = random_feeds(model.inputs, 0)
+    runs = [StampedRun.of(model, feeds) for _ in range(3)]
+    steps = len(model.artifact.info["steps"])
     assert {run.ticks().shape for run in runs} == {(steps,)}
     assert all((run.ticks() >= 0).all() and run.ticks().sum() > 0 for run in runs)
     assert runs[0].stamps[-1] <= runs[1].stamps[0] and runs[0].over < runs[1].over

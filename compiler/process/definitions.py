@@ -72,7 +72,8 @@ def _replaced(owner: object, new: Mapping[str, object]) -> Iterator[None]:
 
 class _Unregistered(abc.ABCMeta):
     """The kind of abstract classes that have no subclasses but their own: whether an object is of
-    one, Python tells by itself, in a tenth of the time. Who registers another ends that.
+    one, Python tells by itself, in a tenth of the time. Who registers another with a class ends
+    that for it, and for what it is derived from.
     """
 
     __instancecheck__ = type.__instancecheck__
@@ -80,7 +81,7 @@ class _Unregistered(abc.ABCMeta):
 
     def register(cls, subclass: type[T]) -> type[T]:
         for kind in cls.__mro__:
-            if type(kind) is _Unregistered:
+            if type(kind) is _Unregistered and kind is not _Abstract:
                 type.__setattr__(kind, "__class__", abc.ABCMeta)
         return cls.register(subclass)
 

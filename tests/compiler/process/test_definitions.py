@@ -87,6 +87,36 @@ def test_abstract_classes_do_what_others_do() -> None:
     assert not isinstance(1.0, Shape) and isinstance(Square(), Shape)
 
 
+def test_who_registers_a_class_leaves_others_alone() -> None:
+    """Those are still told by Python itself, be they made before or behind that."""
+    with put_off():
+
+        class Before(abc.ABC): ...
+
+        class Registering(abc.ABC): ...
+
+        Registering.register(int)
+
+        class Behind(abc.ABC): ...
+
+    assert isinstance(1, Registering) and type(Registering) is abc.ABCMeta
+    assert type(Before) is type(Behind) is not abc.ABCMeta
+
+
+def test_operations_are_told_by_python_itself() -> None:
+    """Whatever is imported with them."""
+    asked = (
+        "from ncc.compiler.process.definitions import put_off\n"
+        "with put_off(): import ncc.compiler.pipeline\n"
+        "from abc import ABCMeta; from xdsl.ir import Operation\n"
+        "print(type(Operation) is ABCMeta)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
+    )
+    assert found.stdout == "False\n"
+
+
 def test_dataclasses_do_what_others_do() -> None:
     """Made, shown, compared, hashed and guarded alike, at the first call and at the next."""
     now = defined()

@@ -65,6 +65,15 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
     return op._operands
 
 
+def ops_of(block: Block) -> list[Operation]:
+    """The operations of a block; an iterator of `block.ops` takes several calls to each."""
+    found, op = [], block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
 def append(block: Block, op: Operation) -> None:
     """What `block.add_op(op)` does with an operation that is in no block yet."""
     last = block.last_op

@@ -16,7 +16,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.operation import copied
+from ncc.dialects.operation import copied, ops_of
 from ncc.dialects.structured import generic
 
 Index: TypeAlias = Sequence[Linear | AffineExpr]
@@ -31,7 +31,7 @@ def builder_for(op: GenericOp) -> Builder:
 def move_before(b: Builder, before: Operation) -> None:
     """Put what a builder wrote in front of an operation."""
     parent = before.parent_block()
-    for op in list(b.block.ops):
+    for op in ops_of(b.block):
         b.block.detach_op(op)
         if parent is not None:
             parent.insert_op_before(op, before)
@@ -40,7 +40,7 @@ def move_before(b: Builder, before: Operation) -> None:
 def move_behind(b: Builder, value: SSAValue) -> None:
     """Put what a builder wrote behind what makes a value; for an argument, in front of all."""
     if isinstance(value.owner, Operation):
-        ops, parent = list(b.block.ops), value.owner.parent_block()
+        ops, parent = ops_of(b.block), value.owner.parent_block()
         for op in ops:
             b.block.detach_op(op)
         if parent is not None:
@@ -143,9 +143,10 @@ def doc_of(op: GenericOp) -> str:
 
 def erase_dead(block: Block) -> None:
     """Erase the operations whose results nobody reads."""
-    op = block.last_op
-    while op is not None:
-        before = op.prev_op
-        if op.results and all([result.first_use is None for result in op.results]):
-            block.erase_op(op)
-        op = before
+    for op in reversed(ops_of(block)):
+        for result in op.results:
+            if result.first_use is not None:
+                break
+        else:
+            if op.results:
+                block.erase_op(op)

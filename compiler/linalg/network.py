@@ -8,6 +8,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.dialects.operation import ops_of
 
 PRIVATE = StringAttr("private")
 """How functions are seen that the network calls."""
@@ -23,7 +24,7 @@ def network_of(module: ModuleOp) -> func.FuncOp:
 
 def generics_of(block: Block) -> list[GenericOp]:
     """The computations of a block as it stands: those that rewrites put in are not among them."""
-    return [op for op in block.ops if isinstance(op, GenericOp)]
+    return [op for op in ops_of(block) if isinstance(op, GenericOp)]
 
 
 def callee_of(call: func.CallOp) -> str:

@@ -30,7 +30,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear, linear
 from ncc.dialects.attributes import memoized
 from ncc.dialects.fraction import held_by
-from ncc.dialects.operation import operands_of
+from ncc.dialects.operation import operands_of, ops_of
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class _Loops:
     @staticmethod
     def of(op: GenericOp) -> _Loops:
         """Views are many and maps few: what is found is kept with the maps, which never change."""
-        maps, kinds = op.indexing_maps, op.iterator_types
+        maps, kinds = op.properties["indexing_maps"], op.properties["iterator_types"]
         known: tuple[Attribute, _Loops] | None = vars(maps).get("loops")
         if known is None or known[0] is not kinds:
-            known = kinds, _Loops._read(maps, kinds)
+            known = kinds, _Loops._read(op.indexing_maps, op.iterator_types)
             vars(maps)["loops"] = known
         return known[1]
 
@@ -143,6 +143,11 @@ def _shape(kind: Attribute) -> tuple[int, ...]:
     return kind.get_shape()
 
 
+def outs_of(op: GenericOp) -> SSAValue:
+    """The value that a generic starts from, and writes over."""
+    return operands_of(op)[-1]
+
+
 def constant_number(value: SSAValue) -> float | None:
     """The number that a value is, if it is a constant."""
     constant = value.owner
@@ -160,7 +165,7 @@ def filled_with(value: SSAValue) -> float | None:
 
 def fill_number(op: FillOp) -> float:
     """The constant that a tensor is filled with."""
-    number = constant_number(op.inputs[0])
+    number = constant_number(operands_of(op)[0])
     if number is None:
         raise CompilerBug("a fill whose value is no constant")
     return number
@@ -280,23 +285,25 @@ class View:
         return roles
 
     @cached_property
+    def _coordinates(self) -> list[IndexOp | tensor.ExtractOp]:
+        """The operations of the body that make coordinates, or use them."""
+        return [op for op in ops_of(self.body) if isinstance(op, (IndexOp, tensor.ExtractOp))]
+
+    @cached_property
     def indexed(self) -> set[int]:
         """Loops whose value the body reads (`linalg.index`)."""
-        return {op.dim.value.data for op in self.body.ops if isinstance(op, IndexOp)}
+        return {op.dim.value.data for op in self._coordinates if isinstance(op, IndexOp)}
 
     @cached_property
     def captured(self) -> list[SSAValue]:
         """Tensors that the body reads at computed coordinates."""
-        found: dict[SSAValue, None] = {}
-        for op in self.body.ops:
-            if isinstance(op, tensor.ExtractOp):
-                found[op.tensor] = None
-        return list(found)
+        read = (op for op in self._coordinates if isinstance(op, tensor.ExtractOp))
+        return list(dict.fromkeys(op.tensor for op in read))
 
     @property
     def computes_coordinates(self) -> bool:
         """Whether the body reads the values of loops, or tensors where these lead it."""
-        return bool(self.indexed or self.captured)
+        return bool(self._coordinates)
 
     @cached_property
     def tails(self) -> tuple[tuple[int, int, int], ...]:

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.instructions import lanes
-from ncc.dialects.operation import only_result
+from ncc.dialects.operation import only_result, ops_of
 
 PASS = "emit-llvm"
 
@@ -181,7 +181,7 @@ class Emitter:
                     self._named(argument)
                 phis.append((len(self.lines), block))
                 self.lines.append("")
-            for op in block.ops:
+            for op in ops_of(block):
                 spell = self.spellings.get(type(op))
                 if spell is None:
                     raise CompilerBug(f"LLVM text for {op.name}", pass_name=PASS, dump=f"{op}\n")

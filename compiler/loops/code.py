@@ -25,11 +25,12 @@ from ncc.compiler.loops.stable_text import region_text, stable_text
 from ncc.compiler.plan import Call
 from ncc.compiler.target import Target
 from ncc.dialects.code import CodeOp, YieldOp
+from ncc.dialects.operation import ops_of
 
 
 def is_code(function: func.FuncOp) -> bool:
     """Whether an outlined function holds an `rt.code`."""
-    return any(isinstance(op, CodeOp) for op in function.body.block.ops)
+    return any(isinstance(op, CodeOp) for op in ops_of(function.body.block))
 
 
 def chunks(call: Call) -> int:
@@ -80,7 +81,7 @@ def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
     def one_turn(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
         if turn is not None:
             turn.replace_all_uses_with(number)
-        for inner in list(body.ops):
+        for inner in ops_of(body):
             body.detach_op(inner)
             if not isinstance(inner, YieldOp):
                 builder.put(inner)
@@ -121,7 +122,7 @@ def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list
 
 def _code(call: Call) -> CodeOp:
     """The `rt.code` of an outlined function."""
-    return next(op for op in call.function.body.block.ops if isinstance(op, CodeOp))
+    return next(op for op in ops_of(call.function.body.block) if isinstance(op, CodeOp))
 
 
 def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:

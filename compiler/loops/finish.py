@@ -24,6 +24,7 @@ from ncc.compiler.loops.build import memory_type
 from ncc.compiler.loops.halving import HalvingWriter
 from ncc.compiler.loops.reads import Point
 from ncc.compiler.loops.transpose import interleaved
+from ncc.dialects.operation import ops_of
 
 IN_LINE = 16
 """Accumulators that need not be spilled: so many leave registers for the function."""
@@ -128,7 +129,7 @@ class FinishWriter(HalvingWriter):
 
     @cached_property
     def _is_long(self) -> bool:
-        return any(is_function(op) for stage in self.kernel.epilogue for op in stage.body.ops)
+        return any(is_function(op) for stage in self.kernel.epilogue for op in ops_of(stage.body))
 
     def _finish_in_turn(self, loop: int, points: list[Point], values: Sequence[SSAValue]) -> None:
         """The same in a loop along one of the tile, over accumulators on the stack.

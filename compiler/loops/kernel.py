@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.view import Matrix
 from ncc.compiler.loops.stable_text import stable_text
-from ncc.dialects.operation import operands_of
+from ncc.dialects.operation import operands_of, ops_of
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Stage:
     @property
     def extracts(self) -> list[ExtractOp]:
         """The reads at computed coordinates of its body."""
-        return [op for op in self.body.ops if isinstance(op, ExtractOp)]
+        return [op for op in ops_of(self.body) if isinstance(op, ExtractOp)]
 
     @property
     def yielded(self) -> SSAValue:
@@ -250,7 +250,7 @@ def _stage_key(stage: Stage, captured: Mapping[SSAValue, Hashable]) -> Hashable:
         argument: ("arg", i) for i, argument in enumerate(stage.body.args)
     }
     lines: list[Hashable] = []
-    for op in stage.body.ops:
+    for op in ops_of(stage.body):
         operands = tuple(numbers[o] if o in numbers else captured[o] for o in op.operands)
         properties = tuple(sorted((k, v) for k, v in op.properties.items() if k != "fastmath"))
         types = tuple(result.type for result in op.results)

@@ -28,7 +28,7 @@ from ncc.compiler.loops.schedule import LONG_REDUCTION, SIDE_BY_SIDE
 from ncc.compiler.target import Target
 from ncc.dialects.code import LanesOp, ReduceOp, ReduceReturnOp
 from ncc.dialects.element import number
-from ncc.dialects.operation import NOTHING, make, only_result
+from ncc.dialects.operation import NOTHING, make, only_result, ops_of
 from ncc.dialects.scalar import flags_of
 
 index = IndexType()
@@ -212,7 +212,7 @@ class _Body:
         body = self.lanes.op.body.block
         self.values[body.args[0]] = start
         self.moving.add(body.args[0])
-        for op in body.ops:
+        for op in ops_of(body):
             match op:
                 case memref.LoadOp():
                     self._load(op)

@@ -16,7 +16,7 @@ from ncc.compiler.loops.kernel import Access, Kernel, Stage
 from ncc.compiler.loops.reads import Point, ReadWriter, is_vector
 from ncc.compiler.loops.schedule import Schedule
 from ncc.compiler.loops.vector_loops import varying
-from ncc.dialects.operation import only_result, operands_of
+from ncc.dialects.operation import only_result, operands_of, ops_of
 
 
 class PointWriter(ReadWriter):
@@ -84,7 +84,7 @@ class PointWriter(ReadWriter):
             exact = _places_and_weights(stage)
             found = [
                 (op, None if op in exact else _factor(op))
-                for op in stage.body.ops
+                for op in ops_of(stage.body)
                 if not isinstance(op, YieldOp)
             ]
             products = {product for _, product in found}
@@ -191,7 +191,7 @@ def _places_and_weights(stage: Stage) -> set[Operation]:
     if not stage.extracts:
         return set()
     read: set[Operation] = set()
-    for op in stage.body.ops:
+    for op in ops_of(stage.body):
         if isinstance(op, tensor.ExtractOp) or any(o.owner in read for o in op.operands):
             read.add(op)
     return {*stage.body.ops} - read

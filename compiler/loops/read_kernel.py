@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.view import View, constant_number, fill_number, shape_of
+from ncc.compiler.linalg.network import generics_of
+from ncc.compiler.linalg.view import View, constant_number, fill_number, outs_of, shape_of
 from ncc.compiler.loops.folding import folding
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
 from ncc.compiler.loops.normal_form import normalised
@@ -23,6 +24,7 @@ from ncc.compiler.loops.unread import unread
 from ncc.compiler.plan import Call, Place
 from ncc.compiler.target import Target
 from ncc.dialects.element import i24, number
+from ncc.dialects.operation import ops_of
 
 MOST_BLOCKS = 16
 """Blocks, at the most, of which half of the last is worth code of its own."""
@@ -55,8 +57,8 @@ class _Reader:
             raise CompilerBug("a kernel without a return")
         self.results = returned.operands
         self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
-        self.views = [View(op) for op in block.ops if isinstance(op, GenericOp)]
-        self.fills = [op for op in block.ops if isinstance(op, FillOp)]
+        self.views = [View(op) for op in generics_of(block)]
+        self.fills = [op for op in ops_of(block) if isinstance(op, FillOp)]
         types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
         self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
 
@@ -107,7 +109,7 @@ class _Reader:
         if halving is not None and halving.alone:
             return halving.store
         first_result = len(self.function.body.block.args)
-        argument = self.argument_of.get(self.anchor.op.outputs[0], first_result)
+        argument = self.argument_of.get(outs_of(self.anchor.op), first_result)
         identity = {d: d for d in range(self.rank)}
         return self._access(argument, self.anchor.write.index, identity)
 
@@ -120,7 +122,7 @@ class _Reader:
         view, identity = self.anchor, {d: d for d in range(self.rank)}
         places = self._places
         found = set(unread(view, places, identity))
-        started = view.op.outputs[0].owner
+        started = outs_of(view.op).owner
         if isinstance(started, GenericOp):
             axes, initial = [form.bare for form in view.write.index], View(started)
             found |= set(unread(initial, places, self._renamed(initial, axes)))
@@ -182,7 +184,7 @@ class _Reader:
 
     def _initial(self, view: View, axes: Sequence[int | None]) -> float | Stage | None:
         """What an accumulation starts from; None for what is in its memory."""
-        source = view.op.outputs[0]
+        source = outs_of(view.op)
         if source in self.argument_of:
             return None
         op = source.owner

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Data, ParametrizedAttribute, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.attributes import memoized
-from ncc.dialects.operation import operands_of
+from ncc.dialects.operation import operands_of, ops_of
 
 
 def stable_text(value: object) -> str:
@@ -99,7 +99,7 @@ def region_text(region: Region) -> str:
         parts.append("{")
         for block in region.blocks:
             parts.append(add(block.args))
-            for op in block.ops:
+            for op in ops_of(block):
                 operands = _sequence_text([numbers[value] for value in operands_of(op)])
                 said = [_mapping_text(held) for held in (op.properties, op.attributes) if held]
                 for inner in op.regions:

@@ -8,6 +8,7 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.loops.kernel import Kernel, Stage
+from ncc.dialects.operation import ops_of
 
 LARGEST_PLACE = 2**31 - 1
 """How far from the first of them elements may lie that are read by their places."""
@@ -26,7 +27,7 @@ def varying(stage: Stage, lane: int, kernel: Kernel, flight_varies: bool) -> set
             values.add(argument)
     if len(stage.body.args) > len(stage.inputs) and flight_varies:
         values.add(stage.body.args[-1])
-    for op in stage.body.ops:
+    for op in ops_of(stage.body):
         by_index = isinstance(op, IndexOp) and kernel.index_of[op.dim.value.data] == lane
         if by_index or any(operand in values for operand in op.operands):
             values.update(op.results)
@@ -94,7 +95,7 @@ def _interleaves(kernel: Kernel, lane: int, members: int) -> bool:
 def _extracts_allow(kernel: Kernel, lane: int, stage: Stage) -> bool:
     """Computed coordinates may vary along the lane only as the last index by itself."""
     values = varying(stage, lane, kernel, flight_varies=True)
-    for op in stage.body.ops:
+    for op in ops_of(stage.body):
         if isinstance(op, IndexOp) and op.result in values:
             if not all(isinstance(use.operation, ExtractOp) for use in op.result.uses):
                 return False

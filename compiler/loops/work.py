@@ -22,6 +22,7 @@ from ncc.compiler.loops.strategies.dot import crossed_quads_of, quads_of
 from ncc.compiler.loops.strategies.tiles import halves_of
 from ncc.compiler.loops.strategies.transform import Loops
 from ncc.compiler.plan import MOST_ELEMENTS, Kind, Root
+from ncc.dialects.operation import ops_of
 
 OPERATIONS = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf", "negf"), 1),
@@ -146,7 +147,7 @@ def _formed(kernel: Kernel) -> int:
 def _operations(stage: Stage) -> int:
     """The operations of one evaluation of a body."""
     count = 0
-    for op in stage.body.ops:
+    for op in ops_of(stage.body):
         if any(isinstance(result.type, IndexType) for result in op.results):
             continue
         dialect, _, name = op.name.partition(".")

@@ -52,6 +52,7 @@ from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.operation import ops_of
 from ncc.dialects.row_wise import with_header
 
 
@@ -159,7 +160,7 @@ def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tens
 
 def _behind(block: Block, op: Operation | None) -> list[Operation]:
     """The operations of a block that come after op."""
-    operations = list(block.ops)
+    operations = ops_of(block)
     return operations[operations.index(op) + 1 :] if op is not None else operations
 
 

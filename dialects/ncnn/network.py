@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ncc.dialects.ncnn.layer import Layer, text_of
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
+from ncc.dialects.operation import ops_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Network:
     @property
     def layers(self) -> list[Layer]:
         """The layers in order."""
-        return [op for op in self.function.body.block.ops if isinstance(op, Layer)]
+        return [op for op in ops_of(self.function.body.block) if isinstance(op, Layer)]
 
     @property
     def terminator(self) -> ReturnOp:

@@ -40,6 +40,7 @@ from ncc.compiler.linalg.tensors import groups_of, is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import ops_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class AlignChannels(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made: Made = {}
-        ops = list(network_of(op).body.block.ops)
+        ops = ops_of(network_of(op).body.block)
         for one in ops:
             if isinstance(one, GenericOp) and len(shape_of(one.results[0])) == 4:
                 found = GroupedSum.of(View(one))

@@ -26,7 +26,7 @@ from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import doc_of, put_for, recomputed
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import View, fill_number, shape_of
+from ncc.compiler.linalg.view import View, fill_number, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.weights.derived import Taken
@@ -85,7 +85,7 @@ def _is_free_of(view: View, count: int) -> bool:
     data = [access for access in by_channel if not is_constant(access.value)]
     if view.reduced and not data and blocks_of(count) > blocks_of(view.extents[loop]):
         return False
-    values = [*(access.value for access in by_channel), view.op.outputs[0]]
+    values = [*(access.value for access in by_channel), outs_of(view.op)]
     return all(is_free(value, count) for value in values)
 
 
@@ -126,4 +126,4 @@ def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
         else _taken(b, access.value, channels).value
         for access in view.reads
     ]
-    return recomputed(b, op, operands, _taken(b, op.outputs[0], channels))
+    return recomputed(b, op, operands, _taken(b, outs_of(op), channels))

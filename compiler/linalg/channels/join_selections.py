@@ -37,6 +37,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.dialects.comprehension import Builder
+from ncc.dialects.operation import ops_of
 
 MOST_PARTS = 16
 """The most parts of a joint: a selection that is stored puts its blocks together of all of them."""
@@ -51,7 +52,7 @@ class JoinSelections(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
         joined = False
-        for one in list(block.ops):
+        for one in ops_of(block):
             if isinstance(one, tensor.ConcatOp) and _is_joint_of_selections(one):
                 _join(one)
                 joined = True
@@ -162,7 +163,7 @@ def _sort_parts(block: Block) -> None:
     sum's weights.
     """
     taken: dict[GenericOp, list[int]] = {}
-    for op in list(block.ops):
+    for op in ops_of(block):
         axes = PackedAxes()
         if (
             isinstance(op, tensor.ConcatOp)

@@ -16,8 +16,9 @@ from ncc.compiler.linalg.channels.minimum_cut import NEVER, Cut
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes, follows
 from ncc.compiler.linalg.channels.packed_views import has_gaps, view_can_pack
 from ncc.compiler.linalg.channels.packing import Packing, Read, packing_of
+from ncc.compiler.linalg.network import generics_of
 from ncc.compiler.linalg.tensors import VIEWS, is_constant
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 
 
 def choose(block: Block, axes: PackedAxes) -> dict[Operation, Packing | None]:
@@ -37,7 +38,7 @@ class _Choice:
     def __init__(self, block: Block, axes: PackedAxes) -> None:
         self.problem = Cut()
         self.packings: dict[Operation, Packing | None] = {}
-        self.views = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
+        self.views = {op: View(op) for op in generics_of(block)}
         self.followed: dict[Operation, SSAValue | None] = {
             op: follows(view) for op, view in self.views.items()
         }
@@ -84,7 +85,7 @@ class _Choice:
             if not isinstance(op, FillOp):
                 self.problem.read_plain(value, source, None, conversion)
             return
-        if isinstance(op, GenericOp) and value is op.outputs[0]:
+        if isinstance(op, GenericOp) and value is outs_of(op):
             self.problem.connect(source, op, NEVER, NEVER)
             return
         packing = self.packings[op]
@@ -127,7 +128,7 @@ class _Choice:
 
 def _goes_on_from(op: Operation, value: SSAValue) -> bool:
     """Whether op accumulates into what another computation left in a plain value."""
-    if not isinstance(op, GenericOp) or value is not op.outputs[0]:
+    if not isinstance(op, GenericOp) or value is not outs_of(op):
         return False
     return not isinstance(value.owner, FillOp | tensor.EmptyOp)
 
@@ -136,6 +137,6 @@ def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bo
     """Whether a packed op needs this value, which cannot be packed at its source, in blocks."""
     if is_constant(value) or isinstance(value.owner, FillOp):
         return False
-    if isinstance(op, GenericOp) and value is op.outputs[0]:
+    if isinstance(op, GenericOp) and value is outs_of(op):
         return False
     return packing is None or packing.reads.get(value) is Read.PACKED

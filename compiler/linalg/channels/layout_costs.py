@@ -14,6 +14,7 @@ from ncc.compiler.linalg.channels.packed_axes import follows
 from ncc.compiler.linalg.channels.packing import Packing, Read, takes_all
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, Role, View, shape_of
+from ncc.dialects.operation import ops_of
 
 BYTES_PER_MULTIPLY_ADD = 0.6
 """Bytes that can be moved in the time of one vectorised multiply-add."""
@@ -40,7 +41,7 @@ def costs_of(view: View, packing: Packing) -> tuple[float, float]:
     if view.channels is not None:
         moved = one_pass(view.op.results[0])
         return moved * (1 + waste), 0.0 if takes_all(view) else 2 * moved
-    reads = [op for op in view.body.ops if isinstance(op, ExtractOp)]
+    reads = [op for op in ops_of(view.body) if isinstance(op, ExtractOp)]
     if reads and any(packing.reads.get(op.tensor) is Read.PACKED for op in reads):
         count = prod(view.extents) * len(reads)
         block = BYTES_PER_LONE_READ / BLOCK
@@ -81,7 +82,9 @@ def _plain_read(view: View, reads: Sequence[ExtractOp]) -> float:
 
 def _reads_row(view: View, read: ExtractOp, along: int) -> bool:
     """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
-    numbers = [op for op in view.body.ops if isinstance(op, IndexOp) and op.dim.value.data == along]
+    numbers = [
+        op for op in ops_of(view.body) if isinstance(op, IndexOp) and op.dim.value.data == along
+    ]
     last = read.indices[-1].owner
     return last in numbers and all(
         isinstance(use.operation, ExtractOp) and use.index == len(use.operation.operands) - 1

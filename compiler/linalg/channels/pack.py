@@ -35,10 +35,18 @@ from ncc.compiler.linalg.channels.select_channels import lanes_of, select_lanes
 from ncc.compiler.linalg.insert import doc_of, erase_dead, move_before, tensor_of
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, weights_of
-from ncc.compiler.linalg.view import TAILS, Access, View, fill_number, shape_of, tails_attribute
+from ncc.compiler.linalg.view import (
+    TAILS,
+    Access,
+    View,
+    fill_number,
+    outs_of,
+    shape_of,
+    tails_attribute,
+)
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import copied
+from ncc.dialects.operation import copied, ops_of
 from ncc.dialects.structured import generic
 from ncc.dialects.weights.derived import Blocked
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -71,7 +79,7 @@ class _Packer:
         self.weights: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
     def run(self) -> None:
-        for op in list(self.block.ops):
+        for op in ops_of(self.block):
             if op in self.packings:
                 self._rewrite(op, self.packings[op])
             else:
@@ -190,7 +198,7 @@ class _Packer:
         if tails:
             new.attributes[TAILS] = tails_attribute(tails)
         self.block.insert_op_before(new, op)
-        inside = list(new.body.block.ops)
+        inside = ops_of(new.body.block)
         for inner in inside:
             if isinstance(inner, ExtractOp):
                 self._extract(new, inner, split, packing)
@@ -228,7 +236,7 @@ class _Packer:
 
     def _outs(self, op: GenericOp, shape: Sequence[int]) -> SSAValue:
         """What the computation starts from, in blocks."""
-        value = op.outputs[0]
+        value = outs_of(op)
         if value in self.packed:
             return self.packed[value]
         source, element = value.owner, element_of(value)

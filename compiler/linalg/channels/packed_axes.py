@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.tensors import groups_of, is_constant
-from ncc.compiler.linalg.view import Role, View, shape_of
+from ncc.compiler.linalg.view import Role, View, outs_of, shape_of
 from ncc.dialects.element import BLOB_ELEMENTS
 
 
@@ -104,4 +104,4 @@ def _accumulation(view: View) -> View | None:
     if not view.is_pointwise or len(uses) != 1 or not isinstance(uses[0].operation, GenericOp):
         return None
     user = uses[0].operation
-    return View(user) if user.outputs[0] is view.op.results[0] else None
+    return View(user) if outs_of(user) is view.op.results[0] else None

@@ -19,6 +19,7 @@ from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.channels.packed_axes import PackedAxes
 from ncc.compiler.linalg.tensors import is_constant
 from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.dialects.operation import ops_of
 
 
 class Read(Enum):
@@ -156,7 +157,7 @@ def _indexes_only_reads(view: View, lane: int) -> bool:
     """Whether the lane's value is used only to read computed coordinates of packed tensors."""
     return all(
         op.dim.value.data != lane or all(isinstance(u.operation, ExtractOp) for u in op.result.uses)
-        for op in view.body.ops
+        for op in ops_of(view.body)
         if isinstance(op, IndexOp)
     )
 
@@ -171,7 +172,7 @@ def _captured_read(view: View, value: SSAValue, lane: int, axes: PackedAxes) -> 
 
 def _is_read_by_channel(view: View, value: SSAValue, lane: int) -> bool:
     """Whether every read of a captured tensor has the lane, and only it, as outermost index."""
-    for op in view.body.ops:
+    for op in ops_of(view.body):
         if isinstance(op, ExtractOp) and op.tensor is value:
             first = op.indices[0].owner
             if not (isinstance(first, IndexOp) and first.dim.value.data == lane):

@@ -41,7 +41,7 @@ from ncc.compiler.linalg.insert import (
 from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.tensors import is_constant
-from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.compiler.linalg.view import View, filled_with, outs_of, shape_of
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
 
@@ -130,7 +130,7 @@ def _shorter(view: View, position: int, axis: int) -> int | None:
     factor = view.reads[position]
     [other] = [k for k in view.product or () if k != position]
     rows = [d for d in view.parallel if view.extents[d] > 1 and not factor.uses(d)]
-    if len(rows) != 1 or filled_with(view.op.outputs[0]) is None or view.op.attributes:
+    if len(rows) != 1 or filled_with(outs_of(view.op)) is None or view.op.attributes:
         return None
     [row] = rows
     found = across(view, row)
@@ -150,10 +150,10 @@ def _transpose_result(view: View, row: int) -> GenericOp:
     *reads, write = op.indexing_maps
     results = (write.data.results[axis] for axis in order)
     maps = [*reads, indexing_map(write.data.num_dims, results)]
-    at, number = b.loops_of(shape), filled_with(op.outputs[0])
+    at, number = b.loops_of(shape), filled_with(outs_of(op))
     turned = [at[axis] for axis in order]
     if number is None:
-        start = b.map(turned, tensor_of(op.outputs[0])[at])
+        start = b.map(turned, tensor_of(outs_of(op))[at])
     else:
         start = b.full([shape[axis] for axis in order], number)
     sums = recomputed(b, op, op.inputs, start, maps)

@@ -38,6 +38,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import pad_sides
 from ncc.compiler.linalg.view import Access, View, shape_of
 from ncc.dialects.comprehension import Builder
+from ncc.dialects.operation import ops_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ComputeReadCells(ModulePass):
 
 
 def _slices(block: Block) -> list[tensor.ExtractSliceOp]:
-    return [op for op in block.ops if isinstance(op, tensor.ExtractSliceOp)]
+    return [op for op in ops_of(block) if isinstance(op, tensor.ExtractSliceOp)]
 
 
 @dataclass(frozen=True)

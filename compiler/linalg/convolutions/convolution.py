@@ -22,7 +22,7 @@ from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.sums.halved_values import STEP
 from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
 from ncc.compiler.linalg.tensors import is_constant, pad_value
-from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
+from ncc.compiler.linalg.view import Access, View, filled_with, outs_of, shape_of
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -180,10 +180,10 @@ class Loops:
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
     """The numbers along that many axes of channels, or the one, that the sums start from."""
-    source = op.outputs[0].owner
+    source = outs_of(op).owner
     if isinstance(source, GenericOp):
         view = View(source)
         spread = view.is_pointwise and view.yielded is view.body.args[0]
         if spread and view.reads[0].index == view.write.index[:channels]:
             return view.reads[0].value
-    return filled_with(op.outputs[0])
+    return filled_with(outs_of(op))

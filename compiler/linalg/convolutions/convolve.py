@@ -47,7 +47,7 @@ from ncc.compiler.linalg.memory.room import Room, rooms
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, weights_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.weight import ConstantOp
@@ -205,7 +205,7 @@ class _Rewrite:
             else:
                 result = b.expand(result, OF_GROUPS, shape_of(last.results[0]))
         put_for(last, b, result)
-        for op in dict.fromkeys([last, *dead, *(op.outputs[0].owner for op in dead)]):
+        for op in dict.fromkeys([last, *dead, *(outs_of(op).owner for op in dead)]):
             if isinstance(op, Operation) and not any(value.uses for value in op.results):
                 op.detach()
                 op.erase()

@@ -27,9 +27,10 @@ from ncc.compiler.linalg.insert import erase_dead, put_for, recomputed, tensor_o
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import groups_of, is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, filled_with, shape_of
+from ncc.compiler.linalg.view import Access, View, filled_with, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import ops_of
 from ncc.dialects.structured import PARALLEL
 
 WASTE = 0.02
@@ -44,7 +45,7 @@ class LiftSequences(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        lifted = [_lift(inner) for inner in list(block.ops)]
+        lifted = [_lift(inner) for inner in ops_of(block)]
         if any(lifted):
             erase_dead(block)
 
@@ -103,7 +104,7 @@ def _with_row(b: Builder, op: GenericOp, data: Sequence[Access]) -> Tensor:
     operands = [
         _image(b, access.value).value if access in data else access.value for access in view.reads
     ]
-    outs = _start(b, op.outputs[0])
+    outs = _start(b, outs_of(op))
     return recomputed(b, op, operands, outs, maps, [*op.iterator_types, PARALLEL])
 
 

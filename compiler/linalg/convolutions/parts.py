@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.insert import recomputed, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, filled_with
+from ncc.compiler.linalg.view import Access, View, filled_with, outs_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -35,10 +35,10 @@ def start(
     b: Builder, op: GenericOp, shape: Sequence[int], operand: Callable[[Access, View], SSAValue]
 ) -> Tensor:
     """What the computation starts from, in that shape."""
-    first, element = op.outputs[0].owner, element_of(op.results[0])
+    first, element = outs_of(op).owner, element_of(op.results[0])
     if isinstance(first, GenericOp):
         return part(b, first, shape, operand)
-    number = filled_with(op.outputs[0])
+    number = filled_with(outs_of(op))
     return b.empty(shape, element) if number is None else b.full(shape, number, element)
 
 
@@ -61,7 +61,7 @@ def has_parts(view: View, moves: Callable[[Access, View], bool]) -> bool:
     """The same of a result with any number of axes behind its channels, as a sequence has one."""
     if view.write.axes is None or view.computes_coordinates or view.op.attributes:
         return False
-    start = view.op.outputs[0].owner
+    start = outs_of(view.op).owner
     if isinstance(start, GenericOp):
         first = View(start)
         if not first.is_pointwise or not has_parts(first, moves):
@@ -99,7 +99,7 @@ def following(op: GenericOp) -> Iterator[GenericOp]:
     """The pointwise computations behind op, each of which alone reads the one before, in place."""
     while (use := op.results[0].get_unique_use()) is not None:
         user = use.operation
-        if not isinstance(user, GenericOp) or user.outputs[0] is op.results[0]:
+        if not isinstance(user, GenericOp) or outs_of(user) is op.results[0]:
             return
         view = View(user)
         if not view.is_pointwise or not is_space(view, stands_or_moves):

@@ -32,7 +32,7 @@ from ncc.compiler.linalg.insert import (
 )
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 
@@ -86,7 +86,7 @@ class _Separating:
             return None
         windows = _windows(view, data)
         several = [axis for axis, taps in enumerate(windows) if taps is not None]
-        if len(several) < 2 or not isinstance(op.outputs[0].owner, FillOp):
+        if len(several) < 2 or not isinstance(outs_of(op).owner, FillOp):
             return None
         found = _Separating(view, type(folded[0]), data, several[-1], windows[several[-1]] or 0)
         return found if found._pays(several) else None
@@ -130,7 +130,7 @@ class _Separating:
             extents = [view.extents[d] for form in kept for d in form.loops()]
             value = access.value if len(kept) == len(index) else b.empty(extents).value
             reads.append((value, kept))
-        outs = tensor_of(op.outputs[0])
+        outs = tensor_of(outs_of(op))
         made = recomputed_without(b, op, self.taps, reads, view.write.index, outs)
         put_for(op, b, made)
         return computation_of(made)

@@ -31,7 +31,7 @@ from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.derived import Unstrided
@@ -103,7 +103,7 @@ class _Strided:
         z, v = self._phases(b, size), b.weight(WeightAttr(weight))
         names = f"o:{weight.shape[0]} p:{rows} q:{columns} c:{channels} k:{window[0]} l:{window[1]}"
         o, p, q, c, k, m = b.loops(names)
-        init = tensor_of(self.op.outputs[0])
+        init = tensor_of(outs_of(self.op))
         y = b.sum((o, p, q), over=(c, k, m), of=z[c, p + k, q + m] * v[o, c, k, m], init=init)
         put_for(self.op, b, y)
 

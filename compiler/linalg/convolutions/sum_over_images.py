@@ -24,7 +24,7 @@ from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Windows:
         maps = [
             indexing_map(len(op.iterator_types), index) for index in (*indices, view.write.index)
         ]
-        put_for(op, b, recomputed(b, op, inputs, tensor_of(op.outputs[0]), maps))
+        put_for(op, b, recomputed(b, op, inputs, tensor_of(outs_of(op)), maps))
 
 
 def _alone(view: View, tap: int, data: Access, weights: Access) -> bool:

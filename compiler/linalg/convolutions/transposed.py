@@ -23,7 +23,7 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.dialects.element import element_of
 
 
@@ -235,7 +235,7 @@ def _next(op: GenericOp) -> GenericOp | None:
     """The phase that goes on from what this one leaves."""
     use = op.results[0].get_unique_use()
     after = None if use is None else use.operation
-    if isinstance(after, GenericOp) and after.outputs[0] is op.results[0]:
+    if isinstance(after, GenericOp) and outs_of(after) is op.results[0]:
         return after
     return None
 

@@ -45,7 +45,7 @@ from ncc.compiler.linalg.convolutions.parts import (
 )
 from ncc.compiler.linalg.insert import put_for, tensor_of
 from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
@@ -238,7 +238,7 @@ class _Trimming:
         if cut is None:
             return None
         operations = (op, *following(op))
-        if not _products(cut) and len(operations) == 1 and isinstance(op.outputs[0].owner, FillOp):
+        if not _products(cut) and len(operations) == 1 and isinstance(outs_of(op).owner, FillOp):
             return None  # a number by itself is no value in memory, as sums read it
         return _Trimming(operations, pad, weights.value, cut)
 

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.operation import operands_of
 from ncc.dialects.weights.weight import ConstantOp
@@ -107,7 +107,7 @@ def is_initial(op: Operation) -> bool:
         return False
     if user is None or not _accumulates_whole(user):
         return False
-    return isinstance(user, GenericOp) and user.outputs[0] is op.results[0]
+    return isinstance(user, GenericOp) and outs_of(user) is op.results[0]
 
 
 def _is_inside(op: Operation) -> bool:
@@ -142,7 +142,7 @@ def _writes_whole(view: View) -> bool:
 def _initial_of(op: Operation) -> list[Operation]:
     if not isinstance(op, GenericOp):
         return []
-    source = op.outputs[0].owner
+    source = outs_of(op).owner
     return [source] if isinstance(source, GenericOp) and is_initial(source) else []
 
 
@@ -188,7 +188,7 @@ def _halved(op: GenericOp, result_of: dict[SSAValue, Group]) -> Group | None:
     if group is None or group.halves is not None or not isinstance(group.anchor, GenericOp):
         return None
     anchor = View(group.anchor)
-    goes_on = isinstance(group.anchor.outputs[0].owner, GenericOp | Block) and not group.initial
+    goes_on = isinstance(outs_of(group.anchor).owner, GenericOp | Block) and not group.initial
     asks_where = anchor.indexed and anchor.lanes is None  # lanes are known without
     if goes_on or asks_where or not _writes_whole(anchor):
         return None

@@ -23,7 +23,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.channels.packed_axes import follows
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.tensors import is_constant
-from ncc.compiler.linalg.view import Access, View
+from ncc.compiler.linalg.view import Access, View, outs_of
 from ncc.dialects.operation import copied
 from ncc.dialects.structured import generic
 
@@ -91,7 +91,7 @@ def _inline(view: View, reader: GenericOp) -> None:
     body = copied(reader.body)
     _merge(body.block, position, copied(view.op.body).block)
     read = ArrayAttr([*maps[:position], *added, *maps[position + 1 :]])
-    outs = reader.outputs[0]
+    outs = outs_of(reader)
     new = generic(operands, outs, read, reader.iterator_types, body, reader.doc)
     new.results[0].name_hint = reader.results[0].name_hint
     Rewriter.replace_op(reader, new)

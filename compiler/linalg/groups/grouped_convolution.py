@@ -24,6 +24,7 @@ from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.view import Access, View
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -113,7 +114,7 @@ class GroupPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        joints = [one for one in block.ops if isinstance(one, tensor.CollapseShapeOp)]
+        joints = [one for one in ops_of(block) if isinstance(one, tensor.CollapseShapeOp)]
         found = [one for joint in joints if (one := self.find(joint)) is not None]
         for one in found:
             one.rewrite()

@@ -32,7 +32,7 @@ from ncc.compiler.linalg.groups.grouped_convolution import (
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed_without, tensor_of
 from ncc.compiler.linalg.linear import Linear
 from ncc.compiler.linalg.tensors import is_constant, weights_of
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
@@ -141,7 +141,7 @@ def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
                 return
             if not flight and _channel_of(access, view) is None:
                 return
-        if not isinstance(op.outputs[0].owner, tensor.EmptyOp):
+        if not isinstance(outs_of(op).owner, tensor.EmptyOp):
             return
         yield op
         before = op

@@ -19,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation
 from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.linalg.view import View
 from ncc.compiler.plan import Call, Kind, Place, Root
+from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_BESIDE = 1 / 8
@@ -53,7 +54,9 @@ def added_in_place(call: Call) -> Iterator[Place]:
     (result,), block = call.results, call.function.body.block
     if result.root.kind is not Kind.ARENA:
         return
-    views: dict[Operation, View] = {op: View(op) for op in block.ops if isinstance(op, GenericOp)}
+    views: dict[Operation, View] = {
+        op: View(op) for op in ops_of(block) if isinstance(op, GenericOp)
+    }
     (type,) = call.function.function_type.outputs
     roots = [place.root for place in call.operands]
     for place, argument in zip(call.operands, block.args, strict=True):

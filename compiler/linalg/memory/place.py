@@ -29,10 +29,11 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.memory.copying import copying
 from ncc.compiler.linalg.network import callee_of
 from ncc.compiler.linalg.tensors import RESHAPES, groups_of, pad_sides
-from ncc.compiler.linalg.view import TAILS, contiguous, shape_of
+from ncc.compiler.linalg.view import TAILS, contiguous, outs_of, shape_of
 from ncc.compiler.plan import Kind, Place, Root, elements_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.element import dtype_of, element_of
+from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import DYNAMIC_HEADER
 
@@ -52,8 +53,8 @@ def chained(module: ModuleOp) -> dict[str, int]:
         if not isinstance(function, func.FuncOp) or function.sym_visibility is None:
             continue
         for op in function.body.block.ops:
-            if isinstance(op, GenericOp) and isinstance(op.outputs[0], BlockArgument):
-                found[function.sym_name.data] = op.outputs[0].index
+            if isinstance(op, GenericOp) and isinstance(start := outs_of(op), BlockArgument):
+                found[function.sym_name.data] = start.index
     return found
 
 
@@ -61,9 +62,9 @@ def clipping(module: ModuleOp) -> set[str]:
     """Kernels that do not write the points of their result beyond its tails."""
     return {
         function.sym_name.data
-        for function in module.body.block.ops
+        for function in ops_of(module.body.block)
         if isinstance(function, func.FuncOp)
-        for op in function.body.block.ops
+        for op in ops_of(function.body.block)
         if isinstance(op, GenericOp) and "separable" in op.attributes and TAILS in op.attributes
     }
 
@@ -72,9 +73,9 @@ def written_as_loops(module: ModuleOp) -> set[str]:
     """Kernels that are codes: they read vectors along the last axis of an operand."""
     return {
         function.sym_name.data
-        for function in module.body.block.ops
+        for function in ops_of(module.body.block)
         if isinstance(function, func.FuncOp) and function.sym_visibility is not None
-        if any(isinstance(op, CodeOp) for op in function.body.block.ops)
+        if any(isinstance(op, CodeOp) for op in ops_of(function.body.block))
     }
 
 
@@ -95,7 +96,7 @@ class Placement:
         for value in self.block.args:
             self._place(value)
         codes = written_as_loops(module)
-        for op in list(self.block.ops):
+        for op in ops_of(self.block):
             if isinstance(op, RESHAPES) and self._forward(op) is None:
                 # Claims stay: no owner claims a value through a reshape that its memory refuses.
                 self._place_all(self._copy(op, 0))
@@ -111,7 +112,7 @@ class Placement:
         self.owner: dict[SSAValue, tuple[Operation, int]] = {}
         self.makers: dict[Operation, Counter[Operation]] = {}  # of how many parts of a joint
         before = self._copies
-        for op in list(self.block.ops):
+        for op in ops_of(self.block):
             if isinstance(op, _OWNERS) or self._is_clip(op):
                 self._claim_operands(op)
             elif isinstance(op, func.CallOp) and callee_of(op) in self.chained:

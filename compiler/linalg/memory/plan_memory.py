@@ -52,6 +52,7 @@ from ncc.compiler.plan import (
 )
 from ncc.compiler.target import AVX512
 from ncc.dialects.code import CodeOp
+from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 LARGEST_ON_STACK = 16384
@@ -115,7 +116,9 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
 
 
 def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list[Step]:
-    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    functions = {
+        f.sym_name.data: f for f in ops_of(module.body.block) if isinstance(f, func.FuncOp)
+    }
     steps: list[Step] = []
     frames = frames_of(_frames(network, placement))
     for op in network.body.block.ops:
@@ -137,7 +140,7 @@ def _scratch(function: func.FuncOp) -> tuple[Place | None, ...]:
 
     Turns may run at the same time, so that each has its own on the stack of its thread.
     """
-    op = next((op for op in function.body.block.ops if isinstance(op, CodeOp)), None)
+    op = next((op for op in ops_of(function.body.block) if isinstance(op, CodeOp)), None)
     if op is None or op.scratch is None:
         return ()
     places: list[Place | None] = []

@@ -25,9 +25,10 @@ from ncc.compiler.linalg.memory.alive import alive_at
 from ncc.compiler.linalg.memory.place import element_bytes
 from ncc.compiler.linalg.network import generics_of
 from ncc.compiler.linalg.tensors import RESHAPES, is_constant
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 from ncc.compiler.plan import elements_of
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import ops_of
 
 _WINDOWS = (tensor.PadOp, tensor.ExtractSliceOp, *RESHAPES)
 
@@ -116,7 +117,7 @@ class _Lives:
 def _homes(block: Block) -> dict[SSAValue, SSAValue]:
     """In whose memory values live that joints put together, or that are overwritten in place."""
     homes: dict[SSAValue, SSAValue] = {}
-    for op in reversed(list(block.ops)):
+    for op in reversed(ops_of(block)):
         for value in map(_base, _overwritten(op)):
             if not isinstance(value, BlockArgument) and value not in homes:
                 homes[value] = homes.get(op.results[0], op.results[0])
@@ -128,7 +129,7 @@ def _overwritten(op: Operation) -> Iterator[SSAValue]:
     if isinstance(op, tensor.ConcatOp):
         yield from op.inputs
     elif isinstance(op, GenericOp):
-        yield op.outputs[0]
+        yield outs_of(op)
         view = View(op)
         for access in view.reads if view.is_pointwise else ():
             here = access.index == view.write.index and access.value.has_one_use()

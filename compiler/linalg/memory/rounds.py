@@ -38,6 +38,7 @@ from ncc.compiler.plan import (
     touched,
 )
 from ncc.dialects.code import CodeOp
+from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
 MOST_CALLS = 8
@@ -242,7 +243,7 @@ def _does_as(one: Call, other: Call) -> bool:
     if _type(one) != _type(other):
         return False
     body = one.function.body
-    is_code = any(isinstance(op, CodeOp) for op in body.block.ops)
+    is_code = any(isinstance(op, CodeOp) for op in ops_of(body.block))
     return not is_code and body.is_structurally_equivalent(other.function.body)
 
 

@@ -28,8 +28,9 @@ from xdsl.rewriter import Rewriter
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, tensor_of
 from ncc.compiler.linalg.linear import indexing_map
+from ncc.compiler.linalg.network import generics_of
 from ncc.compiler.linalg.tensors import groups_of
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.structured import PARALLEL, generic
@@ -68,7 +69,7 @@ def _sunk(op: GenericOp) -> list[GenericOp]:
         elif isinstance(source, GenericOp):
             made = _before_move(b, view, position, source)
         if made is not None and isinstance(source, Operation):
-            written = [inner for inner in b.block.ops if isinstance(inner, GenericOp)]
+            written = generics_of(b.block)
             put_for(op, b, made)
             Rewriter.erase_op(op)
             Rewriter.erase_op(source)
@@ -179,7 +180,7 @@ def _is_move(view: View) -> bool:
 
 def _is_fresh(view: View) -> bool:
     """Whether nothing is where the result is stored."""
-    return isinstance(view.op.outputs[0].owner, tensor.EmptyOp)
+    return isinstance(outs_of(view.op).owner, tensor.EmptyOp)
 
 
 def _loops_of(access: Access) -> list[int]:

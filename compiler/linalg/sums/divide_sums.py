@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, move_behind, tensor_of
 from ncc.compiler.linalg.sums.shares import Shares
-from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.compiler.linalg.view import View, filled_with, outs_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Dividing:
             return None
         view, shares = View(user), op.results[0]
         pair = view.product
-        if pair is None or not view.reduced or filled_with(user.outputs[0]) != 0.0:
+        if pair is None or not view.reduced or filled_with(outs_of(user)) != 0.0:
             return None
         if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
             return None

@@ -36,11 +36,12 @@ from ncc.compiler.linalg.insert import (
 )
 from ncc.compiler.linalg.network import network_of
 from ncc.compiler.linalg.sums.positions import is_large, points_with
-from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.compiler.linalg.view import View, filled_with, outs_of, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects import fraction
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.narrow import TOGETHER, Fractions, Scales, ShortFractions
 from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -59,7 +60,7 @@ class FixWeights(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        for constant in list(block.ops):
+        for constant in ops_of(block):
             if isinstance(constant, ConstantOp) and element_of(constant.result) == f32:
                 if is_large(constant.result, self.target.core):
                     _fix(constant)
@@ -103,7 +104,7 @@ class _Sum:
         held = b.weight(WeightAttr(made.weights))
         operands[self.weights] = b.slice(held, [0] * held.rank, source.shape)
         scales = b.weight(WeightAttr(Scales(source, axes).weights))
-        init = self.op.outputs[0]
+        init = outs_of(self.op)
         z = self._sums(b, operands)
         at = b.loops_of(z.shape)
         y = z[at] * scales[[at[axis] for _, axis in self.rows]]

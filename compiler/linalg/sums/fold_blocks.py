@@ -27,6 +27,7 @@ from ncc.compiler.linalg.sums.positions import points_of
 from ncc.compiler.linalg.view import View, shape_of
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
+from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Blocked, Folded
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
@@ -48,7 +49,7 @@ class FoldBlocks(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.target.folds:
             return
-        for constant in list(network_of(op).body.block.ops):
+        for constant in ops_of(network_of(op).body.block):
             if isinstance(constant, ConstantOp):
                 _fold(constant)
 

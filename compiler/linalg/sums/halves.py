@@ -47,7 +47,7 @@ from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.halved_values import STEP, Channels, HalvedValues
 from ncc.compiler.linalg.sums.positions import points_of
 from ncc.compiler.linalg.sums.sum_in_parts import parts_of
-from ncc.compiler.linalg.view import View
+from ncc.compiler.linalg.view import View, outs_of
 from ncc.compiler.target import TWO_UNITS
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
@@ -244,7 +244,7 @@ class _Rewrite:
         count = found.plain.shape[found.inputs]
         x = self.halves.of(data.value, found.channels, count, groups)
         w = self._weights(weights.value, found)
-        result = tensor_of(op.outputs[0])
+        result = tensor_of(outs_of(op))
         for part in self._parts(b, found, x, w, result):
             result = self._sum(b, view, found, *part, result)
         put_for(op, b, result)

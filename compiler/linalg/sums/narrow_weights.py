@@ -36,7 +36,7 @@ from ncc.compiler.target import AVX512, Target
 from ncc.dialects.attributes import tensor_type
 from ncc.dialects.code import CodeOp, LanesOp
 from ncc.dialects.element import element_of
-from ncc.dialects.operation import make
+from ncc.dialects.operation import make, ops_of
 from ncc.dialects.weights.narrow import narrowed
 from ncc.dialects.weights.sources import LOOKED_AT, Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
@@ -57,7 +57,7 @@ class NarrowWeights(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.target.widens_halves:
             return
-        for constant in list(network_of(op).body.block.ops):
+        for constant in ops_of(network_of(op).body.block):
             if isinstance(constant, ConstantOp) and self._is_worth_it(constant):
                 _narrow(constant)
 

@@ -54,7 +54,15 @@ from ncc.compiler.linalg.linear import Linear, indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.padding import padded
 from ncc.compiler.linalg.tensors import VIEWS, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import TAILS, Access, View, filled_with, shape_of, tails_attribute
+from ncc.compiler.linalg.view import (
+    TAILS,
+    Access,
+    View,
+    filled_with,
+    outs_of,
+    shape_of,
+    tails_attribute,
+)
 from ncc.compiler.target import AVX512, Target
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.operation import copy_of
@@ -215,8 +223,8 @@ class _Quads:
         at = b.loops_of(shape_of(op.results[0]))
         place = {form.bare: axis for form, axis in zip(view.write.index, at, strict=True)}
         begin = surplus[tuple(place[loops[axis]] for axis in kept)]
-        if filled_with(op.outputs[0]) != 0:
-            begin = tensor_of(op.outputs[0])[at] + begin
+        if filled_with(outs_of(op)) != 0:
+            begin = tensor_of(outs_of(op))[at] + begin
         start = b.map(at, begin)
         move_before(b, op)
         op.operands[len(view.reads)] = start.value

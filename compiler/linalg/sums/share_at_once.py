@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
 from ncc.compiler.linalg.sums.shares import Shares
-from ncc.compiler.linalg.view import View, filled_with, shape_of
+from ncc.compiler.linalg.view import View, filled_with, outs_of, shape_of
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.imperative import Code
@@ -92,7 +92,7 @@ def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
     axes = view.reads[0].axes
     whole = axes is not None and len(axes) == len(view.extents) and list(kept) == sorted(kept)
     ordered = whole and view.write.index == tuple(view.reads[0].index[axis] for axis in kept)
-    return ordered and filled_with(fold.outputs[0]) == start
+    return ordered and filled_with(outs_of(fold)) == start
 
 
 def _rewrite(op: GenericOp, x: Tensor, folded: tuple[int, int, int]) -> None:

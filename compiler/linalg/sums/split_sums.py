@@ -29,7 +29,7 @@ from ncc.compiler.linalg.insert import builder_for, erase_dead, put_for, recompu
 from ncc.compiler.linalg.linear import indexing_map
 from ncc.compiler.linalg.network import generics_of, network_of
 from ncc.compiler.linalg.sums.positions import positions_with
-from ncc.compiler.linalg.view import Role, View, shape_of
+from ncc.compiler.linalg.view import Role, View, outs_of, shape_of
 from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of
 from ncc.dialects.structured import PARALLEL
@@ -95,7 +95,7 @@ class _Split:
         ]
         sums = self._sums(b, operands)
         *at, half = b.loops_of([*sums.shape[1:], HALVES])
-        total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(self.op.outputs[0]))
+        total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(outs_of(self.op)))
         put_for(self.op, b, total)
 
     def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:

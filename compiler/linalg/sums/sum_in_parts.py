@@ -29,7 +29,7 @@ from xdsl.ir import Block
 from ncc.compiler.linalg.channels.block_size import BLOCK
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import put_for, tensor_of
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.compiler.target import AVX512, Core, Target
 from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
@@ -105,7 +105,7 @@ class _Sum:
         """Sum part by part, each on top of those before it."""
         b = Builder(Block())
         operands = [tensor_of(value) for value in self.op.inputs]
-        extent, total = operands[0].shape[self.axes[0]], self.op.outputs[0]
+        extent, total = operands[0].shape[self.axes[0]], outs_of(self.op)
         for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
             cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
             new = self.op.clone()

@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.linalg.computation_pass import ComputationPass
 from ncc.compiler.linalg.insert import builder_for, move_before, move_behind, put_for, tensor_of
-from ncc.compiler.linalg.view import View, shape_of
+from ncc.compiler.linalg.view import View, outs_of, shape_of
 from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import element_of
 
@@ -88,7 +88,7 @@ class _ImageSum:
         b = builder_for(self.op)
         rows = b.concat(sums, axis=0)
         row, *kept = b.loops_of(rows.shape)
-        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(self.op.outputs[0]))
+        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(outs_of(self.op)))
         put_for(self.op, b, total)
 
     def _sums(self, part: SSAValue) -> Tensor:

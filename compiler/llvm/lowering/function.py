@@ -26,6 +26,7 @@ from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
 from ncc.dialects.element import i20, i24
+from ncc.dialects.operation import ops_of
 
 PASS = "lower-to-llvm"
 
@@ -151,7 +152,7 @@ class Function:
         last = block.last_op
         if last is None:
             raise CompilerBug("a block without a terminator", pass_name=PASS)
-        for op in block.ops:
+        for op in ops_of(block):
             if op is last:
                 break
             handler = handlers.get(type(op))

@@ -139,27 +139,28 @@ def _tiles(operands: Operands, target: Target) -> Iterator[tuple[tuple[int, int]
     registers, the others are loaded one after another.
     """
     extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
-    in_lane = -(-extents[operands.lane] // operands.vector)
+    in_lane, left_out = -(-extents[operands.lane] // operands.vector), operands.left_out
     ends = operands.short is not None and vectors[:1] == operands.short[:1]
+    # A tile has the vectors of whole blocks, or those that count of the last.
+    lanes = [n for n in (1, 2, 3, 4, 6) if (n == in_lane if left_out else n <= in_lane)]
     columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
     rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
     others = range(1, min(max(operands.blocks, 1), 8) + 1) if vectors else range(1, 2)
-    for row, column, other, lane in product(rows, columns, others, (1, 2, 3, 4, 6)):
-        p, q = row * column, other * lane
-        if operands.left_out and lane < in_lane:
-            continue  # a tile has the vectors of whole blocks, or those that count of the last
-        if ends and other == extents[vectors[0]]:
-            q -= operands.left_out
-        if lane > in_lane or operands.registers(p, q) > target.registers:
-            continue
+    for row, column in product(rows, columns):
         if row > 1 and column < extents[points[0]]:
             continue  # rows join a tile only when it spans the whole row
-        still = [(points[1], row)] if len(points) > 1 else []
-        still += [(points[0], column)] if points else []
-        moving = [(vectors[0], other)] if vectors else []
-        moving += [(operands.lane, lane)]
-        named = [*moving, *still] if p < q else [*still, *moving]
-        yield tuple((loop, n) for loop, n in named if n > 1)
+        for other, lane in product(others, lanes):
+            p, q = row * column, other * lane
+            if ends and other == extents[vectors[0]]:
+                q -= left_out
+            if operands.registers(p, q) > target.registers:
+                continue
+            still = [(points[1], row)] if len(points) > 1 else []
+            still += [(points[0], column)] if points else []
+            moving = [(vectors[0], other)] if vectors else []
+            moving += [(operands.lane, lane)]
+            named = [*moving, *still] if p < q else [*still, *moving]
+            yield tuple((loop, n) for loop, n in named if n > 1)
 
 
 def _order(operands: Operands, sizes: dict[int, int]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from ncc.compiler.loops.schedule import Schedule, chunks_of, in_store_order, vec
 from ncc.compiler.loops.vector_loops import can_be_lane
 from ncc.compiler.target import Target
 from ncc.dialects import tile
+from ncc.dialects.operation import ops_of
 
 MOST_TURNS = 8
 """Groups of points that share the prefetching of weights."""
@@ -108,7 +109,7 @@ def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
         return None
     body = kernel.anchor.body
     pairs: list[tuple[Access, Access]] = []
-    for op in body.ops:
+    for op in ops_of(body):
         if isinstance(op, arith.MulfOp):
             numbers = [is_argument(uncast(operand), body) for operand in op.operands]
             inputs = dict(enumerate(kernel.anchor.inputs))  # without the accumulator

@@ -100,7 +100,7 @@ def test_who_registers_a_class_leaves_others_alone() -> None:
         class Behind(abc.ABC): ...
 
     assert isinstance(1, Registering) and type(Registering) is abc.ABCMeta
-    assert type(Before) is type(Behind) is not abc.ABCMeta
+    assert all(type(kind) is not abc.ABCMeta for kind in (Before, Behind))
 
 
 def test_operations_are_told_by_python_itself() -> None:

@@ -67,8 +67,8 @@ def _stated(op: Layer) -> dict[str, ParamValue]:
 
 
 def _default(op: Layer, param: Param[Any]) -> ParamValue:
-    if isinstance(param.default, str) and param.kind != "string":
-        followed: ParamValue = getattr(op, param.default)
+    if param.follows is not None:
+        followed: ParamValue = getattr(op, param.follows)
         return followed
     default: ParamValue = param.default
     return default

@@ -50,6 +50,7 @@ class Param(property, Generic[T]):
         self.id = id
         self.kind = kind  # int, float, ints, floats, string
         self.default = default
+        self.follows = default if isinstance(default, str) and kind != "string" else None
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -62,12 +63,14 @@ class Param(property, Generic[T]):
     def __get__(self, op: Any, owner: type | None = None) -> Param[T] | T:
         if op is None:
             return self
+        value: Any = self.default
         attribute = op.properties.get(self.name)
         if attribute is not None:
-            return cast(T, from_attribute(attribute))
-        if isinstance(self.default, str) and self.kind != "string":
-            return cast(T, getattr(op, self.default))
-        return cast(T, self.default)
+            value = from_attribute(attribute)
+        elif self.follows is not None:
+            value = getattr(op, self.follows)
+        found: T = value
+        return found
 
 
 def integer(id: int, default: int | str = 0) -> Param[int]:
@@ -112,7 +115,7 @@ def to_attribute(kind: str, value: ParamValue) -> Attribute:
 
 def from_attribute(attribute: Attribute) -> ParamValue:
     """The inverse of `to_attribute`."""
-    if isinstance(attribute, IntegerAttr | FloatAttr):
+    if isinstance(attribute, (IntegerAttr, FloatAttr)):
         return attribute.value.data
     if isinstance(attribute, DenseArrayBase):
         return tuple(attribute.get_values())

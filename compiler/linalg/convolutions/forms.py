@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from ncc.compiler.linalg.view import Matrix
@@ -156,12 +157,12 @@ class Plane:
     forms: tuple[Form, Form]
     dilations: tuple[int, int] = (1, 1)
 
-    @property
+    @cached_property
     def parts(self) -> int:
         """Windows that a window consists of, along the axis that has several."""
         return prod(form.parts for form in self.forms)
 
-    @property
+    @cached_property
     def spans(self) -> tuple[int, int]:
         """Rows of the result in a row of tiles, and columns in a column."""
         rows, columns = (f.tile * d for f, d in zip(self.forms, self.dilations, strict=True))

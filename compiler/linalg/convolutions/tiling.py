@@ -102,22 +102,22 @@ class Tiling:
         forms = self.form if rows else ONE, self.form if columns else ONE
         return Plane(forms, (self.dilation if rows else 1, self.dilation if columns else 1))
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Rows of tiles."""
         return -(-self.height // self.plane.spans[0])
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Tiles of a row."""
         return -(-self.width // self.plane.spans[1])
 
-    @property
+    @cached_property
     def along(self) -> int:
         """How chunks lie: they are rows of tiles, or columns where there is one row."""
         return ACROSS if self.rows == 1 else DOWN
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Tiles in that direction."""
         return self.columns if self.along == ACROSS else self.rows
@@ -133,7 +133,7 @@ class Tiling:
 
         return [chunk(first) for first in range(0, self.length, size)]
 
-    @property
+    @cached_property
     def components(self) -> int:
         """Of a tile, of one channel and slice."""
         return prod(form.window for form in self.plane.forms)

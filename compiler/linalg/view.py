@@ -198,18 +198,26 @@ class View:
 
     def __init__(self, op: GenericOp) -> None:
         self.op = op
-        loops = _Loops.of(op)
-        self._shown = loops.shown
-        *self.reads, self.write = map(Access, operands_of(op), loops.forms)
+        self._loops = loops = _Loops.of(op)
         self.body: Block = op.regions[0].block
         self.reduced = loops.reduced
         self.parallel = loops.parallel
 
     @cached_property
+    def reads(self) -> list[Access]:
+        """What it reads, and where."""
+        return list(map(Access, operands_of(self.op)[:-1], self._loops.forms))
+
+    @cached_property
+    def write(self) -> Access:
+        """What it writes over, and where."""
+        return Access(outs_of(self.op), self._loops.forms[-1])
+
+    @cached_property
     def extents(self) -> tuple[int, ...]:
         """How many turns each loop has."""
-        accesses = [*self.reads, self.write]
-        return tuple(shape_of(accesses[operand].value)[axis] for operand, axis in self._shown)
+        shapes = [shape_of(value) for value in operands_of(self.op)]
+        return tuple(shapes[operand][axis] for operand, axis in self._loops.shown)
 
     @cached_property
     def live(self) -> list[int]:

@@ -7,19 +7,21 @@ compilation calls a tenth of these methods, makes a third of these operations, a
 IR only where someone wants to see it. So each is made when it is first asked for.
 
 Abstract classes, as those of operations are, tell faster what is of them: passes ask that some ten
-thousand times.
+thousand times. Cached properties do without the lock that they have up to Python 3.11: two threads
+may make the same twice, as they may in a later one.
 """
 
 from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from threading import RLock
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from xdsl.irdl import IRDLOperation, OpDef
@@ -46,7 +48,11 @@ def methods_put_off() -> Iterator[None]:
 @contextmanager
 def put_off() -> Iterator[None]:
     """Operations, too."""
-    with methods_put_off(), _replaced(abc, {"ABC": _Abstract}):
+    with (
+        methods_put_off(),
+        _replaced(abc, {"ABC": _Abstract}),
+        _replaced(functools, {"cached_property": _CachedProperty}),
+    ):
         from xdsl import irdl
         from xdsl.irdl.declarative_assembly_format import FormatProgram
 
@@ -90,6 +96,25 @@ class _Abstract(metaclass=_Unregistered):
     """In place of `abc.ABC`."""
 
     __slots__ = ()
+
+
+class _CachedProperty(Generic[T]):
+    """In place of `functools.cached_property`. What is made is an attribute from then on, which
+    Python finds before it looks here.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.func, self.__doc__ = make, make.__doc__
+        self.attrname: str | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.attrname = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        made = instance.__dict__[self.attrname] = self.func(instance)
+        return made
 
 
 _compiled: Callable[..., FunctionType] | None = vars(dataclasses).get(_COMPILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, dataclass, field
@@ -91,16 +92,22 @@ def test_who_registers_a_class_leaves_others_alone() -> None:
     """Those are still told by Python itself, be they made before or behind that."""
     with put_off():
 
-        class Before(abc.ABC): ...
+        class Shape(abc.ABC):
+            @abc.abstractmethod
+            def area(self) -> float: ...
 
-        class Registering(abc.ABC): ...
+        class Plane(Shape): ...
+
+        class Registering(abc.ABC):
+            @abc.abstractmethod
+            def number(self) -> int: ...
 
         Registering.register(int)
 
-        class Behind(abc.ABC): ...
+        class Volume(Shape): ...
 
     assert isinstance(1, Registering) and type(Registering) is abc.ABCMeta
-    assert all(type(kind) is not abc.ABCMeta for kind in (Before, Behind))
+    assert all(type(kind) is not abc.ABCMeta for kind in (Shape, Plane, Volume))
 
 
 def test_operations_are_told_by_python_itself() -> None:
@@ -115,6 +122,27 @@ def test_operations_are_told_by_python_itself() -> None:
         [sys.executable, "-c", asked], check=True, capture_output=True, text=True
     )
     assert found.stdout == "False\n"
+
+
+def test_cached_properties_do_what_others_do() -> None:
+    """Each is made when it is first read, and again where it was deleted."""
+    with put_off():
+
+        class Counting:
+            made = 0
+
+            @functools.cached_property
+            def number(self) -> int:
+                """How often it was made."""
+                self.made += 1
+                return self.made
+
+    one, other = Counting(), Counting()
+    assert vars(one) == {} and [one.number, one.number, other.number] == [1, 1, 1]
+    del one.number
+    assert one.number == 2 and vars(one) == {"made": 2, "number": 2}
+    assert Counting.number.__doc__ == "How often it was made."
+    assert not isinstance(vars(Counting)["number"], functools.cached_property)
 
 
 def test_dataclasses_do_what_others_do() -> None:

@@ -1,13 +1,14 @@
 """Writes a constant into boxes of memory: the border of a padded value, and of any other.
 
-    func.func private @name(%memory: memref<?xf32>,
+    func.func private @name(%memory: memref<?xi32>, %bits,
                             %offset0, %extent0, %stride0, .., %run0, %offset1, .., %first, %last)
       for chunk in [first, min(last, extent0)):             box 0, and the next ones in the same way
         for .. in [0, ..): ...
-          for cell in [0, run0): memory[offset0 + chunk * stride0 + .. + cell] = constant
+          for cell in [0, run0): memory[offset0 + chunk * stride0 + .. + cell] = bits
 
-Where boxes are, and how large, the entry point says: little is stored, and networks have many
-borders, most of which have as many boxes of as many loops. One kernel for these is soon made.
+What is stored, the entry point says, and where boxes are, and how large: little is stored, and
+networks have many borders, most of which have as many boxes of as many loops. One kernel for these
+is soon made.
 
 A chunk is a turn of the outermost loop of every box that has so many; a run alone is one chunk.
 """
@@ -17,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, PackableType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.loops.build import LoopBuilder, index, memory_type
 from ncc.compiler.loops.frames import Box
 from ncc.compiler.loops.kernel import Access, Kernel
@@ -29,14 +32,12 @@ from ncc.compiler.loops.read_kernel import constant_kernel
 from ncc.compiler.loops.reads import kernel_types
 from ncc.compiler.loops.stable_text import stable_text
 from ncc.compiler.plan import Place
+from ncc.dialects.element import number
 
 USUAL = (2, 1, 0, 0)
 """Loops around the runs of each box, of a border in blocks. A border of fewer boxes or loops is
 made like it, by runs of no cells and loops of one turn.
 """
-
-PART = 4
-"""Vectors of one length are so many times as long as those of the next, down to single cells."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,13 @@ class Fills:
 
     computations: tuple[Kernel, ...]
     value: float
-    element: Attribute
+    element: PackableType[Any]
 
     @staticmethod
     def of(boxes: Sequence[Box], place: Place, value: float, element: Attribute) -> Fills:
         """place: where the offsets of the boxes are counted from."""
+        if not isinstance(element, PackableType):
+            raise CompilerBug(f"a border of {element}")
         kernels = []
         for box in boxes:
             store = Access(0, box.place.offset - place.offset, box.place.strides)
@@ -112,7 +115,7 @@ class Fills:
     @property
     def text(self) -> str:
         """All that the kernel depends on."""
-        return stable_text(("fills", self.depths, self.value, self.element))
+        return stable_text(("fills", self.depths, self.cell))
 
     @property
     def chunks(self) -> int:
@@ -120,13 +123,20 @@ class Fills:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """What the kernel is told, box by box."""
-        return tuple(number for part in self.parts for number in part.numbers)
+        """What the kernel is told: the bits of the value, then of one box after the other."""
+        held = self.element.pack([number(self.value, self.element).value.data])
+        bits = int.from_bytes(held, "little", signed=True)
+        return (bits, *(told for part in self.parts for told in part.numbers))
+
+    @property
+    def cell(self) -> IntegerType:
+        """What the kernel takes elements for: as many bits."""
+        return IntegerType(8 * self.element.compile_time_size)
 
     @property
     def type(self) -> MemRefType[Attribute]:
         """The kernel's memory, however much it is."""
-        return memory_type(self.element, DYNAMIC_INDEX)
+        return memory_type(self.cell, DYNAMIC_INDEX)
 
     @property
     def reach(self) -> MemRefType[Attribute]:
@@ -147,10 +157,11 @@ class _Writer:
         self.entry = Block(
             arg_types=[fills.type, *(index for _ in (*fills.numbers, "first", "last"))]
         )
-        self.memory, *self.numbers = self.entry.args[:-2]
+        self.memory, bits, *self.numbers = self.entry.args[:-2]
         self.first, self.last = self.entry.args[-2:]
         self.builder = LoopBuilder(self.entry)
-        self.cell = self.builder.constant(fills.value, fills.element)
+        self.cell = self.builder.add(arith.IndexCastOp, [bits], fills.cell)
+        self.vector = self.builder.splat(self.cell, lanes)
 
     def written(self, name: str) -> func.FuncOp:
         numbers = iter(self.numbers)
@@ -195,20 +206,16 @@ class _Writer:
         builder.loop(first, last, 1, [], body)
 
     def _run(self, at: SSAValue, run: SSAValue) -> None:
-        """Neighbouring cells, by vectors as long as there are enough left for."""
-        builder = self.builder
-        begin, lanes = builder.constant(0), self.lanes
-        while True:
-            left = builder.remainder(run, lanes) if lanes > 1 else builder.constant(0)
-            end = builder.binary(arith.SubiOp, run, left)
-            value = self.cell if lanes == 1 else builder.splat(self.cell, lanes)
+        """Neighbouring cells: vectors of them, and the rest one by one."""
+        builder, lanes = self.builder, self.lanes
+        vectors = builder.binary(arith.SubiOp, run, builder.remainder(run, lanes))
 
-            def store(cell: SSAValue, _: list[SSAValue], value: SSAValue = value) -> list[SSAValue]:
-                place = builder.binary(arith.AddiOp, at, cell)
-                builder.store(value, self.memory, place)
+        def store(value: SSAValue, first: SSAValue, last: SSAValue, step: int) -> None:
+            def body(cell: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+                builder.store(value, self.memory, builder.binary(arith.AddiOp, at, cell))
                 return []
 
-            builder.loop(begin, end, lanes, [], store)
-            if lanes == 1:
-                return
-            begin, lanes = end, max(1, lanes // PART)
+            builder.loop(first, last, step, [], body)
+
+        store(self.vector, builder.constant(0), vectors, lanes)
+        store(self.cell, vectors, run, 1)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -85,9 +85,9 @@ def test_random_frames() -> None:
     check(frames)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i4"])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "i4"])
 def test_other_elements(dtype: str) -> None:
-    """Whole numbers are stored as well as floats."""
+    """Whole numbers are stored as well as floats, of any size."""
     check([frame_of((3, 6, 46), (0, 1, 1), (0, 2, 40), 0, dtype)], dtype)
 
 
@@ -104,9 +104,16 @@ def test_borders_in_blocks_share_a_kernel() -> None:
     check(frames)
 
 
-def test_values_and_elements_have_kernels_of_their_own() -> None:
-    """A kernel knows what it stores, if not where."""
+def test_values_share_a_kernel() -> None:
+    """It is told what to store: the bits of a number, whatever they mean."""
     frame = frame_of((2, 3, 4), (0, 1, 1), (0, 1, 1), 0)
     one, other = fills_of(frame), fills_of(frame_of((2, 3, 4), (0, 1, 1), (0, 1, 1), 0, "i4"))
-    zero = Fills(one.computations, 0.0, one.element)
-    assert len({one.text, other.text, zero.text}) == 3
+    lowest = Fills(one.computations, -3.4028234663852886e38, f32)
+    assert one.text == other.text == lowest.text
+    assert [fills.numbers[0] for fills in (one, other, lowest)] == [0x3F800000, 1, -0x800001]
+
+
+def test_elements_of_other_sizes_have_kernels_of_their_own() -> None:
+    """As many bits as they have are stored."""
+    frames = [frame_of((2, 3, 4), (0, 1, 1), (0, 1, 1), 0, dtype) for dtype in ("i1", "f2", "f4")]
+    assert len({fills_of(frame).text for frame in frames}) == 3

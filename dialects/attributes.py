@@ -23,6 +23,9 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 ResultT = TypeVar("ResultT")
 
 
+_VALUES = f"{__name__}.values"
+
+
 def memoized(function: Callable[[AttributeT], ResultT]) -> Callable[[AttributeT], ResultT]:
     """`function`, its results kept in the attributes: a table would hash all these are made of."""
     name = f"{function.__module__}.{function.__qualname__}"
@@ -67,6 +70,12 @@ def segments(*sizes: int) -> DenseArrayBase[IntegerType]:
     return _array(i32, sizes)
 
 
+def values_of(array: DenseArrayBase[IntegerType]) -> Sequence[int]:
+    """The numbers of a list: those that it was made of here, or else those of its bytes."""
+    held: Sequence[int] | None = vars(array).get(_VALUES)
+    return array.get_values() if held is None else held
+
+
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType[Attribute]:
     """The type of a tensor of static shape."""
     return _tensor_type(element, tuple(shape))
@@ -81,6 +90,7 @@ def _array(kind: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[Integer
     made = DenseArrayBase.__new__(DenseArrayBase)  # without looking whether it is one
     object.__setattr__(made, "elt_type", kind)
     object.__setattr__(made, "data", BytesAttr(kind.pack(values)))
+    vars(made)[_VALUES] = values
     return made
 
 

@@ -76,7 +76,7 @@ def ops_of(block: Block) -> list[Operation]:
 
 def append(block: Block, op: Operation) -> None:
     """What `block.add_op(op)` does with an operation that is in no block yet."""
-    last = block.last_op
+    last = block._last_op
     op.parent = block
     if last is None:
         block._first_op = op

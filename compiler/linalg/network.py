@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.dialects.operation import ops_of
-
-PRIVATE = StringAttr("private")
-"""How functions are seen that the network calls."""
 
 
 def network_of(module: ModuleOp) -> func.FuncOp:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from xdsl.dialects import llvm
@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     SymbolRefAttr,
+    UnitAttr,
     VectorType,
     f32,
     i1,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ncc.compiler.llvm.instructions import (
     ExtractElementOp,
@@ -31,10 +32,13 @@ from ncc.compiler.llvm.instructions import (
 from ncc.compiler.llvm.scopes import Scope, ScopeWriter
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import integer, memoized, segments, string, symbol
-from ncc.dialects.operation import make, only_result
+from ncc.dialects.operation import NOTHING, make, only_result
 
 POINTER = llvm.LLVMPointerType()
+VOID = llvm.LLVMVoidType()
 
+_CALLED_AS_IN_C = llvm.CallingConventionAttr("ccc")
+_INTERNAL, _EXTERNAL = llvm.LinkageAttr("internal"), llvm.LinkageAttr("external")
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NOT_CONSTANT = llvm.GEP_USE_SSA_VAL
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
@@ -65,6 +69,35 @@ def suffix(type: Attribute) -> str:
     return f"v{lanes(type)}{name}" if lanes(type) else name
 
 
+def function_op(
+    name: str,
+    inputs: Sequence[Attribute],
+    output: Attribute,
+    body: Region | None = None,
+    *,
+    is_internal: bool = False,
+    said: Mapping[str, Attribute] = NOTHING,
+) -> llvm.FuncOp:
+    """A function that ends with its return, or another module's if it has no body.
+
+    said: further properties.
+    """
+    properties = {
+        "sym_name": string(name),
+        "function_type": _function_type(tuple(inputs), output),
+        "CConv": _CALLED_AS_IN_C,
+        "linkage": _INTERNAL if is_internal else _EXTERNAL,
+        "no_unwind": UnitAttr(),
+        **said,
+    }
+    return make(llvm.FuncOp, properties=properties, regions=[Region() if body is None else body])
+
+
+@cache
+def _function_type(inputs: tuple[Attribute, ...], output: Attribute) -> llvm.LLVMFunctionType:
+    return llvm.LLVMFunctionType(inputs, output)
+
+
 def element_pointer(base: SSAValue, index: SSAValue | int, element: Attribute) -> llvm.GEPOp:
     """The address so many elements behind another one."""
     constant, operands = (index, []) if isinstance(index, int) else (_NOT_CONSTANT, [index])
@@ -89,6 +122,15 @@ def element_pointers(base: SSAValue, places: SSAValue, element: Attribute) -> ll
         result_types=[VectorType(POINTER, [lanes(places.type)])],
         properties=op.properties,
     )
+
+
+@memoized
+def _has_no_nan(constant: Attribute) -> bool:
+    if isinstance(constant, FloatAttr):
+        return constant.value.data == constant.value.data
+    if isinstance(constant, DenseIntOrFPElementsAttr):
+        return all(number == number for number in constant.get_values())
+    return False
 
 
 class Builder(ScopeWriter):
@@ -200,12 +242,7 @@ class Builder(ScopeWriter):
         owner = value.owner
         if not isinstance(owner, llvm.ConstantOp):
             return False
-        attribute = owner.value
-        if isinstance(attribute, FloatAttr):
-            return attribute.value.data == attribute.value.data
-        if isinstance(attribute, DenseIntOrFPElementsAttr):
-            return all(number == number for number in attribute.get_values())
-        return False
+        return _has_no_nan(owner.value)
 
     def call(
         self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER
+from ncc.compiler.llvm.build import POINTER, VOID, function_op
 from ncc.compiler.llvm.formulas.math import Library
 from ncc.compiler.llvm.lowering import (
     arithmetic,
@@ -35,6 +35,7 @@ from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine
 from ncc.compiler.llvm.lowering.launch import lower_launch
 from ncc.compiler.target import Target
 from ncc.dialects import rt
+from ncc.dialects.functions import module_of
 
 BARRIER, END = "ncc_barrier", "ncc_end"
 """What the runtime's text calls them."""
@@ -125,7 +126,7 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
             library.declare(source.sym_name.data, types)
         else:
             functions.append(_lower_function(source, target, library))
-    return ModuleOp([*functions, *library.functions])
+    return module_of([*functions, *library.functions])
 
 
 def is_private(source: func.FuncOp) -> bool:
@@ -150,16 +151,12 @@ def _lower_function(source: func.FuncOp, target: Target, library: Library) -> ll
     outputs = [machine_type(type) for type in source.function_type.outputs]
     if len(outputs) > 1:
         raise CompilerBug(f"@{source.sym_name.data} has several results", pass_name=PASS)
-    return llvm.FuncOp(
-        source.sym_name,
-        llvm.LLVMFunctionType(
-            [argument.type for argument in entry.args],
-            outputs[0] if outputs else llvm.LLVMVoidType(),
-        ),
-        linkage=llvm.LinkageAttr("internal" if is_private(source) else "external"),
-        body=region,
-        other_props={
-            "no_unwind": UnitAttr(),
-            **({} if source.arg_attrs is None else {"arg_attrs": source.arg_attrs}),
-        },
+    said = {} if source.arg_attrs is None else {"arg_attrs": source.arg_attrs}
+    return function_op(
+        source.sym_name.data,
+        [argument.type for argument in entry.args],
+        outputs[0] if outputs else VOID,
+        region,
+        is_internal=is_private(source),
+        said=said,
     )

@@ -16,6 +16,7 @@ from ncc.compiler.llvm.instructions import (
     UIToFPOp,
 )
 from ncc.compiler.llvm.text import Emitter, Spelling
+from ncc.dialects.attributes import values_of
 from ncc.dialects.operation import only_result, operands_of
 
 _BINARY: dict[type[Operation], str] = {
@@ -127,7 +128,7 @@ def _spell_address(out: Emitter, op: llvm.GEPOp) -> None:
     rest = iter(dynamic)
     indices = [
         out.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in out.constants(op.properties["rawConstantIndices"])
+        for index in values_of(op.rawConstantIndices)
     ]
     bounds = " inbounds" if "inbounds" in op.properties else ""
     where = ", ".join([out.type(op.properties["elem_type"]), out.typed(pointer), *indices])

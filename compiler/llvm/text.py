@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -67,7 +66,6 @@ class Emitter:
         self._names: dict[int, str] = {}
         self._numbered = 0
         self._labels: dict[int, str] = {}
-        self._indices: dict[int, Sequence[int]] = {}
         self.declared: dict[str, str] = {}
 
     # Names and types
@@ -106,14 +104,6 @@ class Emitter:
     def names(self, values: Iterable[SSAValue]) -> str:
         """Names, separated by commas."""
         return ", ".join([self._names[id(value)] for value in values])
-
-    def constants(self, array: Attribute) -> Sequence[int]:
-        """The numbers of an array."""
-        found = self._indices.get(id(array))
-        if found is None:
-            assert isinstance(array, DenseArrayBase)
-            found = self._indices[id(array)] = array.get_values()
-        return found
 
     def label(self, block: Block) -> str:
         """The name of a block, as a branch says it."""

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, integers, segments
 from ncc.dialects.element import number
+from ncc.dialects.functions import private_function
 from ncc.dialects.operation import NOTHING, append, make, only_result
 from ncc.dialects.scalar import flags_of
 
@@ -253,9 +254,8 @@ class LoopBuilder:
     def function(self, name: str) -> func.FuncOp:
         """What has been written, as a private function without results."""
         entry = self.blocks[0]
-        entry.add_op(func.ReturnOp())
-        types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in entry.args], [])
-        return func.FuncOp(name, types, Region(entry), visibility="private")
+        entry.add_op(make(func.ReturnOp))
+        return private_function(name, entry)
 
     def _enter(self, block: Block) -> None:
         self.blocks.append(block)

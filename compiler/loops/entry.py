@@ -53,6 +53,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ncc.compiler.plan import elements_of
 from ncc.dialects import rt
 from ncc.dialects.element import dtype_of
+from ncc.dialects.functions import declaration, private_function
 
 index = IndexType()
 
@@ -250,8 +251,7 @@ def _written(rounds: RoundsLaunch) -> func.FuncOp:
     body.add_op(scf.YieldOp())
     loop = scf.ForOp(first, last, one, [], body)
     block.add_ops([zero, one, loop, func.ReturnOp()])
-    types: tuple[list[Attribute], list[Attribute]] = ([a.type for a in block.args], [])
-    return func.FuncOp(rounds.name, types, Region(block), "private")
+    return private_function(rounds.name, block)
 
 
 class _Entry:
@@ -359,10 +359,8 @@ def declarations(script: Script) -> list[func.FuncOp]:
     """The kernels of a script as functions that another module defines."""
     kernels = {launch.kernel: launch for launch in launches_of(script)}
     return [
-        func.FuncOp.external(
-            name,
-            [*(a.type for a in launch.arguments), *[index] * launch.told, index, index],
-            [],
+        declaration(
+            name, [*(a.type for a in launch.arguments), *[index] * launch.told, index, index]
         )
         for name, launch in kernels.items()
     ]

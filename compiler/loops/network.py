@@ -50,6 +50,7 @@ from ncc.compiler.loops.strategies.writer import chunk_count, write
 from ncc.compiler.plan import AnyStep, Call, Frame, Kind, Place, Plan, Root, Rounds
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
+from ncc.dialects.functions import module_of
 from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
 
 
@@ -81,7 +82,7 @@ class Unit:
         """The kernel alone, to be called from elsewhere."""
         function = self.function()
         function.sym_visibility = None
-        return ModuleOp([function])
+        return module_of([function])
 
 
 @dataclass
@@ -126,7 +127,7 @@ class Loops:
 
     def module(self) -> ModuleOp:
         """All of it as one module."""
-        return ModuleOp([*(unit.function() for unit in self.units), *self._entry()])
+        return module_of([*(unit.function() for unit in self.units), *self._entry()])
 
     def entry_key(self) -> str:
         """Equal for networks whose entry points are equal."""
@@ -134,7 +135,7 @@ class Loops:
 
     def entry_module(self) -> ModuleOp:
         """The entry point alone, its kernels declared."""
-        return ModuleOp([*declarations(self.script), *self._entry()])
+        return module_of([*declarations(self.script), *self._entry()])
 
     def _entry(self) -> list[func.FuncOp]:
         return [*write_rounds(self.script), write_run(self.script, self.stamps)]

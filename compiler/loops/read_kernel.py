@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.network import generics_of
 from ncc.compiler.linalg.view import View, constant_number, fill_number, outs_of, shape_of
 from ncc.compiler.loops.folding import folding
 from ncc.compiler.loops.kernel import Access, Captured, Halving, Kernel, Stage, Table
@@ -57,7 +56,7 @@ class _Reader:
             raise CompilerBug("a kernel without a return")
         self.results = returned.operands
         self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
-        self.views = [View(op) for op in generics_of(block)]
+        self.views = [View(op) for op in ops_of(block) if isinstance(op, GenericOp)]
         self.fills = [op for op in ops_of(block) if isinstance(op, FillOp)]
         types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
         self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))

@@ -19,8 +19,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import IndexType, ModuleOp, f32, i8, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, f32, i8, i32
+from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
@@ -31,6 +31,7 @@ from ncc.compiler.loops.entry import Argument, Launch, bytes_of, write_run
 from ncc.compiler.measure.timing import timed
 from ncc.compiler.target import Target
 from ncc.dialects import rt, tile
+from ncc.dialects.functions import module_of, private_function
 from ncc.runtime import cpu
 from ncc.runtime.artifact import FIRST_BUFFER, Artifact, Binding
 from ncc.runtime.memory import Memory
@@ -300,14 +301,13 @@ class _Writer:
 
         b.loop(first, last, 1, [], chunk)
         self.entry.add_op(func.ReturnOp())
-        types = [argument.type for argument in self.entry.args]
-        kernel = func.FuncOp("measure", (types, []), Region(self.entry), visibility="private")
+        kernel = private_function("measure", self.entry)
         arguments = tuple(
             Argument(FIRST_BUFFER + number, 0, type, bytes_of(type))
             for number, type in enumerate(self.types)
         )
         run = write_run((Launch("measure", self.threads, arguments),))
-        text = emit_llvm(lower(ModuleOp([kernel, run]), self.target), self.target)
+        text = emit_llvm(lower(module_of([kernel, run]), self.target), self.target)
         return Artifact(
             objects=tuple(emit_object(t, self.target) for t in (text, threads_text())),
             weights=b"",

@@ -20,16 +20,17 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.fusion.find_groups import Group, find_groups, is_initial
 from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.network import PRIVATE, network_of
+from ncc.compiler.linalg.network import network_of
 from ncc.dialects.attributes import string, symbol
+from ncc.dialects.functions import private_function
 from ncc.dialects.operation import copy_of, make, operands_of
 
 
@@ -78,9 +79,7 @@ def _outline(module: ModuleOp, group: Group, name: str) -> None:
         _rename_operands(op, renamed)
         block.add_op(op)
     block.add_op(make(func.ReturnOp, operands=results))
-    type = FunctionType.from_lists([v.type for v in external], [r.type for r in results])
-    properties = {"sym_name": string(name), "function_type": type, "sym_visibility": PRIVATE}
-    module.body.block.add_op(make(func.FuncOp, properties=properties, regions=[Region(block)]))
+    module.body.block.add_op(private_function(name, block, [r.type for r in results]))
 
 
 def _rename_operands(op: Operation, renamed: Mapping[SSAValue, SSAValue]) -> None:

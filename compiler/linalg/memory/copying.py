@@ -7,11 +7,12 @@ from contextlib import ExitStack
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.code import CodeOp
 from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.functions import private_function
 from ncc.dialects.imperative import Code, Operand
 
 
@@ -27,7 +28,7 @@ def copying(name: str, values: Sequence[SSAValue]) -> func.FuncOp:
     else:
         copies = builder.code(_copy_of_rows(given))
     body.add_op(func.ReturnOp(*[copy.value for copy in copies]))
-    return func.FuncOp(name, (types, types), Region(body), visibility="private")
+    return private_function(name, body, types)
 
 
 def _copy_of_rows(given: Sequence[Tensor]) -> CodeOp:

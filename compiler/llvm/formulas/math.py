@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAttr, UnitAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAttr, f32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder, suffix, with_lanes
+from ncc.compiler.llvm.build import VOID, Builder, function_op, suffix, with_lanes
 from ncc.compiler.llvm.formulas import (
     error_function,
     exponential,
@@ -87,12 +87,7 @@ class Library:
     ) -> None:
         """A function that another module defines."""
         if symbol not in self._functions:
-            self._functions[symbol] = llvm.FuncOp(
-                symbol,
-                llvm.LLVMFunctionType(arguments, result or llvm.LLVMVoidType()),
-                linkage=llvm.LinkageAttr("external"),
-                other_props={"no_unwind": UnitAttr()},
-            )
+            self._functions[symbol] = function_op(symbol, arguments, result or VOID)
 
     def define(self, symbol: str, make: Callable[[], llvm.FuncOp]) -> None:
         """A function of this module, written when it is asked for first."""
@@ -118,13 +113,5 @@ class Library:
         builder = Builder(block, self.target)
         result = formula(*(Lanes(builder, argument) for argument in block.args))
         builder.emit(llvm.ReturnOp.create(operands=[result.value]))
-        return llvm.FuncOp(
-            symbol,
-            llvm.LLVMFunctionType(types, types[0]),
-            linkage=llvm.LinkageAttr("internal"),
-            body=Region(block),
-            other_props={
-                "no_unwind": UnitAttr(),
-                "passthrough": ArrayAttr([StringAttr("alwaysinline")]),
-            },
-        )
+        said = {"passthrough": ArrayAttr([StringAttr("alwaysinline")])}
+        return function_op(symbol, types, types[0], Region(block), is_internal=True, said=said)

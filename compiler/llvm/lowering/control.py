@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.llvm.lowering.addresses import Linear
@@ -104,10 +104,9 @@ def _is_extremum_of(value: SSAValue, argument: SSAValue) -> bool:
     match value.owner:
         case arith.MaxnumfOp() | arith.MinnumfOp() as op:
             return any(_is_extremum_of(operand, argument) for operand in op.operands)
-        case scf.ForOp() as op:
-            position = [SSAValue.get(result) for result in op.results].index(value)
-            start = op.iter_args[position]
-            return _is_extremum_of(start, argument) and _stays_number(op, position)
+        case scf.ForOp() as op if isinstance(value, OpResult):
+            start = op.iter_args[value.index]
+            return _is_extremum_of(start, argument) and _stays_number(op, value.index)
         case _:
             return value is argument
 

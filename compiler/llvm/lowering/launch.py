@@ -11,10 +11,10 @@ entry point says are launches, and none of its time goes there: code that is sma
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IndexType, UnitAttr, i64
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region
 
-from ncc.compiler.llvm.build import POINTER, Builder
+from ncc.compiler.llvm.build import POINTER, Builder, function_op
 from ncc.compiler.llvm.formulas.math import Library
 from ncc.compiler.llvm.lowering import memory
 from ncc.compiler.llvm.lowering.function import Function
@@ -97,10 +97,6 @@ def _loop(
 
     builder.scope.block = leaving
     builder.emit(llvm.ReturnOp.create(operands=taking.args))
-    return llvm.FuncOp(
-        name,
-        llvm.LLVMFunctionType(types, i64),
-        linkage=llvm.LinkageAttr("internal"),
-        body=Region([entry, taking, working, leaving]),
-        other_props={"no_unwind": UnitAttr()},
+    return function_op(
+        name, types, i64, Region([entry, taking, working, leaving]), is_internal=True
     )

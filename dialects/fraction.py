@@ -68,9 +68,13 @@ _STEPS = {
 }
 """What makes float32 of either, the last operation first: each goes on from its first operand."""
 
+_LAST = tuple(steps[0] for steps in _STEPS.values())
+
 
 def held_by(number: SSAValue) -> SSAValue | None:
     """What memory holds of a float32 that is a fraction; None of another one."""
+    if not isinstance(number.owner, _LAST):
+        return None
     for held, steps in _STEPS.items():
         value = number
         for step in steps:

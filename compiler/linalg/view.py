@@ -145,7 +145,8 @@ def _shape(kind: Attribute) -> tuple[int, ...]:
 
 def outs_of(op: GenericOp) -> SSAValue:
     """The value that a generic starts from, and writes over."""
-    return operands_of(op)[-1]
+    *_, outs = operands_of(op)
+    return outs
 
 
 def constant_number(value: SSAValue) -> float | None:
@@ -173,7 +174,7 @@ def fill_number(op: FillOp) -> float:
 
 def uncast(value: SSAValue) -> SSAValue:
     """What an exact conversion to a wider type was made of: itself, if it is none."""
-    while isinstance(value.owner, arith.ExtSIOp | arith.ExtUIOp | arith.ExtFOp):
+    while isinstance(value.owner, (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)):
         value = value.owner.operands[0]
     held = held_by(value)
     return value if held is None else held
@@ -181,13 +182,11 @@ def uncast(value: SSAValue) -> SSAValue:
 
 def factors(total: Operation, accumulator: SSAValue) -> tuple[SSAValue, SSAValue] | None:
     """The a and b of acc + a * b, of floats or integers, exact conversions to wider types aside."""
-    times = arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp
-    operands = operands_of(total)
-    if not isinstance(total, arith.AddfOp | arith.AddiOp) or accumulator not in operands:
+    if not isinstance(total, (arith.AddfOp, arith.AddiOp)):
         return None
-    others = [operand for operand in operands if operand is not accumulator]
+    others = [operand for operand in operands_of(total) if operand is not accumulator]
     factor = others[0].owner if len(others) == 1 else None
-    if not isinstance(factor, times):
+    if not isinstance(factor, arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp):
         return None
     a, b = operands_of(factor)
     return uncast(a), uncast(b)
@@ -206,7 +205,8 @@ class View:
     @cached_property
     def reads(self) -> list[Access]:
         """What it reads, and where."""
-        return list(map(Access, operands_of(self.op)[:-1], self._loops.forms))
+        *reads, _ = map(Access, operands_of(self.op), self._loops.forms)
+        return reads
 
     @cached_property
     def write(self) -> Access:
@@ -228,9 +228,9 @@ class View:
     def yielded(self) -> SSAValue:
         """What the body computes for one point."""
         last = self.body.last_op
-        if last is None or not operands_of(last):
-            raise CompilerBug("a generic without a yield")
-        return operands_of(last)[0]
+        for value in () if last is None else operands_of(last):
+            return value
+        raise CompilerBug("a generic without a yield")
 
     @property
     def accumulator(self) -> BlockArgument:

@@ -16,11 +16,11 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from threading import RLock
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def _late_method(name: str, *given: Any, **named: Any) -> Callable[..., Any]:
         nonlocal made
         if made is None:
             assert _compiled is not None
-            made = _compiled(name, *given, **named)
+            keeping = _keeping(*given, **named) if name == "__init__" else None
+            made = keeping or _compiled(name, *given, **named)
             made.__qualname__ = method.__qualname__
         for owner in type(self).__mro__:
             if vars(owner).get(name) is method:
@@ -138,6 +139,53 @@ def _late_method(name: str, *given: Any, **named: Any) -> Callable[..., Any]:
 
     method.__name__ = name
     return method
+
+
+_BEHIND: Sequence[Sequence[str]] = ([], ["pass"], ["self.__post_init__()"])
+"""What may stand behind the lines for fields."""
+
+
+def _keeping(
+    args: Sequence[str], body: Sequence[str], *, globals: dict[str, Any], locals: Any, **named: Any
+) -> FunctionType | None:
+    """What dataclasses would compile of these texts, if it does nothing but keep what it is given.
+
+    Such code is the same for all classes of as many fields, but for their names.
+    """
+    own, *fields = args
+    names = tuple([field.partition(":")[0] for field in fields])
+    frozen = [f"__dataclass_builtins_object__.__setattr__(self,{n!r},{n})" for n in names]
+    open_ = [f"self.{n}={n}" for n in names]
+    kept, asked = body[: len(names)], body[len(names) :]
+    if own != "self" or kept not in (frozen, open_) or asked not in _BEHIND:
+        return None
+    code, numbers = _keeping_code(len(names), kept == frozen, _BEHIND[-1] == asked)
+    renamed = dict(zip(numbers, names, strict=True))
+    made = FunctionType(
+        code.replace(
+            co_varnames=("self", *names),
+            co_names=tuple([renamed.get(name, name) for name in code.co_names]),
+            co_consts=tuple([renamed.get(held, held) for held in code.co_consts]),
+        ),
+        globals,
+        "__init__",
+        tuple(
+            [locals[f"_dflt_{n}"] for n, field in zip(names, fields, strict=True) if "=" in field]
+        ),
+    )
+    made.__annotations__ = {**{n: locals[f"_type_{n}"] for n in names}, "return": None}
+    return made
+
+
+@functools.cache
+def _keeping_code(fields: int, frozen: bool, asked: bool) -> tuple[CodeType, tuple[str, ...]]:
+    """The code for so many fields, and what it calls them."""
+    numbers = tuple([f"_{number}" for number in range(fields)])
+    keep = "object.__setattr__(self, {0!r}, {0})" if frozen else "self.{0} = {0}"
+    lines = [*map(keep.format, numbers), "self.__post_init__()" if asked else "pass"]
+    made: dict[str, FunctionType] = {}
+    exec(f"def __init__({', '.join(('self', *numbers))}):\n {'; '.join(lines)}", made)
+    return made["__init__"].__code__, numbers
 
 
 def _late_operation(kind: type[OperationT]) -> type[OperationT]:

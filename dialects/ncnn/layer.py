@@ -183,7 +183,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
             properties[key] = to_attribute(cls.LAYER.params[key].kind, value)
         properties.update(weights or {})
         types: list[Attribute] = (
-            [UnrankedTensorType(f32) for _ in blobs]
+            [_UNRANKED] * len(blobs)
             if shapes is None
             else [TensorType(f32, list(shape)) for shape in shapes]
         )
@@ -361,6 +361,8 @@ def _format_of(cls: type[Layer]) -> FormatProgram:
     """The same for one layer type. To read it takes long, and few types are ever written."""
     return FormatProgram.from_str(FORMAT, cls.get_irdl_definition())
 
+
+_UNRANKED = UnrankedTensorType(f32)
 
 _NUMBERS = re.compile(r"(_\d+)+$")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from xdsl.dialects.builtin import (
@@ -102,7 +103,7 @@ def to_attribute(kind: str, value: ParamValue) -> Attribute:
     """A parameter's value as the property that holds it."""
     match kind:
         case "int":
-            return IntegerAttr(cast(int, value), i32)
+            return _integer(cast(int, value))
         case "float":
             return FloatAttr(cast(float, value), f32)
         case "ints":
@@ -111,6 +112,11 @@ def to_attribute(kind: str, value: ParamValue) -> Attribute:
             return DenseArrayBase.from_list(f32, cast(Sequence[float], value))
         case _:
             return StringAttr(cast(str, value))
+
+
+@lru_cache(maxsize=1024)
+def _integer(value: int) -> Attribute:
+    return IntegerAttr(value, i32)
 
 
 def from_attribute(attribute: Attribute) -> ParamValue:

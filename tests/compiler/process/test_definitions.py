@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import inspect
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, dataclass, field
@@ -57,7 +58,26 @@ def defined() -> SimpleNamespace:
     class Open:
         held: list[int] = field(default_factory=list)
 
-    return SimpleNamespace(Point=Point, Named=Named, Open=Open)
+    @dataclass
+    class Range:
+        low: int
+        high: int = 9
+
+        def __post_init__(self) -> None:
+            self.low, self.high = sorted((self.low, self.high))
+
+    @dataclass(frozen=True)
+    class Odd:
+        """Fields whose names others might use."""
+
+        object: str
+        _1: int = 1
+        _0: int = 0
+
+    @dataclass(frozen=True)
+    class Empty: ...
+
+    return SimpleNamespace(Point=Point, Named=Named, Open=Open, Range=Range, Odd=Odd, Empty=Empty)
 
 
 def test_abstract_classes_do_what_others_do() -> None:
@@ -165,9 +185,15 @@ def test_dataclasses_do_what_others_do() -> None:
             repr(point), repr(named), repr(kinds.Open([1])), point == kinds.Point(1, 2),
             point == named, point < kinds.Point(2), hash(point) == hash(kinds.Point(1)),
             hash(named) == hash(kinds.Named(1, 3, name="n")), kinds.Open([1]) == kinds.Open([1]),
+            repr(kinds.Range(10)), repr(kinds.Range(high=2, low=1)), repr(kinds.Odd("o", 5)),
+            repr(kinds.Odd(_0=7, object="p")), repr(kinds.Empty()), kinds.Empty() == kinds.Empty(),
         ]  # fmt: skip
 
     assert told(late) == told(now) == told(late)
+    for name, kind in vars(now).items():
+        made = vars(late)[name].__init__
+        assert inspect.signature(made) == inspect.signature(kind.__init__)
+        assert made.__annotations__ == kind.__init__.__annotations__
 
 
 @pytest.mark.skipif(

@@ -228,9 +228,10 @@ class View:
     def yielded(self) -> SSAValue:
         """What the body computes for one point."""
         last = self.body.last_op
-        for value in () if last is None else operands_of(last):
-            return value
-        raise CompilerBug("a generic without a yield")
+        if last is None or not operands_of(last):
+            raise CompilerBug("a generic without a yield")
+        value, *_ = operands_of(last)
+        return value
 
     @property
     def accumulator(self) -> BlockArgument:

@@ -4,7 +4,8 @@ xDSL's operations and our own classes make some four hundred dataclasses, whose 
 compiles from texts, and two hundred assembly formats, which xDSL reads with a parser, as it reads
 the definitions of three hundred operations: more than half of the time of importing them. A
 compilation calls a tenth of these methods, makes a third of these operations, and writes or reads
-IR only where someone wants to see it. So each is made when it is first asked for.
+IR only where someone wants to see it. So each is made when it is first asked for; methods that only
+keep what they are given are not even compiled then.
 
 Abstract classes, as those of operations are, tell faster what is of them: passes ask that some ten
 thousand times. Cached properties do without the lock that they have up to Python 3.11: two threads

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, VectorType, f32, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute
 
-from ncc.dialects.attributes import integers, memoized, segments
+from ncc.dialects.attributes import integers, memoized, segments, values_of
 
 
 def test_an_attribute_is_asked_once() -> None:
@@ -49,3 +49,12 @@ def test_numbers_have_the_type_that_their_array_is_asked_for() -> None:
     assert integers([1, 0]).elt_type == i64
     assert segments(1, 0).elt_type == i32
     assert integers([1, 0]).get_values() == segments(1, 0).get_values() == (1, 0)
+
+
+def test_the_numbers_of_a_list() -> None:
+    """Those it was made of, or those that another's bytes hold."""
+    numbers = (3, -1, 1 << 20)
+    others = DenseArrayBase.from_list(i32, numbers)
+    assert segments(*numbers) == others
+    for made in (integers(numbers), segments(*numbers), others):
+        assert tuple(values_of(made)) == tuple(made.get_values()) == numbers

@@ -9,7 +9,7 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from ncc.dialects.operation import copied, make
+from ncc.dialects.operation import copied, make, ops_of
 
 VECTOR = VectorType(f32, [4])
 FLAGS = arith.FastMathFlagsAttr("fast")
@@ -91,3 +91,13 @@ def test_a_copied_region_is_a_clone() -> None:
     copy.erase()
     assert str(clone) == str(holder)
     assert len(list(outside.args[0].uses)) == 2
+
+
+def test_the_operations_of_a_block() -> None:
+    """In their order, as they stand: what is put in later is not among them."""
+    block = Block([TestOp(), TestOp(), TestOp()])
+    found = ops_of(block)
+    assert found == list(block.ops) and ops_of(Block()) == []
+    block.insert_op_before(TestOp(), found[1])
+    block.erase_op(found[0])
+    assert len(found) == 3 and ops_of(block) == list(block.ops) != found

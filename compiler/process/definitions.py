@@ -154,7 +154,9 @@ def _keeping(
     Such code is the same for all classes of as many fields, but for their names.
     """
     own, *fields = args
-    names = tuple([field.partition(":")[0] for field in fields])
+    # Each is `name:type` or `name:type=default`, the latter two by what they are called in locals.
+    said = [(name, *rest.split("=")) for name, _, rest in (f.partition(":") for f in fields)]
+    names = tuple([name for name, *_ in said])
     frozen = [f"__dataclass_builtins_object__.__setattr__(self,{n!r},{n})" for n in names]
     open_ = [f"self.{n}={n}" for n in names]
     kept, asked = body[: len(names)], body[len(names) :]
@@ -170,11 +172,9 @@ def _keeping(
         ),
         globals,
         "__init__",
-        tuple(
-            [locals[f"_dflt_{n}"] for n, field in zip(names, fields, strict=True) if "=" in field]
-        ),
+        tuple([locals[default] for _, _, *defaults in said for default in defaults]),
     )
-    made.__annotations__ = {**{n: locals[f"_type_{n}"] for n in names}, "return": None}
+    made.__annotations__ = {**{name: locals[type] for name, type, *_ in said}, "return": None}
     return made
 
 

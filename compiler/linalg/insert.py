@@ -144,9 +144,5 @@ def doc_of(op: GenericOp) -> str:
 def erase_dead(block: Block) -> None:
     """Erase the operations whose results nobody reads."""
     for op in reversed(ops_of(block)):
-        for result in op.results:
-            if result.first_use is not None:
-                break
-        else:
-            if op.results:
-                block.erase_op(op)
+        if op.results and all([result.first_use is None for result in op.results]):
+            block.erase_op(op)

@@ -35,7 +35,7 @@ from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine
 from ncc.compiler.llvm.lowering.launch import lower_launch
 from ncc.compiler.target import Target
 from ncc.dialects import rt
-from ncc.dialects.functions import module_of
+from ncc.dialects.functions import PRIVATE, module_of
 
 BARRIER, END = "ncc_barrier", "ncc_end"
 """What the runtime's text calls them."""
@@ -131,7 +131,7 @@ def lower(module: ModuleOp, target: Target) -> ModuleOp:
 
 def is_private(source: func.FuncOp) -> bool:
     """Whether it is called by the functions of the module only, as kernels and rounds are."""
-    return source.sym_visibility is not None and source.sym_visibility.data == "private"
+    return source.sym_visibility == PRIVATE
 
 
 def _lower_function(source: func.FuncOp, target: Target, library: Library) -> llvm.FuncOp:

@@ -142,10 +142,6 @@ def _late_method(name: str, *given: Any, **named: Any) -> Callable[..., Any]:
     return method
 
 
-_BEHIND: Sequence[Sequence[str]] = ([], ["pass"], ["self.__post_init__()"])
-"""What may stand behind the lines for fields."""
-
-
 def _keeping(
     args: Sequence[str], body: Sequence[str], *, globals: dict[str, Any], locals: Any, **named: Any
 ) -> FunctionType | None:
@@ -159,10 +155,10 @@ def _keeping(
     names = tuple([name for name, *_ in said])
     frozen = [f"__dataclass_builtins_object__.__setattr__(self,{n!r},{n})" for n in names]
     open_ = [f"self.{n}={n}" for n in names]
-    kept, asked = body[: len(names)], body[len(names) :]
-    if own != "self" or kept not in (frozen, open_) or asked not in _BEHIND:
+    kept, behind, asked = body[: len(names)], body[len(names) :], ["self.__post_init__()"]
+    if own != "self" or kept not in (frozen, open_) or behind not in ([], ["pass"], asked):
         return None
-    code, numbers = _keeping_code(len(names), kept == frozen, _BEHIND[-1] == asked)
+    code, numbers = _keeping_code(len(names), kept == frozen, behind == asked)
     renamed = dict(zip(numbers, names, strict=True))
     made = FunctionType(
         code.replace(

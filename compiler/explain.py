@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ncc.compiler.ncnn.choices.choice import CHOICES
+from ncc.compiler.ncnn.optimizations.optimization import OPTIMIZATIONS
 from ncc.compiler.ncnn.optimize import explain, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.compiler.optimizer import Optimized, Refusal
@@ -28,7 +28,7 @@ from ncc.runtime.errors import InputError
 def passes() -> dict[str, str]:
     """Every pass with the first line of what it says of itself."""
     truths = (pattern for of_type in PATTERNS.values() for pattern in of_type)
-    choices = (pattern for _, pattern in CHOICES)
+    choices = (pattern for _, pattern in OPTIMIZATIONS)
     said = {p.name: p.__doc__ or "" for p in (*truths, *choices) if isinstance(p, LayerPattern)}
     return {name: said.get(name, "").strip().partition("\n")[0] for name in pattern_names()}
 

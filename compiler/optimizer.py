@@ -24,9 +24,9 @@ from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.rewrite import Rewrite
-from ncc.compiler.read.network import read
-from ncc.compiler.write.network import Written, network_text, write
+from ncc.compiler.read.read_network import read
 from ncc.compiler.write.wiring import wire
+from ncc.compiler.write.write_network import Written, network_text, write
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
@@ -46,7 +46,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Cost:
+class NetworkCost:
     """What a network takes.
 
     layers: those of its file, with Splits. weight_bytes, blob_bytes: in memory, estimated. The last
@@ -59,11 +59,11 @@ class Cost:
     multiply_adds: int | None
 
     @staticmethod
-    def of(module: ModuleOp) -> Cost:
+    def of(module: ModuleOp) -> NetworkCost:
         layers = len(wire(Network.of(module)))
         blobs = blob_bytes(module)
         known = None if blobs is None else multiply_adds(module)
-        return Cost(layers, weight_bytes(module), blobs, known)
+        return NetworkCost(layers, weight_bytes(module), blobs, known)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class OptimizeReport:
     rewrites: tuple[Rewrite, ...]
     refusals: tuple[Refusal, ...]
     warnings: tuple[str, ...]
-    before: Cost
-    after: Cost
+    before: NetworkCost
+    after: NetworkCost
     written: Written | None
 
     def lines(self) -> Iterator[str]:
@@ -169,7 +169,7 @@ def optimize(
         # Where shapes contradict each other, those that seem known may be wrong.
         written = write(done.module, out_param, out_bin, fp16=fp16, hints=done.has_shapes)
         warnings += tuple(map(str, written.kept_wide))
-    before, after = Cost.of(done.original), Cost.of(done.module)
+    before, after = NetworkCost.of(done.original), NetworkCost.of(done.module)
     return OptimizeReport(done.rewrites, done.refusals, warnings, before, after, written)
 
 
@@ -285,7 +285,7 @@ _BYTES: Units = ((2**20, "MB"), (2**10, "KB"))
 _COUNTS: Units = ((1e6, "M"), (1e3, "k"))
 
 
-def _summary(before: Cost, after: Cost) -> Iterator[str]:
+def _summary(before: NetworkCost, after: NetworkCost) -> Iterator[str]:
     def row(what: str, units: Units, *counts: int | None) -> str:
         """Both in the unit that fits the larger."""
         most = max(count or 0 for count in counts)

@@ -47,7 +47,7 @@ class Options:
     input_types: Mapping[str, str] = field(default_factory=dict)
     outputs: tuple[str, ...] | None = None
     random_weights: int | None = None
-    stamps: bool = False
+    timestamps: bool = False
     tuned: bool = True
 
     @property
@@ -85,7 +85,7 @@ class Options:
         input_types: Mapping[str, str] | None = None,
         outputs: Iterable[str] | None = None,
         random_weights: int | None = None,
-        stamps: bool = False,
+        timestamps: bool = False,
         tuned: bool = True,
     ) -> Options:
         """Options as a caller writes them: the target by name, shapes and names in any sequence.
@@ -104,7 +104,7 @@ class Options:
             input_types=types,
             outputs=_names(outputs),
             random_weights=None if random_weights is None else _seed(random_weights),
-            stamps=stamps,
+            timestamps=timestamps,
             tuned=tuned,
         )
 

@@ -31,14 +31,14 @@ from ncc.compiler.kept.keys import key_of
 from ncc.compiler.kept.recipe import Kept, Recipe, keep
 from ncc.compiler.kept.tuned import tuned_schedules
 from ncc.compiler.late import LateModel, OpenBinding, are_open, require_shapes
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.memory.plan_memory import plan
-from ncc.compiler.linalg.network import network_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_assembly, emit_object
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.loops.network import Loops, build
-from ncc.compiler.loops.whole_shares import in_whole_shares
+from ncc.compiler.loops.build_network import NetworkLoops, build
+from ncc.compiler.loops.launch.static_schedule import statically_scheduled
 from ncc.compiler.loops.work import work_of
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.ncnn import input_types as element_types
@@ -50,11 +50,11 @@ from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.options import Options
-from ncc.compiler.passes import structured_passes
+from ncc.compiler.passes import linalg_passes
 from ncc.compiler.plan import Plan
 from ncc.compiler.process.python_settings import PYTHON
 from ncc.compiler.read.default_path import default_bin_path
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
 from ncc.dialects.ncnn.layer import Array, Shape
@@ -66,7 +66,7 @@ from ncc.runtime.errors import InputError
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | PathLike[str]"
-Look: TypeAlias = Callable[[str, ModuleOp], None]
+Observer: TypeAlias = Callable[[str, ModuleOp], None]
 """Is shown what a pass, by its name, made of the module."""
 
 OWN = ("ncc.", "xdsl.")
@@ -96,7 +96,7 @@ class Schedulings:
 
 
 def stages(
-    param: AnyPath, bin: AnyPath | None = None, look: Look | None = None, **options: object
+    param: AnyPath, bin: AnyPath | None = None, look: Observer | None = None, **options: object
 ) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
     """Every level of a compilation in order: (name, module, text or object code).
 
@@ -125,7 +125,7 @@ class Compilation:
         cache: Cache | None = None,
         stopwatch: Stopwatch | None = None,
         with_workers: bool = False,
-        look: Look | None = None,
+        look: Observer | None = None,
     ) -> None:
         self.param, self.bin, self.options, self.cache = param, bin, options, cache
         self.schedules: Mapping[str, str] | None = None
@@ -275,8 +275,8 @@ class Compilation:
         return module
 
     def structured(self, module: ModuleOp) -> ModuleOp:
-        """The structured level: linalg.generic on tensors, outlined into groups."""
-        for one in structured_passes(self.options):
+        """The linalg level: linalg.generic on tensors, outlined into groups."""
+        for one in linalg_passes(self.options):
             with self.changing(module, one.name):
                 one.apply(self.context, module)
         return module
@@ -287,7 +287,7 @@ class Compilation:
             cache = 0 if self.one_by_one else self.options.target.core.l2_bytes
             return plan(module, self.options.num_threads, cache)
 
-    def loops(self, module: ModuleOp, planned: Plan) -> Loops:
+    def loops(self, module: ModuleOp, planned: Plan) -> NetworkLoops:
         """The loops level: a function a kernel, and the entry point."""
         inputs = len(network_of(module).body.block.args)
         options = self.options
@@ -296,8 +296,8 @@ class Compilation:
             if schedules is None:
                 schedules = tuned_schedules(os.environ, options.target) if options.tuned else {}
             threads = options.num_threads
-            loops = build(planned, options.target, inputs, options.stamps, schedules, threads)
-            return in_whole_shares(loops, threads)
+            loops = build(planned, options.target, inputs, options.timestamps, schedules, threads)
+            return statically_scheduled(loops, threads)
 
     def levels(self) -> Iterator[tuple[str, ModuleOp | str | bytes]]:
         """Every level as one module, whatever the cache holds."""
@@ -344,7 +344,7 @@ class Compilation:
 
     @cached_property
     def planned(self) -> tuple[ModuleOp, Plan]:
-        """The structured level, and where its values live."""
+        """The linalg level, and where its values live."""
         module = self.structured(self.network())
         return module, self.plan(module)
 
@@ -355,7 +355,7 @@ class Compilation:
             return constants(self.planned[1]).packed()
 
     def _recipe(
-        self, module: ModuleOp, planned: Plan, loops: Loops, keys: tuple[str, ...]
+        self, module: ModuleOp, planned: Plan, loops: NetworkLoops, keys: tuple[str, ...]
     ) -> Recipe:
         inputs, outputs = bindings(module, planned)
         options = self.options
@@ -365,7 +365,7 @@ class Compilation:
             "kernels": len(loops.units),
             "steps": [[step.kernel, list(step.layers)] for step in loops.steps],
         }
-        if options.stamps:
+        if options.timestamps:
             outputs += (Binding(STAMPS, (len(loops.steps) + 1,), "int64"),)
             info["work"] = [vars(work_of(step)) for step in loops.steps]
         held = constants(planned)

@@ -1,6 +1,6 @@
 """The memory plan: what one inference does, step by step, and where its values are.
 
-The structured level makes it (`linalg/memory/plan_memory`), the loops level reads it.
+The linalg level makes it (`linalg/memory/plan_memory`), the loops level reads it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def elements_of(shape: Sequence[int]) -> int:
 
 
 @dataclass(eq=False)
-class Root:
+class Buffer:
     """Memory of its own: `elements` values of `element_bytes` bytes.
 
     `number` is the position among the inputs, outputs or constants; `byte_offset` is where the
@@ -56,17 +56,17 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Place:
+class Subview:
     """A strided window of a root; offset and strides count elements."""
 
-    root: Root
+    buffer: Buffer
     offset: int
     strides: tuple[int, ...]
 
-    def moved(self, by: Sequence[int]) -> Place:
+    def moved(self, by: Sequence[int]) -> Subview:
         """The window that starts `by` cells further along each axis."""
         distance = sum(s * n for s, n in zip(self.strides, by, strict=True))
-        return Place(self.root, self.offset + distance, self.strides)
+        return Subview(self.buffer, self.offset + distance, self.strides)
 
 
 @dataclass(frozen=True)
@@ -78,23 +78,23 @@ class Call:
     """
 
     function: func.FuncOp
-    operands: tuple[Place, ...]
-    results: tuple[Place, ...]
+    operands: tuple[Subview, ...]
+    results: tuple[Subview, ...]
     layers: tuple[str, ...]
-    scratch: tuple[Place | None, ...] = ()
+    scratch: tuple[Subview | None, ...] = ()
 
     @property
-    def places(self) -> list[Place]:
+    def subviews(self) -> list[Subview]:
         """What the kernel is called with: operands, results, scratch memory beyond the stack."""
-        kept = [place for place in self.scratch if place is not None]
+        kept = [subview for subview in self.scratch if subview is not None]
         return [*self.operands, *self.results, *kept]
 
 
 @dataclass(frozen=True)
-class Frame:
+class Halo:
     """The cells of a padded tensor that are not the padded value's own, set to `value`."""
 
-    place: Place
+    subview: Subview
     shape: tuple[int, ...]
     low: tuple[int, ...]
     high: tuple[int, ...]
@@ -103,16 +103,24 @@ class Frame:
     @property
     def border(self) -> Border:
         """Which cells of its root it sets, and to what."""
-        size = self.place.root.element_bytes
+        size = self.subview.buffer.element_bytes
         # As text, in which -0.0 is not 0.0 and nan is nan.
         value = repr(self.value)
-        return size, self.place.offset, self.place.strides, self.shape, self.low, self.high, value
+        return (
+            size,
+            self.subview.offset,
+            self.subview.strides,
+            self.shape,
+            self.low,
+            self.high,
+            value,
+        )
 
 
 Border: TypeAlias = tuple[object, ...]
 """Equal for frames that set the same cells of their roots to the same value."""
 
-Step: TypeAlias = Call | Frame
+Step: TypeAlias = Call | Halo
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ class Rounds:
     calls: tuple[Call, ...]
     count: int
     further: tuple[tuple[int, ...], ...]
-    own: frozenset[Root]
+    own: frozenset[Buffer]
     threads: int
 
     @property
@@ -144,28 +152,28 @@ class Plan:
     """What one inference does and where its values are."""
 
     steps: tuple[AnyStep, ...]
-    places: dict[SSAValue, Place]
-    constants: tuple[Root, ...]
+    subviews: dict[SSAValue, Subview]
+    constants: tuple[Buffer, ...]
     arena_bytes: int
     constant_bytes: int
-    outputs: tuple[Root, ...]
+    outputs: tuple[Buffer, ...]
 
 
-def frames_of(steps: Iterable[AnyStep]) -> dict[Root, list[Frame]]:
+def halos_of(steps: Iterable[AnyStep]) -> dict[Buffer, list[Halo]]:
     """The frames in each root that has some, in order."""
-    found: dict[Root, list[Frame]] = {}
+    found: dict[Buffer, list[Halo]] = {}
     for step in steps:
-        if isinstance(step, Frame):
-            found.setdefault(step.place.root, []).append(step)
+        if isinstance(step, Halo):
+            found.setdefault(step.subview.buffer, []).append(step)
     return found
 
 
-def touched(step: AnyStep) -> tuple[list[Root], list[Root]]:
+def touched(step: AnyStep) -> tuple[list[Buffer], list[Buffer]]:
     """The roots that a step reads and those that it writes."""
-    if isinstance(step, Frame):
-        return [], [step.place.root]
+    if isinstance(step, Halo):
+        return [], [step.subview.buffer]
     if isinstance(step, Rounds):
         reads, writes = zip(*map(touched, step.calls), strict=True)
         return list(chain(*reads)), list(chain(*writes))
-    given, places = len(step.operands), [place.root for place in step.places]
-    return places[:given], places[given:]
+    given, subviews = len(step.operands), [subview.buffer for subview in step.subviews]
+    return subviews[:given], subviews[given:]

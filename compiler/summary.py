@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds_of
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.element import element_of, name_of
 from ncc.dialects.ncnn.layer import Layer, shape_of
 from ncc.dialects.ncnn.network import Network

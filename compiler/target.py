@@ -125,7 +125,7 @@ class Target:
     """The core that choices are made for; "host" looks at the one at hand."""
 
     @property
-    def widens_halves(self) -> bool:
+    def widens_float16(self) -> bool:
         """Whether there is an instruction that makes float32 of float16."""
         return "f16c" in self.features
 

@@ -1,6 +1,7 @@
 """What ncc adds to xDSL's tools: `xdsl-opt` and `xdsl-gui` find its dialects and passes here.
 
-xdsl-opt net.mlir -p infer-shapes,canonicalize-ncnn,expand-layers,pack-channels,fuse-groups
+xdsl-opt net.mlir \\
+    -p infer-shapes,canonicalize-ncnn,convert-ncnn-to-linalg,pack-channels,form-fusion-groups
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ PASSES = {
     "infer-shapes": ("ncc.compiler.ncnn.infer_shapes", "InferShapes"),
     "canonicalize-ncnn": ("ncc.compiler.ncnn.canonicalize", "CanonicalizeNcnn"),
     "optimize-ncnn": ("ncc.compiler.ncnn.optimize", "OptimizeNcnn"),
-    "expand-layers": ("ncc.compiler.ncnn.expand", "ExpandLayers"),
-    "compute-read-cells": (
-        "ncc.compiler.linalg.convolutions.compute_read_cells",
-        "ComputeReadCells",
+    "convert-ncnn-to-linalg": ("ncc.compiler.ncnn.convert_to_linalg", "ConvertNcnnToLinalg"),
+    "bubble-up-slices": (
+        "ncc.compiler.linalg.convolutions.bubble_up_slices",
+        "BubbleUpSlices",
     ),
-    "lift-sequences": ("ncc.compiler.linalg.convolutions.lift_sequences", "LiftSequences"),
+    "conv1d-to-conv2d": ("ncc.compiler.linalg.convolutions.conv1d_to_conv2d", "Conv1dToConv2d"),
     "join-groups": ("ncc.compiler.linalg.groups.join_groups", "JoinGroups"),
     "join-phases": ("ncc.compiler.linalg.convolutions.join_phases", "JoinPhases"),
     "repeat-groups": ("ncc.compiler.linalg.groups.repeat_groups", "RepeatGroups"),
@@ -35,37 +36,52 @@ PASSES = {
         "ncc.compiler.linalg.convolutions.separate_windows",
         "SeparateWindows",
     ),
-    "divide-sums": ("ncc.compiler.linalg.sums.divide_sums", "DivideSums"),
-    "share-at-once": ("ncc.compiler.linalg.sums.share_at_once", "ShareAtOnce"),
-    "sink-views": ("ncc.compiler.linalg.moves.sink_views", "SinkViews"),
-    "hoist-sums": ("ncc.compiler.linalg.fusion.hoist_sums", "HoistSums"),
+    "defer-division": ("ncc.compiler.linalg.reductions.defer_division", "DeferDivision"),
+    "fuse-softmax": ("ncc.compiler.linalg.reductions.fuse_softmax", "FuseSoftmax"),
+    "hoist-elementwise": ("ncc.compiler.linalg.layout.hoist_elementwise", "HoistElementwise"),
+    "hoist-reductions": ("ncc.compiler.linalg.reductions.hoist_reductions", "HoistReductions"),
     "trim-windows": ("ncc.compiler.linalg.convolutions.trim_windows", "TrimWindows"),
     "sum-over-images": ("ncc.compiler.linalg.convolutions.sum_over_images", "SumOverImages"),
-    "split-strides": ("ncc.compiler.linalg.convolutions.split_strides", "SplitStrides"),
-    "choose-convolution": ("ncc.compiler.linalg.convolutions.convolve", "ChooseConvolution"),
-    "compute-in-strips": ("ncc.compiler.linalg.convolutions.strips", "ComputeInStrips"),
+    "space-to-depth": ("ncc.compiler.linalg.convolutions.space_to_depth", "SpaceToDepth"),
+    "choose-convolution": (
+        "ncc.compiler.linalg.convolutions.choose_convolution",
+        "ChooseConvolution",
+    ),
+    "compute-in-strips": ("ncc.compiler.linalg.convolutions.compute_in_strips", "ComputeInStrips"),
     "peel-borders": ("ncc.compiler.linalg.convolutions.peel_borders", "PeelBorders"),
-    "transpose-factors": ("ncc.compiler.linalg.channels.transpose_factors", "TransposeFactors"),
+    "transpose-factors": ("ncc.compiler.linalg.layout.transpose_factors", "TransposeFactors"),
     "part-groups": ("ncc.compiler.linalg.groups.part_groups", "PartGroups"),
-    "select-channels": ("ncc.compiler.linalg.channels.select_channels", "SelectChannels"),
-    "join-selections": ("ncc.compiler.linalg.channels.join_selections", "JoinSelections"),
-    "align-channels": ("ncc.compiler.linalg.channels.align_channels", "AlignChannels"),
-    "hoist-selections": ("ncc.compiler.linalg.channels.hoist_selections", "HoistSelections"),
-    "pack-channels": ("ncc.compiler.linalg.channels.pack", "Pack"),
-    "fold-moves": ("ncc.compiler.linalg.moves.fold_moves", "FoldMoves"),
-    "split-quads": ("ncc.compiler.linalg.sums.quads", "SplitQuads"),
-    "split-halves": ("ncc.compiler.linalg.sums.halves", "SplitHalves"),
-    "scale-weights": ("ncc.compiler.linalg.sums.scale_weights", "ScaleWeights"),
-    "split-sums": ("ncc.compiler.linalg.sums.split_sums", "SplitSums"),
-    "sum-rows": ("ncc.compiler.linalg.sums.sum_rows", "SumRows"),
-    "sum-in-parts": ("ncc.compiler.linalg.sums.sum_in_parts", "SumInParts"),
-    "fix-weights": ("ncc.compiler.linalg.sums.fixed_point", "FixWeights"),
-    "fold-blocks": ("ncc.compiler.linalg.sums.fold_blocks", "FoldBlocks"),
-    "narrow-weights": ("ncc.compiler.linalg.sums.narrow_weights", "NarrowWeights"),
-    "inline-operands": ("ncc.compiler.linalg.fusion.inline_operands", "InlineOperands"),
+    "gather-channels": ("ncc.compiler.linalg.layout.gather_channels", "GatherChannels"),
+    "join-gathers": ("ncc.compiler.linalg.layout.join_gathers", "JoinGathers"),
+    "align-channels": ("ncc.compiler.linalg.layout.align_channels", "AlignChannels"),
+    "hoist-gathers": ("ncc.compiler.linalg.layout.hoist_gathers", "HoistGathers"),
+    "pack-channels": ("ncc.compiler.linalg.layout.pack_channels", "PackChannels"),
+    "fold-transposes": ("ncc.compiler.linalg.layout.fold_transposes", "FoldTransposes"),
+    "pack-vnni": ("ncc.compiler.linalg.data_types.pack_vnni", "PackVnni"),
+    "split-bf16": ("ncc.compiler.linalg.data_types.split_bf16", "SplitBf16"),
+    "fold-scale-into-weights": (
+        "ncc.compiler.linalg.reductions.fold_scale_into_weights",
+        "FoldScaleIntoWeights",
+    ),
+    "split-reduction-in-halves": (
+        "ncc.compiler.linalg.reductions.split_reduction_in_halves",
+        "SplitReductionInHalves",
+    ),
+    "split-reduction-by-rows": (
+        "ncc.compiler.linalg.reductions.split_reduction_by_rows",
+        "SplitReductionByRows",
+    ),
+    "split-reduction-for-cache": (
+        "ncc.compiler.linalg.reductions.split_reduction_for_cache",
+        "SplitReductionForCache",
+    ),
+    "quantize-weights": ("ncc.compiler.linalg.data_types.quantize_weights", "QuantizeWeights"),
+    "split-k-over-lanes": ("ncc.compiler.linalg.reductions.split_k_over_lanes", "SplitKOverLanes"),
+    "narrow-weights": ("ncc.compiler.linalg.data_types.narrow_weights", "NarrowWeights"),
+    "fuse-producers": ("ncc.compiler.linalg.fusion.fuse_producers", "FuseProducers"),
     "read-in-place": ("ncc.compiler.linalg.fusion.read_in_place", "ReadInPlace"),
-    "split-moves": ("ncc.compiler.linalg.fusion.split_moves", "SplitMoves"),
-    "fuse-groups": ("ncc.compiler.linalg.fusion.fuse", "Fuse"),
+    "split-transposes": ("ncc.compiler.linalg.fusion.split_transposes", "SplitTransposes"),
+    "form-fusion-groups": ("ncc.compiler.linalg.fusion.form_fusion_groups", "FormFusionGroups"),
 }
 """Where they are declared, passes in their order."""
 

@@ -27,7 +27,7 @@ def from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
     return (np.asarray(bits, order="C").astype(np.uint32) << 16).view(np.float32)
 
 
-def bfloat16_halves(x: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def bf16_pairs(x: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """The bits of the nearest bfloat16, and of the one nearest to what that leaves.
 
     It leaves nothing of what is not finite, or is rounded to what is not.

@@ -79,7 +79,7 @@ def dims_of(root: Scalar) -> set[int]:
 
 
 @dataclass(frozen=True)
-class Loops:
+class BodyLoops:
     """The loops of one computation: their extents, and their positions without gaps.
 
     `hidden` loops index no axis alone; an empty operand of that shape says their extents.
@@ -97,7 +97,7 @@ class Loops:
         reads: Sequence[Read],
         target: Sequence[AffineExpr],
         doc: str,
-    ) -> Loops:
+    ) -> BodyLoops:
         for read in reads:
             _learn_extents(extents, read)
         missing = [d for d in used if extents[d] is None]
@@ -107,7 +107,7 @@ class Loops:
         shown |= {e.position for e in target if isinstance(e, AffineDimExpr)}
         sizes = {d: e for d, e in enumerate(extents) if e is not None}
         position = {d: i for i, d in enumerate(used)}
-        return Loops(position, sizes, [d for d in used if d not in shown], len(extents))
+        return BodyLoops(position, sizes, [d for d in used if d not in shown], len(extents))
 
     def map(self, exprs: Sequence[AffineExpr]) -> AffineMapAttr:
         if len(self.position) == self.declared:  # no gaps: every loop stays where it is

@@ -80,7 +80,7 @@ class CodeOp(IRDLOperation):
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     scratch = opt_prop_def(ArrayAttr[MemRefType])
-    turns = opt_prop_def(I64Attr)
+    iterations = opt_prop_def(I64Attr)
     steps = opt_prop_def(I64Attr)
     body = region_def("single_block")
 
@@ -92,7 +92,7 @@ class CodeOp(IRDLOperation):
         result_types: Sequence[TensorType],
         body: Region | None = None,
         scratch: Sequence[MemRefType] = (),
-        turns: int | None = None,
+        iterations: int | None = None,
         steps: int | None = None,
     ) -> None:
         """Without a body, an empty block with the right arguments is made, to be filled."""
@@ -104,13 +104,13 @@ class CodeOp(IRDLOperation):
                 for type in shaped
                 if isinstance(type, TensorType)
             ]
-            numbers = [IndexType() for count in (steps, turns) if count is not None]
+            numbers = [IndexType() for count in (steps, iterations) if count is not None]
             body = Region(Block(arg_types=[*memrefs, *scratch, *numbers]))
         properties: dict[str, Attribute] = {}
         if scratch:
             properties["scratch"] = ArrayAttr(scratch)
-        if turns is not None:
-            properties["turns"] = IntegerAttr(turns, i64)
+        if iterations is not None:
+            properties["iterations"] = IntegerAttr(iterations, i64)
         if steps is not None:
             properties["steps"] = IntegerAttr(steps, i64)
         super().__init__(
@@ -126,13 +126,13 @@ class CodeOp(IRDLOperation):
 
     def _verify_numbers(self, arguments: list[Attribute]) -> None:
         """The numbers of turn and step are last; they are taken off the arguments."""
-        if self.turns is not None:
-            if self.turns.value.data < 1:
+        if self.iterations is not None:
+            if self.iterations.value.data < 1:
                 raise VerifyException("rt.code: it runs once or more often")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the number of the turn is its last argument")
         if self.steps is not None:
-            if self.turns is None or self.steps.value.data < 1:
+            if self.iterations is None or self.steps.value.data < 1:
                 raise VerifyException("rt.code: one step or more, of some turns")
             if not arguments or not isinstance(arguments.pop(), IndexType):
                 raise VerifyException("rt.code: the number of the step is in front of the turn's")
@@ -171,8 +171,8 @@ class CodeOp(IRDLOperation):
             printer.print_attribute(self.scratch)
         if self.steps is not None:
             printer.print_string(f" steps {self.steps.value.data}")
-        if self.turns is not None:
-            printer.print_string(f" turns {self.turns.value.data}")
+        if self.iterations is not None:
+            printer.print_string(f" turns {self.iterations.value.data}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -188,7 +188,7 @@ class CodeOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("scratch"):
             properties["scratch"] = parser.parse_attribute()
-        for name in ("steps", "turns"):
+        for name in ("steps", "iterations"):
             if parser.parse_optional_keyword(name):
                 properties[name] = IntegerAttr(parser.parse_integer(), i64)
         attributes = parser.parse_optional_attr_dict_with_keyword()

@@ -42,7 +42,7 @@ BLOB_ELEMENTS: Mapping[str, Attribute] = {
 """What the elements of a blob can be, by the names that users write."""
 
 i20, i24 = IntegerType(20), IntegerType(24)
-"""What memory holds of fractions (`ncc.dialects.fraction`): sixteen i20 in twenty words of two
+"""What memory holds of fractions (`ncc.dialects.fixed_point`): sixteen i20 in twenty words of two
 bytes, an i24 in three bytes.
 """
 

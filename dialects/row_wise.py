@@ -20,8 +20,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.statements import Code
 
 
 def share_a_count(tensors: Sequence[Tensor]) -> bool:

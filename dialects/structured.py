@@ -1,4 +1,4 @@
-"""The operations of the structured level, made with all that they hold.
+"""The operations of the linalg level, made with all that they hold.
 
 (Constructors of xDSL's write bodies by its implicit builder, which changes all operations of the
 process for a moment: no other thread may create any.)

@@ -164,7 +164,7 @@ def measure(case: Case, folder: Path, threads: int, rounds: int, level: int) -> 
         cost.memory_ms / cost.ms,
         cost.bound,
         cost.bound_ms / cost.ms,
-        cost.ms * found.ceilings.gigaflops,
+        cost.ms * found.roofline.gigaflops,
     )
 
 

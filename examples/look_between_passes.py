@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.fusion.fuse import Fuse
-from ncc.compiler.linalg.view import View
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.ncnn.canonicalize import canonicalize
-from ncc.compiler.ncnn.expand import ExpandLayers
+from ncc.compiler.ncnn.convert_to_linalg import ConvertNcnnToLinalg
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 
 DIGITS = Path(__file__).parent / "digits" / "digits.param"
 
@@ -33,7 +33,9 @@ def show_difference(before: str, after: str) -> None:
 
 def show_kernels(module: ModuleOp) -> None:
     for kernel in module.ops:
-        computations = [View(op).describe() for op in kernel.walk() if isinstance(op, GenericOp)]
+        computations = [
+            LinalgOp(op).describe() for op in kernel.walk() if isinstance(op, GenericOp)
+        ]
         if isinstance(kernel, FuncOp) and computations:
             print(f"  {kernel.sym_name.data:6}", "\n         ".join(computations))
 
@@ -51,8 +53,8 @@ def main() -> None:
 
     # From here on there are no layers: each has become computations over loops, and computations
     # that belong together become one kernel.
-    ExpandLayers().apply(Context(), network)
-    Fuse(epilogues=True).apply(Context(), network)
+    ConvertNcnnToLinalg().apply(Context(), network)
+    FormFusionGroups(epilogues=True).apply(Context(), network)
     print("\nthe layers as kernels, in index notation:")
     show_kernels(network)
 

@@ -7,7 +7,6 @@ class SnakeOp(Layer): ...
 """
 
 from ncc.dialects import scalar as scalar
-from ncc.dialects.imperative import Code as Code
 from ncc.dialects.ncnn.layer import Array as Array
 from ncc.dialects.ncnn.layer import Builder as Builder
 from ncc.dialects.ncnn.layer import Layer as Layer
@@ -22,3 +21,4 @@ from ncc.dialects.ncnn.layer import layer as layer
 from ncc.dialects.ncnn.layer import real as real
 from ncc.dialects.ncnn.layer import reals as reals
 from ncc.dialects.ncnn.layer import string as string
+from ncc.dialects.statements import Code as Code

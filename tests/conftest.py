@@ -29,8 +29,8 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, Region
 
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import element_of, element_of_dtype
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, Array, Layer, ParamValue, Shape, WeightAttr
 from ncc.runtime import cpu
 from tests.layer_table import TABLE, LayerTable
@@ -222,7 +222,7 @@ def elements_of(arrays: Sequence[Array]) -> list[Attribute]:
 def expand_layer(
     op: Layer, shapes: Sequence[Shape], elements: Sequence[Attribute] | None = None
 ) -> func.FuncOp:
-    """A verified function of the structured level that is this layer."""
+    """A verified function of the linalg level that is this layer."""
     kinds = zip(elements or [f32] * len(shapes), shapes, strict=True)
     block = Block(arg_types=[TensorType(element, list(shape)) for element, shape in kinds])
     tensors = [Tensor(arg, shape) for arg, shape in zip(block.args, shapes, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Array, Shape
 from ncc.dialects.ncnn.plumbing import DropoutOp
 

@@ -38,9 +38,9 @@ class _Part:
         for offset, weights in self.weights:
             first = offset - self.start
             room[done:first] = bytes(first - done)
-            place = np.frombuffer(room, weights.dtype, prod(weights.shape), first)
-            weights.write(place.reshape(weights.shape))
-            done = first + place.nbytes
+            subview = np.frombuffer(room, weights.dtype, prod(weights.shape), first)
+            weights.write(subview.reshape(weights.shape))
+            done = first + subview.nbytes
         room[done : self.end - self.start] = bytes(self.end - self.start - done)
         release()
         return room[: self.end - self.start]
@@ -69,8 +69,8 @@ class Constants:
         """The constants of 64 bits. They are places, which code follows wherever they lead; what
         layers have, be it in a .bin, are values.
         """
-        places = [(at, weights) for at, weights in self.weights if weights.dtype == np.int64]
-        held = [(at, weights.array().tobytes()) for at, weights in places]
+        subviews = [(at, weights) for at, weights in self.weights if weights.dtype == np.int64]
+        held = [(at, weights.array().tobytes()) for at, weights in subviews]
         return tuple(Table(at, len(data), crc32(data)) for at, data in held)
 
     def _parts(self) -> Iterator[_Part]:

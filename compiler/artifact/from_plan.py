@@ -18,9 +18,9 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.artifact.constants import Constants
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import shape_of
-from ncc.compiler.plan import Plan, Root
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.plan import Buffer, Plan
 from ncc.dialects.element import dtype_of, element_of
 from ncc.dialects.growing import GROWING, GrowingAttr
 from ncc.dialects.weights.sources import Inline, Weights
@@ -39,7 +39,7 @@ def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tupl
         for name, value in zip(names, network.body.block.args[: len(names)], strict=True)
     )
     outputs = tuple(
-        _binding(network, name, value, planned.places[value].root.byte_offset > 0)
+        _binding(network, name, value, planned.subviews[value].buffer.byte_offset > 0)
         for name, value in zip(_names(network, "outputs"), values, strict=True)
     )
     return inputs, outputs
@@ -66,14 +66,14 @@ def _names(network: FuncOp, which: str) -> list[str]:
 
 def constants(planned: Plan) -> Constants:
     """All constants, each at its root's offset."""
-    weights = tuple((root.byte_offset, _constant(root)) for root in planned.constants)
+    weights = tuple((buffer.byte_offset, _constant(buffer)) for buffer in planned.constants)
     return Constants(planned.constant_bytes, weights)
 
 
-def _constant(root: Root) -> Weights:
-    op = root.value.owner
+def _constant(buffer: Buffer) -> Weights:
+    op = buffer.value.owner
     if isinstance(op, ConstantOp):
         return op.value.data
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
-        return Weights(shape_of(root.value), Inline(op.value.data.data, "i8"))
+        return Weights(shape_of(buffer.value), Inline(op.value.data.data, "i8"))
     raise CompilerBug(f"a constant made by {op}")

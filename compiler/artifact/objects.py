@@ -16,7 +16,7 @@ from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import STAGE, USUAL, emit_object, unmap_code
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.loops.network import Loops
+from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.process.workers import WorkerEnded, Workers
 from ncc.compiler.target import Target
@@ -37,7 +37,7 @@ class Objects:
     """
 
     def __init__(
-        self, loops: Loops, target: Target, cache: Cache | None, stopwatch: Stopwatch
+        self, loops: NetworkLoops, target: Target, cache: Cache | None, stopwatch: Stopwatch
     ) -> None:
         self.target, self.cache, self.stopwatch = target, cache, stopwatch
         with stopwatch.timing("look into the cache"):

@@ -104,7 +104,7 @@ def bench_command(
 
 def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
     """All that was measured, as JSON can say it."""
-    ceilings = result.ceilings
+    roofline = result.roofline
     return {
         "model": result.model,
         "target": result.target,
@@ -112,15 +112,15 @@ def as_object(result: Benchmark, beside: Sequence[Peer]) -> dict[str, Any]:
         "ms": vars(result.time),
         "multiply_adds": result.multiply_adds,
         "gflops": result.gigaflops,
-        "of_peak": result.gigaflops / ceilings.gigaflops,
+        "of_peak": result.gigaflops / roofline.gigaflops,
         "gbytes": result.gigabytes,
         "of_bandwidth": result.gigabytes / result.bandwidth,
         "footprint_bytes": result.footprint,
         "bound_ms": result.bound_ms,
-        "peak_gflops": ceilings.gigaflops,
-        "tile_peak_gflops": ceilings.tile_gigaflops or None,
-        "byte_peak_gflops": ceilings.byte_gigaflops or None,
-        "gbytes_by_block": {str(size): rate for size, rate in ceilings.gigabytes.items()},
+        "peak_gflops": roofline.gigaflops,
+        "tile_peak_gflops": roofline.tile_gigaflops or None,
+        "byte_peak_gflops": roofline.byte_gigaflops or None,
+        "gbytes_by_block": {str(size): rate for size, rate in roofline.gigabytes.items()},
         "layers": [_cost(cost) for cost in result.layers],
         "steps": [_cost(cost) for cost in result.steps],
         "peers": [
@@ -150,7 +150,7 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
     # Names may have brackets, and mean no markup by them.
     width = None if sys.stdout.isatty() else WIDTH
     console = Console(width=width, highlight=False, markup=False)
-    time, peak = result.time, result.ceilings.gigaflops
+    time, peak = result.time, result.roofline.gigaflops
     threads = f"{result.threads} thread{'s' * (result.threads > 1)}"
     name, least = Text(result.model, "bold"), Text(f"  {time.min:.3f} ms", "bold")
     console.print(name, f"  {result.target}, {threads}, {time.runs} runs", sep="")
@@ -162,8 +162,8 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"{1e-6 * done:.1f} in its kernels"
     )
     for rate, flops, kind in (
-        (result.ceilings.tile_gigaflops, "tile_flops", "products of matrix tiles"),
-        (result.ceilings.byte_gigaflops, "byte_flops", "dot products of bytes"),
+        (result.roofline.tile_gigaflops, "tile_flops", "products of matrix tiles"),
+        (result.roofline.byte_gigaflops, "byte_flops", "dot products of bytes"),
     ):
         if rate:
             products = 1e-6 * sum(getattr(step, flops) for step in result.steps)
@@ -176,7 +176,7 @@ def show(result: Benchmark, beside: Sequence[Peer], every: bool) -> None:
         f"{result.bandwidth:.1f} that were measured here for its {_size(result.footprint)}"
     )
     rates = ", ".join(
-        f"{_size(size)} {rate:.0f}" for size, rate in result.ceilings.gigabytes.items()
+        f"{_size(size)} {rate:.0f}" for size, rate in result.roofline.gigabytes.items()
     )
     console.print(f"  GB/s measured here, by the bytes a thread walks: {rates}")
     steps = sum(step.ms for step in result.steps)

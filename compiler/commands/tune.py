@@ -20,7 +20,7 @@ from ncc.compiler.commands.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ncc.compiler.loops.schedule import Schedule
+    from ncc.compiler.loops.kernel.schedule import Schedule
     from ncc.compiler.measure.tune import Tuning
 
 

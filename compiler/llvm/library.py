@@ -68,7 +68,7 @@ class Refused(Exception):
     """What LLVM says of a text that it does not take."""
 
 
-class Library:
+class MathLibrary:
     """The library, loaded. It is not to be called by two threads at a time."""
 
     def __init__(self, *choices: str) -> None:

@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, VOID, function_op
 from ncc.compiler.llvm.formulas.math import Library
+from ncc.compiler.llvm.llvm_builder import POINTER, VOID, function_op
 from ncc.compiler.llvm.lowering import (
     arithmetic,
     control,

@@ -6,7 +6,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
-from ncc.compiler.llvm.build import suffix
 from ncc.compiler.llvm.instructions import (
     ExtractElementOp,
     FCmpOp,
@@ -15,6 +14,7 @@ from ncc.compiler.llvm.instructions import (
     SelectOp,
     UIToFPOp,
 )
+from ncc.compiler.llvm.llvm_builder import suffix
 from ncc.compiler.llvm.text import Emitter, Spelling
 from ncc.dialects.attributes import values_of
 from ncc.dialects.operation import only_result, operands_of

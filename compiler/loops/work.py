@@ -15,13 +15,13 @@ from math import prod
 
 from xdsl.dialects.builtin import IndexType
 
-from ncc.compiler.linalg.view import Matrix
-from ncc.compiler.loops.kernel import Access, Kernel, Stage
-from ncc.compiler.loops.network import Step
-from ncc.compiler.loops.strategies.dot import crossed_quads_of, quads_of
-from ncc.compiler.loops.strategies.tiles import halves_of
-from ncc.compiler.loops.strategies.transform import Loops
-from ncc.compiler.plan import MOST_ELEMENTS, Kind, Root
+from ncc.compiler.linalg.analysis.linalg_op import Matrix
+from ncc.compiler.loops.build_network import Step
+from ncc.compiler.loops.emit.dot import crossed_quads_of, quads_of
+from ncc.compiler.loops.emit.transform import TransformLoops
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
+from ncc.compiler.plan import MOST_ELEMENTS, Buffer, Kind
 from ncc.dialects.operation import ops_of
 
 OPERATIONS = {
@@ -69,25 +69,25 @@ def work_of(step: Step) -> Work:
     return _work(step)
 
 
-def _work(step: Step, without: Set[Root] = frozenset()) -> Work:
+def _work(step: Step, without: Set[Buffer] = frozenset()) -> Work:
     """The work of one call, where the memory of some values does not count."""
     weights = reads = writes = 0
     kernels = step.computations
-    for argument, place in enumerate(step.places):
-        root = place.root
-        if root in without:
+    for argument, subview in enumerate(step.subviews):
+        buffer = subview.buffer
+        if buffer in without:
             continue
         found = [_cells(kernel, argument) for kernel in kernels]
         known = [cells for cells in found if cells is not None]
         read, written = (sum(cells) for cells in zip(*known, strict=True)) if known else (0, 0)
         if len(known) < len(found) or not found:
-            read, written = root.elements if root.elements < MOST_ELEMENTS else 0, 0
-        if root.kind is Kind.CONSTANT:
-            weights += read * root.element_bytes
+            read, written = buffer.elements if buffer.elements < MOST_ELEMENTS else 0, 0
+        if buffer.kind is Kind.CONSTANT:
+            weights += read * buffer.element_bytes
         else:
-            reads += read * root.element_bytes
-            writes += written * root.element_bytes
-    tiles = sum(_of_anchor(kernel) for kernel in kernels if halves_of(kernel) is not None)
+            reads += read * buffer.element_bytes
+            writes += written * buffer.element_bytes
+    tiles = sum(_of_anchor(kernel) for kernel in kernels if bf16_pairs_of(kernel) is not None)
     fours = sum(_of_anchor(kernel) for kernel in kernels if _sums_fours(kernel))
     return Work(sum(map(flops, kernels)) if kernels else None, tiles, fours, weights, reads, writes)
 
@@ -135,7 +135,7 @@ def _nonzeros(matrix: Matrix) -> int:
 
 def _formed(kernel: Kernel) -> int:
     """The products, and the transform of the weights, once."""
-    loops = Loops.of(kernel)
+    loops = TransformLoops.of(kernel)
     taps = {loops.down, loops.across}
     window = {*taps, loops.row, loops.column}
     loops_of_weights = {d for d, _ in loops.data.moves} - window
@@ -162,12 +162,12 @@ def _points(kernel: Kernel, loops: Iterable[int]) -> int:
     """How often the body of these loops runs."""
     walked = set(loops)
     points = prod(kernel.extents[d] for d in walked)
-    for outer, inner, true in kernel.tails:
+    for outer, inner, true in kernel.valid_extents:
         if {outer, inner} <= walked:
             points = points * true // (kernel.extents[outer] * kernel.extents[inner])
-    folding = kernel.folding
-    if folding is not None and {folding.outputs, folding.inputs} <= walked:
-        blocks, times = kernel.extents[folding.outputs], folding.times
+    k_split = kernel.k_split
+    if k_split is not None and {k_split.outputs, k_split.inputs} <= walked:
+        blocks, times = kernel.extents[k_split.outputs], k_split.times
         points = points * ((blocks - 1) * times + 1) // (blocks * times)
     return points
 
@@ -182,8 +182,8 @@ def _cells(kernel: Kernel, argument: int) -> tuple[int, int] | None:
         for access in kernel.accesses()
         if access not in stores and access.argument == argument
     ]
-    if kernel.halving is not None and kernel.halving.store.argument == argument:
-        return 0, 2 * _reach(kernel, kernel.halving.store)
+    if kernel.bf16_split is not None and kernel.bf16_split.store.argument == argument:
+        return 0, 2 * _reach(kernel, kernel.bf16_split.store)
     cells, stored = max(read, default=0), 0
     if kernel.store.argument == argument:
         stored = _reach(kernel, kernel.store)

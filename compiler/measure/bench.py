@@ -24,14 +24,14 @@ import numpy as np
 from ncc.compiler import front
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.late import settled, sharing_weights
-from ncc.compiler.measure.ceilings import CeilingMeter, Ceilings
-from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
+from ncc.compiler.measure.roofline import Roofline, RooflineMeter
+from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.options import Options
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -105,7 +105,7 @@ class Benchmark:
     threads: int
     time: Timing
     multiply_adds: int
-    ceilings: Ceilings
+    roofline: Roofline
     footprint: int
     steps: tuple[StepCost, ...]
     feeds: Feeds
@@ -124,7 +124,7 @@ class Benchmark:
     @property
     def bandwidth(self) -> float:
         """What this machine reads a second of memory as large as the footprint."""
-        return self.ceilings.bandwidth(self.footprint)
+        return self.roofline.bandwidth(self.footprint)
 
     @property
     def bound_ms(self) -> float:
@@ -168,23 +168,23 @@ def bench(
         random_weights=random_weights,
     )
     model = settled(front.compile_with(param, bin, options))
-    stamped = settled(front.compile_with(param, bin, replace(options, stamps=True)))
+    stamped = settled(front.compile_with(param, bin, replace(options, timestamps=True)))
     stamped = Model(sharing_weights(stamped.artifact, [model]))
     inputs = {**random_feeds(model.inputs, seed), **(feeds or {})}
     work = stamped.artifact.info["work"]
     of_bytes = any(step["byte_flops"] for step in work)
-    meter = CeilingMeter(options.target, model.num_threads, of_bytes)
+    meter = RooflineMeter(options.target, model.num_threads, of_bytes)
 
     samples: list[float] = []
-    steps = [StampedRun.of(stamped, inputs)]
+    steps = [TimestampedRun.of(stamped, inputs)]
     for _ in range(rounds):
         meter.sample()
         samples += burst(lambda: model.run(inputs), BURST_MILLISECONDS)
-        steps += [StampedRun.of(stamped, inputs) for _ in range(2)]
+        steps += [TimestampedRun.of(stamped, inputs) for _ in range(2)]
     network = read(param, bin, random_weights=random_weights).module
     unroll_batches(network, options.input_shapes)
     infer_shapes(network, options.input_shapes, options.input_types)
-    ceilings = meter.ceilings()
+    roofline = meter.roofline()
     weights = sum(step["weight_bytes"] for step in work)
     footprint = weights + stamped.artifact.arena_bytes
     return Benchmark(
@@ -193,16 +193,16 @@ def bench(
         model.num_threads,
         Timing.of(samples),
         multiply_adds(network),
-        ceilings,
+        roofline,
         footprint,
-        tuple(_costs(stamped, steps, ceilings, footprint)),
+        tuple(_costs(stamped, steps, roofline, footprint)),
         inputs,
         tuple(binding.name for binding in model.outputs),
     )
 
 
 def _costs(
-    model: Model, runs: Sequence[StampedRun], ceilings: Ceilings, footprint: int
+    model: Model, runs: Sequence[TimestampedRun], roofline: Roofline, footprint: int
 ) -> list[StepCost]:
     """Each step at the median of its times in the fastest quarter of the runs."""
     ticks = sorted((run.ticks() for run in runs), key=lambda steps: int(steps.sum()))
@@ -223,8 +223,8 @@ def _costs(
                 of_bytes,
                 weights,
                 reads + writes,
-                ceilings.arithmetic_ms(flops or 0, of_tiles, of_bytes),
-                ceilings.memory_ms(reads, writes, weights, footprint),
+                roofline.arithmetic_ms(flops or 0, of_tiles, of_bytes),
+                roofline.memory_ms(reads, writes, weights, footprint),
             )
         )
     return costs

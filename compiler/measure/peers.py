@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ncc.compiler.diagnostics import NccError
 from ncc.compiler.measure.timing import BURST_MILLISECONDS, ROUNDS, Timing, burst
 from ncc.compiler.read.default_path import default_bin_path
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.write.weights import write_weights
 from ncc.dialects.ncnn.network import Network
 

@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 
 from ncc.compiler.feeds import random_feeds
 from ncc.compiler.kept.tuned import tuned_file
-from ncc.compiler.loops.network import Step
-from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies.choose import rivals
-from ncc.compiler.measure.stamped import Feeds, StampedRun, ticks_per_ms
+from ncc.compiler.loops.build_network import Step
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.choose import rivals
+from ncc.compiler.measure.timestamped import Feeds, TimestampedRun, ticks_per_ms
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Schedulings
 from ncc.runtime.session import Model
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Times: TypeAlias = NDArray[np.float64]
-Choices: TypeAlias = Mapping[str, Sequence[Schedule]]
+Optimizations: TypeAlias = Mapping[str, Sequence[Schedule]]
 
 ROUNDS = 15
 RUNS = 2
@@ -98,7 +98,9 @@ def tune(
     """
     kept = tuned_file(os.environ, options.target)
     kept.add({})  # so that nothing is timed in vain where nothing can be kept
-    network = _Variants(Schedulings(param, bin, replace(options, stamps=True)), feeds or {}, seed)
+    network = _Variants(
+        Schedulings(param, bin, replace(options, timestamps=True)), feeds or {}, seed
+    )
     steps = network.schedulings.steps
     choices = _choices(steps, options)
     known = {} if again else _known(choices, kept.read())
@@ -138,12 +140,12 @@ def tune(
     )
 
 
-def _choices(steps: Sequence[Step], options: Options) -> Choices:
+def _choices(steps: Sequence[Step], options: Options) -> Optimizations:
     """The candidates by signature, of the kernels that have several; the favourite first."""
     kernels = {
-        step.signature: step.computation
+        step.signature: step.generic_op
         for step in steps
-        if step.signature is not None and step.computation is not None
+        if step.signature is not None and step.generic_op is not None
     }
     found = {name: rivals(kernel, options.target) for name, kernel in kernels.items()}
     return {name: candidates for name, candidates in found.items() if len(candidates) > 1}
@@ -181,7 +183,7 @@ def _layers(steps: Sequence[Step], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _known(choices: Choices, kept: Mapping[str, str]) -> dict[str, Schedule]:
+def _known(choices: Optimizations, kept: Mapping[str, str]) -> dict[str, Schedule]:
     """The schedules that were kept earlier, of kernels that can have them."""
     return {
         name: candidate
@@ -191,7 +193,7 @@ def _known(choices: Choices, kept: Mapping[str, str]) -> dict[str, Schedule]:
     }
 
 
-def _ranked(trials: Choices, rank: int) -> dict[str, Schedule]:
+def _ranked(trials: Optimizations, rank: int) -> dict[str, Schedule]:
     """The candidate of a rank for every kernel, the last one where there are not so many."""
     return {name: found[min(rank, len(found) - 1)] for name, found in trials.items()}
 
@@ -218,10 +220,10 @@ class _Variants:
         """The milliseconds of every step of every variant, all run in turns."""
         models = [self._model(schedules) for schedules in variants]
         inputs = {**random_feeds(models[0].inputs, self.seed), **self.feeds}
-        runs: list[list[StampedRun]] = [[] for _ in models]
+        runs: list[list[TimestampedRun]] = [[] for _ in models]
         for _ in range(rounds):
             for model, made in zip(models, runs, strict=True):
-                made += [StampedRun.of(model, inputs) for _ in range(RUNS)]
+                made += [TimestampedRun.of(model, inputs) for _ in range(RUNS)]
         per_ms = ticks_per_ms([runs[0][0], runs[-1][-1]])
         return [
             np.quantile([made.ticks() for made in one], QUANTILE, axis=0) / per_ms for one in runs

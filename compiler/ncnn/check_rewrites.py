@@ -66,7 +66,7 @@ def refuse_changed_results(pattern: LayerPattern, layers: Match) -> str | None:
         return "it cannot be tried: the references of its layers do not run"
     before = _result_shapes(trial)
     try:
-        pattern.become(PatternRewriter(trial.layers[-1]), *trial.layers)
+        pattern.rewrite(PatternRewriter(trial.layers[-1]), *trial.layers)
         trial.module.verify()
         if None not in before:
             infer_shapes(trial.module)

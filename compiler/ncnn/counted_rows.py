@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ncc.dialects.comprehension import Tensor
 from ncc.dialects.element import dtype_of
+from ncc.dialects.index_notation import Tensor
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.row_wise import are_row_wise, share_a_count
 

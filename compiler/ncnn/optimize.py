@@ -26,18 +26,18 @@ from xdsl.passes import ModulePass
 
 from ncc.compiler.ncnn.canonicalize import pattern_names as truth_names
 from ncc.compiler.ncnn.canonicalize import truths
-from ncc.compiler.ncnn.choices import fold_affine as fold_affine
-from ncc.compiler.ncnn.choices import fold_constants as fold_constants
-from ncc.compiler.ncnn.choices import fold_padding as fold_padding
-from ncc.compiler.ncnn.choices import fuse_activation as fuse_activation
-from ncc.compiler.ncnn.choices import fuse_attention as fuse_attention
-from ncc.compiler.ncnn.choices import fuse_binaryop as fuse_binaryop
-from ncc.compiler.ncnn.choices import fuse_branches as fuse_branches
-from ncc.compiler.ncnn.choices import fuse_elementwise as fuse_elementwise
-from ncc.compiler.ncnn.choices import fuse_normalization as fuse_normalization
-from ncc.compiler.ncnn.choices import replace_layers as replace_layers
-from ncc.compiler.ncnn.choices import sink_reshape as sink_reshape
-from ncc.compiler.ncnn.choices.choice import CHOICES
+from ncc.compiler.ncnn.optimizations import fold_affine as fold_affine
+from ncc.compiler.ncnn.optimizations import fold_constants as fold_constants
+from ncc.compiler.ncnn.optimizations import fold_padding as fold_padding
+from ncc.compiler.ncnn.optimizations import fuse_activation as fuse_activation
+from ncc.compiler.ncnn.optimizations import fuse_attention as fuse_attention
+from ncc.compiler.ncnn.optimizations import fuse_binaryop as fuse_binaryop
+from ncc.compiler.ncnn.optimizations import fuse_branches as fuse_branches
+from ncc.compiler.ncnn.optimizations import fuse_elementwise as fuse_elementwise
+from ncc.compiler.ncnn.optimizations import fuse_normalization as fuse_normalization
+from ncc.compiler.ncnn.optimizations import replace_layers as replace_layers
+from ncc.compiler.ncnn.optimizations import sink_reshape as sink_reshape
+from ncc.compiler.ncnn.optimizations.optimization import OPTIMIZATIONS
 from ncc.compiler.ncnn.rewrite import Refuse, Rewrite, drive, reasons, refuse_illegal
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
 from ncc.dialects.ncnn.layer import Layer
@@ -92,7 +92,7 @@ def optimize_module(
 
 def pattern_names() -> list[str]:
     """The names of all truths and choices."""
-    return sorted({*truth_names(), *(pattern.name for _, pattern in CHOICES)})
+    return sorted({*truth_names(), *(pattern.name for _, pattern in OPTIMIZATIONS)})
 
 
 def require_pattern(pattern: str) -> None:
@@ -120,7 +120,7 @@ def _patterns(layer: Layer) -> list[LayerPattern]:
 
 @cache
 def _choices(kind: type[Layer]) -> tuple[LayerPattern, ...]:
-    return tuple(pattern for root, pattern in CHOICES if issubclass(kind, root))
+    return tuple(pattern for root, pattern in OPTIMIZATIONS if issubclass(kind, root))
 
 
 def _refuse(pattern: LayerPattern, layers: Match) -> str | None:

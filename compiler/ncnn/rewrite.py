@@ -50,7 +50,7 @@ def refuse_illegal(pattern: LayerPattern, layers: Match) -> str | None:
         shapes = [shape_of(value) or () for value in layer.operands]
         if not layer.READS_COUNTED and any(DYNAMIC_INDEX in shape for shape in shapes):
             return f"only the run knows how many rows {layer.layer_name} reads"
-    return pattern.legal(*layers)
+    return pattern.check(*layers)
 
 
 def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrite]:
@@ -59,12 +59,12 @@ def drive(network: Network, patterns: PatternsOf, refuse: Refuse) -> list[Rewrit
     before = -1
     while before != len(rewrites):
         before = len(rewrites)
-        rewrites += _sweep(network, patterns, refuse)
+        rewrites += _window_domain(network, patterns, refuse)
     network.function.update_function_type()
     return rewrites
 
 
-def _sweep(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
+def _window_domain(network: Network, patterns: PatternsOf, refuse: Refuse) -> Iterator[Rewrite]:
     """Offer every layer, and what makes the result then."""
     twins = Twins()
     for layer in network.layers:
@@ -106,7 +106,7 @@ def _rewrite(
             names = tuple(op.layer_name for op in layers)
             lines = tuple(op.line for op in layers)
             readers = [use for result in layer.results for use in result.uses]
-            pattern.become(PatternRewriter(layer), *layers)
+            pattern.rewrite(PatternRewriter(layer), *layers)
             maker = _maker([use.operation.operands[use.index] for use in readers])
             survivor = "" if maker is None else maker.layer_name
             return Rewrite(pattern.name, names, lines, survivor), maker

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ncc.compiler.ncnn.choices.fold_constants import extents_of
+from ncc.compiler.ncnn.optimizations.fold_constants import extents_of
 from ncc.dialects.ncnn.layer import Array, WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import MemoryDataOp

@@ -24,8 +24,8 @@ from ncc.compiler.read.records import (
     MOST_PROBLEMS,
     Graph,
     LayerRecord,
+    Location,
     Name,
-    Place,
     RawValue,
     Source,
 )
@@ -48,7 +48,7 @@ def read_text(path: str | os.PathLike[str], data: bytes) -> Graph:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise Source(name).error(
-            "this is neither a .param text in UTF-8 nor a .param.bin", Place(offset=error.start)
+            "this is neither a .param text in UTF-8 nor a .param.bin", Location(offset=error.start)
         ) from None
     return _Reader(Source(name, tuple(_LINE_END.split(text)))).read()
 
@@ -66,7 +66,7 @@ class _Scanner:
         match = next(self._words, None)
         if match is None:
             return None
-        return Name(match.group(), Place(self.line, match.start() + 1, len(match.group())))
+        return Name(match.group(), Location(self.line, match.start() + 1, len(match.group())))
 
     def word(self) -> Name | None:
         """The next word on this line or a later one, or None at the end of the file."""
@@ -82,12 +82,12 @@ class _Scanner:
         inside = line <= len(self.source.lines)
         self._words = _WORD.finditer(self.source.lines[line - 1]) if inside else iter(())
 
-    def end(self) -> Place:
+    def end(self) -> Location:
         """Behind the last character that is not blank."""
         for number in range(len(self.source.lines), 0, -1):
             if text := self.source.lines[number - 1].rstrip():
-                return Place(number, len(text) + 1)
-        return Place()
+                return Location(number, len(text) + 1)
+        return Location()
 
 
 class _Reader:
@@ -118,7 +118,7 @@ class _Reader:
                 found=_shown(word),
             )
 
-    def _size_of_network(self, what: str) -> tuple[int, Place]:
+    def _size_of_network(self, what: str) -> tuple[int, Location]:
         word = self._word(f"the number of {what}s")
         count = integer(word.text)
         if count is None or count <= 0:
@@ -130,7 +130,7 @@ class _Reader:
             )
         return count, word.place
 
-    def _layers(self, count: int, place: Place) -> tuple[list[LayerRecord], list[Problem]]:
+    def _layers(self, count: int, place: Location) -> tuple[list[LayerRecord], list[Problem]]:
         layers: list[LayerRecord] = []
         problems: list[Problem] = []
         while len(layers) + len(problems) < count and len(problems) < MOST_PROBLEMS:
@@ -254,7 +254,7 @@ class _Reader:
         return word
 
     def _check_blob_count(
-        self, layers: list[LayerRecord], declared: int, place: Place
+        self, layers: list[LayerRecord], declared: int, place: Location
     ) -> list[Problem]:
         """Of blobs that layers make: what one reads that nobody makes is a problem of its own."""
         made = len({blob.text for layer in layers for blob in layer.outputs})

@@ -19,7 +19,7 @@ import struct
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.layer_types import FIRST_CUSTOM, LAYER_TYPES
-from ncc.compiler.read.records import Graph, LayerRecord, Name, Place, RawValue, Source, Spelling
+from ncc.compiler.read.records import Graph, LayerRecord, Location, Name, RawValue, Source, Spelling
 from ncc.dialects.ncnn.file_format import ARRAY, LARGEST_PARAM_ID, LONGEST_NAME, MAGIC
 
 WORD = 4
@@ -63,7 +63,7 @@ class _Reader:
         return Graph(self.source, layers, warnings)
 
     def _layer(self, number: int, blob_count: int) -> LayerRecord:
-        place = Place(offset=self.at)
+        place = Location(offset=self.at)
         type = self._type(number)
         who = f"layer {number} ({type})"
         input_count = self._count(f"the number of inputs of {who}")
@@ -93,7 +93,7 @@ class _Reader:
     def _blobs(self, count: int, blob_count: int, who: str) -> tuple[Name, ...]:
         names = []
         for _ in range(count):
-            place = Place(offset=self.at)
+            place = Location(offset=self.at)
             index = self._word(f"a blob of {who}")
             if not 0 <= index < blob_count:
                 raise self._error(
@@ -107,7 +107,7 @@ class _Reader:
     def _params(self, who: str) -> dict[int, RawValue]:
         params: dict[int, RawValue] = {}
         while (key := self._word(f"a parameter of {who}")) != _END:
-            place = Place(offset=self.at - WORD)
+            place = Location(offset=self.at - WORD)
             base = _STRING if key <= _STRING else ARRAY if key <= ARRAY else 0
             id = base - key if base else key
             if not 0 <= id <= LARGEST_PARAM_ID:
@@ -156,7 +156,7 @@ class _Reader:
 
     def _word(self, what: str) -> int:
         if not self._words_left():
-            place = Place(offset=len(self.data))
+            place = Location(offset=len(self.data))
             raise self.source.error("the file ends too early", place, expected=what)
         return self._words(1)[0]
 
@@ -174,5 +174,5 @@ class _Reader:
         how: str | None = None,
     ) -> ModelError:
         """What is wrong with the word read last."""
-        place = Place(offset=max(0, self.at - WORD))
+        place = Location(offset=max(0, self.at - WORD))
         return self.source.error(message, place, expected=expected, found=found, how=how)

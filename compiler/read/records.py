@@ -21,7 +21,7 @@ Scalar: TypeAlias = int | float | str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where something stands: line and column (from 1) of a text, or byte offset of a binary."""
 
     line: int | None = None
@@ -35,7 +35,7 @@ class Name:
     """A layer type, or the name of a layer or blob."""
 
     text: str
-    place: Place
+    place: Location
 
     def __str__(self) -> str:
         return self.text
@@ -59,7 +59,7 @@ class RawValue:
 
     spelling: Spelling
     values: tuple[Scalar, ...]
-    place: Place
+    place: Location
     is_array: bool = False
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class LayerRecord:
     words: tuple[str, ...] = ()
 
     @property
-    def position(self) -> Place:
+    def position(self) -> Location:
         return self.type.place
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class Source:
     def problem(
         self,
         message: str,
-        place: Place | None = None,
+        place: Location | None = None,
         *,
         expected: str | None = None,
         found: str | None = None,
@@ -112,7 +112,7 @@ class Source:
         how: str | None = None,
     ) -> Problem:
         """A problem at a place of this file."""
-        place = place or Place()
+        place = place or Location()
         if place.offset is not None:
             message += f" (at byte {place.offset})"
         quoted = self.lines[place.line - 1] if place.line and self.lines else None
@@ -132,7 +132,7 @@ class Source:
     def error(
         self,
         message: str,
-        place: Place | None = None,
+        place: Location | None = None,
         *,
         expected: str | None = None,
         found: str | None = None,
@@ -142,7 +142,7 @@ class Source:
         problem = self.problem(message, place, expected=expected, found=found, how=how)
         return ModelError(problem)
 
-    def warning(self, message: str, place: Place | None = None) -> str:
+    def warning(self, message: str, place: Location | None = None) -> str:
         """One line about something that ncnn ignores."""
         line = f":{place.line}" if place is not None and place.line is not None else ""
         return f"{self.path}{line}: warning: {message}"

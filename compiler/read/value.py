@@ -17,7 +17,7 @@ import struct
 from collections.abc import Sequence
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.records import Number, Place, RawValue, Source, Spelling
+from ncc.compiler.read.records import Location, Number, RawValue, Source, Spelling
 from ncc.dialects.ncnn.file_format import LONGEST_NAME
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -45,7 +45,7 @@ def _float(text: str) -> float | None:
         return None
 
 
-def scalar_or_array(source: Source, text: str, place: Place) -> RawValue:
+def scalar_or_array(source: Source, text: str, place: Location) -> RawValue:
     """The value of `id=text`."""
     if not text:
         raise source.error(
@@ -63,7 +63,7 @@ def scalar_or_array(source: Source, text: str, place: Place) -> RawValue:
     return _numbers(source, elements, place, is_array=True, as_floats=as_floats)
 
 
-def counted_array(source: Source, text: str, place: Place) -> RawValue:
+def counted_array(source: Source, text: str, place: Location) -> RawValue:
     """The value of the old form `-23300-id=count,element,...`."""
     head, comma, tail = text.partition(",")
     count = integer(head)
@@ -89,7 +89,7 @@ def _elements(count: int) -> str:
     return f"{count} element{'' if count == 1 else 's'}"
 
 
-def _string(source: Source, text: str, place: Place) -> RawValue:
+def _string(source: Source, text: str, place: Location) -> RawValue:
     content = text
     if text.startswith('"'):
         if len(text) < 2 or text.find('"', 1) != len(text) - 1:
@@ -108,7 +108,7 @@ def _string(source: Source, text: str, place: Place) -> RawValue:
 def _numbers(
     source: Source,
     texts: Sequence[str],
-    place: Place,
+    place: Location,
     *,
     is_array: bool,
     as_floats: bool = False,
@@ -137,7 +137,7 @@ def _numbers(
     return RawValue(spelling, tuple(values), place, is_array)
 
 
-def _not_a_number(source: Source, text: str, place: Place, index: int | None) -> ModelError:
+def _not_a_number(source: Source, text: str, place: Location, index: int | None) -> ModelError:
     what = "the value" if index is None else f"element {index + 1}"
     shown = text if len(text) <= 40 else text[:40] + "..."
     if not text:

@@ -34,7 +34,7 @@ from ncc.compiler.feeds import random_feeds
 from ncc.compiler.late import callable_now
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.read.default_path import default_bin_path
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import run_layers
 from ncc.compiler.write.weights import write_weights

@@ -12,7 +12,7 @@
         def infer(self, x: Shape) -> Shape: ...                   # shapes
         def element_types(self, x: Attribute) -> Attribute: ...   # f32, unless it says otherwise
         def reference(self, x: Array) -> Array: ...               # meaning, in numpy
-        def expand(self, b: Builder, x: Tensor) -> Tensor: ...    # meaning, in linalg
+        def lower(self, b: Builder, x: Tensor) -> Tensor: ...    # meaning, in linalg
 
 A network is a module of one function. Its layers stand in file order, one op a layer; a blob is a
 result. Names live in discardable attributes, so that no rewrite depends on them:
@@ -65,9 +65,9 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.element import name_of
 from ncc.dialects.growing import GrowingAttr
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.param import (
     PARAM_TYPES,
     LayerError,
@@ -291,8 +291,8 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The results as numpy computes them. One result: an array. Several: a list."""
         raise NotImplementedError(f"{self.name} has no reference")
 
-    def expand(self, b: Builder, *inputs: Any, **_: Any) -> Tensor | Sequence[Tensor]:
-        """The layer in the structured level. One result: a tensor. Several: a list."""
+    def lower(self, b: Builder, *inputs: Any, **_: Any) -> Tensor | Sequence[Tensor]:
+        """The layer in the linalg level. One result: a tensor. Several: a list."""
         raise NotImplementedError(f"{self.name} has no expansion")
 
     def infer_all(self, shapes: Shapes) -> list[Shape]:
@@ -320,7 +320,7 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def expand_all(self, b: Builder, tensors: Sequence[Tensor]) -> list[Tensor]:
         """`expand`, always as a list."""
-        expanded = self.expand(b, *tensors)
+        expanded = self.lower(b, *tensors)
         return [expanded] if isinstance(expanded, Tensor) else list(expanded)
 
 

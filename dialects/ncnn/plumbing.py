@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.element import element_of
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -107,7 +107,7 @@ class MemoryDataOp(Layer):
         return held
 
     def check(self) -> None:
-        check_choice(self, "load_type", (0, 1))
+        check_optimization(self, "load_type", (0, 1))
         if min(self.shape) <= 0:
             raise LayerError(f"a constant cannot have the shape {self.shape}")
 
@@ -120,7 +120,7 @@ class MemoryDataOp(Layer):
     def reference(self) -> Array:
         return self.values.array()
 
-    def expand(self, b: Builder) -> Tensor:
+    def lower(self, b: Builder) -> Tensor:
         return b.weight(self.values)
 
 
@@ -136,7 +136,7 @@ class SplitOp(MovingLayer):
     def reference(self, x: Array) -> list[Array]:
         return [x] * len(self.results)
 
-    def expand(self, b: Builder, x: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, x: Tensor) -> list[Tensor]:
         return [x] * len(self.results)
 
 
@@ -161,7 +161,7 @@ class NoopOp(MovingLayer):
     def reference(self, *xs: Array) -> Sequence[Array]:
         return xs[: len(self.results)]
 
-    def expand(self, b: Builder, *xs: Tensor) -> Sequence[Tensor]:
+    def lower(self, b: Builder, *xs: Tensor) -> Sequence[Tensor]:
         return xs[: len(self.results)]
 
 
@@ -177,7 +177,7 @@ class DeepCopyOp(MovingLayer):
     def reference(self, x: Array) -> Array:
         return x
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         return x
 
 
@@ -207,7 +207,7 @@ class PackingOp(MovingLayer):
     def reference(self, x: Array) -> Array:
         return np.pad(x, [(0, self._rest(x.shape)), *[(0, 0)] * (x.ndim - 1)])
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         inner = [0] * (x.rank - 1)
         return b.pad(x, [0, *inner], [self._rest(x.shape), *inner])
 
@@ -224,7 +224,7 @@ class DropoutOp(Layer):
     def reference(self, x: Array) -> Array:
         return x * self.scale
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         if self.scale == 1.0:
             return x
         at = b.loops_of(x.shape)

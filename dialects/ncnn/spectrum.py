@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -63,8 +63,8 @@ class FourierLayer(Layer):
             raise LayerError(f"winlen {self.winlen} is more than n_fft {self.n_fft}", "winlen")
         if self.n_fft > MOST_POINTS:
             raise LayerError(f"n_fft is {self.n_fft}, but at most {MOST_POINTS} here", "n_fft")
-        check_choice(self, "window_type", range(3))
-        check_choice(self, "center", (0, 1))
+        check_optimization(self, "window_type", range(3))
+        check_optimization(self, "center", (0, 1))
 
     @property
     def window(self) -> Array:
@@ -107,8 +107,8 @@ class SpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        check_choice(self, "power", range(COMPLEX, POWER + 1))
-        check_choice(self, "pad_type", (CONSTANT, REPLICATE, REFLECT))
+        check_optimization(self, "power", range(COMPLEX, POWER + 1))
+        check_optimization(self, "pad_type", (CONSTANT, REPLICATE, REFLECT))
 
     @property
     def border(self) -> int:
@@ -142,7 +142,7 @@ class SpectrogramOp(FourierLayer):
         magnitude = np.abs(spectra)
         return (magnitude if self.power == MAGNITUDE else magnitude**2).astype(np.float32)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, *parts = self.infer(x.shape)
         with np.errstate(invalid="ignore"):
             waves = self.roots(frequencies).T.conj() * self.window / self.norm
@@ -183,7 +183,7 @@ class InverseSpectrogramOp(FourierLayer):
 
     def check(self) -> None:
         super().check()
-        check_choice(self, "returns", range(IMAGINARY + 1))
+        check_optimization(self, "returns", range(IMAGINARY + 1))
 
     @property
     def border(self) -> int:
@@ -244,7 +244,7 @@ class InverseSpectrogramOp(FourierLayer):
         both = np.stack([given.real, given.imag])
         return both[self.returns - 1 : self.returns] if self.returns else both
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         frequencies, frames, _ = x.shape
         hop, overlap = self.hoplen, -(-self.n_fft // self.hoplen)
         matrix = self._in_hops(self.matrix(frequencies), overlap)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ncc.dialects.bfloat16 import bfloat16_halves
+from ncc.dialects.bfloat16 import bf16_pairs
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array, Derived, Weights
 
@@ -254,7 +254,7 @@ class Transformed(Derived):
         return made
 
     def write(self, out: Array) -> None:
-        """Slab by slab of the axes that are not transformed."""
+        """Slab by panel of the axes that are not transformed."""
         both = np.kron(np.array(self.down, np.float64), np.array(self.across, np.float64))
         axes = (self.first, self.first + 1)
         windows = np.atleast_3d(np.moveaxis(self.of.array(), axes, (0, 1)))
@@ -263,12 +263,12 @@ class Transformed(Derived):
         columns = wide.reshape(both.shape[1], -1)
         step = max(1, _TERMS_AT_ONCE // both.size)
         products = np.empty((len(both), step))
-        for slab in range(made.shape[1]):
-            wide[:, :, 0] = windows[:, :, slab]
+        for panel in range(made.shape[1]):
+            wide[:, :, 0] = windows[:, :, panel]
             for start in range(0, columns.shape[1], step):
                 some = columns[:, start : start + step]
                 product = np.matmul(both, some, out=products[:, : some.shape[1]])
-                made[:, slab, start : start + some.shape[1]] = product
+                made[:, panel, start : start + some.shape[1]] = product
 
     def leaves(self, shape: Shape, axes: tuple[int, ...]) -> bool:
         """Whether axes of what it makes, under a shape, are those in front of the transformed."""
@@ -395,7 +395,7 @@ class Bits(Derived):
 
 
 @dataclass(frozen=True)
-class Halves(Derived):
+class Bf16Pairs(Derived):
     """Another weight as the sum of two bfloat16, of which the first is the nearest one.
 
     (.., k, o, q) becomes (.., 2, k, o, q). The second half of what is not finite is 0.
@@ -413,6 +413,6 @@ class Halves(Derived):
         plain = self.of.array()
         made = np.empty(self.shape, np.uint16)
         for at in np.ndindex(plain.shape[:-3][:1]):  # as much as caches hold, or little more
-            high, low = bfloat16_halves(plain[at])
+            high, low = bf16_pairs(plain[at])
             made[at][..., 0, :, :, :], made[at][..., 1, :, :, :] = high, low
         return made

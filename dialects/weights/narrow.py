@@ -77,7 +77,7 @@ class _Rows(Derived):
 
 
 @dataclass(frozen=True)
-class Fractions(_Rows):
+class FixedPoint(_Rows):
     """Each value as a fraction of the power of two above its row, in 24 bits; (.., 3 bytes)."""
 
     @property
@@ -94,7 +94,7 @@ class Fractions(_Rows):
 
 
 @dataclass(frozen=True)
-class ShortFractions(_Rows):
+class ShortFixedPoint(_Rows):
     """The same in 20 bits, from 0 on; sixteen of the last axis as twenty words (.., 2 bytes).
 
     The first sixteen words are two bytes of each value: the upper ones of those in even places,

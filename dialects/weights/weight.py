@@ -28,11 +28,11 @@ from ncc.dialects.element import element_of_dtype
 from ncc.dialects.operation import make
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.derived import (
+    Bf16Pairs,
     Bits,
     Blocked,
     Dequantized,
     Folded,
-    Halves,
     Joined,
     Paired,
     Phases,
@@ -41,7 +41,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import Fractions, Narrow, Scales, ShortFractions
+from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales, ShortFixedPoint
 from ncc.dialects.weights.sources import Array, Inline, Random, Source, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 
@@ -50,14 +50,14 @@ T = TypeVar("T")
 _DERIVED: dict[str, Callable[[Weights], Source]] = {
     "paired": Paired,
     "bits": Bits,
-    "halves": Halves,
+    "halves": Bf16Pairs,
     "narrow": Narrow,
 }
 """Sources of which nothing else is to be said than what they are made of."""
 
 _OF_ROWS: dict[str, Callable[[Weights, tuple[int, ...]], Source]] = {
-    "fractions": Fractions,
-    "short": ShortFractions,
+    "fractions": FixedPoint,
+    "short": ShortFixedPoint,
     "scales": Scales,
 }
 """Those of which the axes of their rows are to be said."""
@@ -176,7 +176,7 @@ class WeightAttr(Data[Weights]):
                     _print_made(printer, f"blocked {_list_text(axes)} {block}", of)
                 case Folded(of, times):
                     _print_made(printer, f"folded {times}", of)
-                case Fractions(of, axes) | Scales(of, axes) as source:
+                case FixedPoint(of, axes) | Scales(of, axes) as source:
                     _print_made(printer, f"{type(source).__name__.lower()} {_list_text(axes)}", of)
                 case Taken(of, places, axis):
                     _print_made(printer, f"taken {axis} {_list_text(places)}", of)
@@ -191,7 +191,7 @@ class WeightAttr(Data[Weights]):
                 case Transformed(of, down, across):
                     both = f"{_table_text(down)} by {_table_text(across)}"
                     _print_made(printer, f"transformed {both}", of)
-                case Paired(of) | Bits(of) | Halves(of) | Narrow(of) as source:
+                case Paired(of) | Bits(of) | Bf16Pairs(of) | Narrow(of) as source:
                     _print_made(printer, type(source).__name__.lower(), of)
                 case Dequantized(of, scales, bits, block, columns):
                     printer.print_string(f"dequantized {bits} {block} {columns} ")
@@ -240,7 +240,7 @@ def _table_text(rows: Iterable[Iterable[float]]) -> str:
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A weight as a tensor of the structured level."""
+    """A weight as a tensor of the linalg level."""
 
     name = "ncnn.constant"
 

@@ -48,7 +48,7 @@ class SnakeOp(Layer):
         y: Array = x + np.sin(a * x) ** 2 / a
         return y
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         assert self.frequencies is not None
         at = b.loops_of(x.shape)
         value, a = x[at], b.weight(self.frequencies)[at[0]]

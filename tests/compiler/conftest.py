@@ -1,4 +1,4 @@
-"""Networks of the structured level, written in index notation, and their memory plans."""
+"""Networks of the linalg level, written in index notation, and their memory plans."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.compiler.linalg.convolutions import convolution, convolve
+from ncc.compiler.linalg.convolutions import choose_convolution as convolve
+from ncc.compiler.linalg.convolutions import convolution
 from ncc.compiler.linalg.convolutions.forms import F2, F4, S2, S3, S4, Form, forms_of
 from ncc.compiler.linalg.convolutions.tiling import Tiling
-from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
 from ncc.compiler.plan import Plan
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.shapes import Shape
 
 Write: TypeAlias = Callable[..., "Tensor | Sequence[Tensor]"]
@@ -54,7 +55,7 @@ def make_plan() -> Callable[..., Plan]:
     """make_plan(module): the memory plan of a network, which is outlined in place."""
 
     def planned(module: ModuleOp, epilogues: bool = True, threads: int = 1) -> Plan:
-        Fuse(epilogues=epilogues).apply(Context(), module)
+        FormFusionGroups(epilogues=epilogues).apply(Context(), module)
         module.verify()
         found = plan(module, threads)
         module.verify()

@@ -15,8 +15,8 @@ import pytest
 
 import ncc
 from ncc.compiler.diagnostics import NccError
-from ncc.compiler.read.network import read
-from ncc.compiler.write.network import write
+from ncc.compiler.read.read_network import read
+from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.ncnn.layer import LAYERS, LayerError
 from ncc.dialects.weights.sources import Array

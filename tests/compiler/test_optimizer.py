@@ -11,10 +11,10 @@ import ncc
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize, optimize_network
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
-from ncc.compiler.write.network import write
+from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.network import Network
 from ncc.runtime.errors import InputError
 

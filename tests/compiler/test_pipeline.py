@@ -180,12 +180,12 @@ def test_stamps_are_one_more_output(tmp_path: Path, threads: int) -> None:
     x = np.linspace(-1, 1, 1024, dtype=np.float32).reshape(16, 8, 8)
     wanted = compile_with(path, None, plain).run({"data": x})
     assert set(wanted) == {"out"}
-    model = compile_with(path, None, replace(plain, stamps=True))
+    model = compile_with(path, None, replace(plain, timestamps=True))
     found = model.run({"data": x})
-    stamps = found.pop(STAMPS)
+    timestamps = found.pop(STAMPS)
     assert np.array_equal(found["out"], wanted["out"])
-    assert stamps.shape == (len(model.artifact.info["steps"]) + 1,)
-    assert (np.diff(stamps) > 0).all()
+    assert timestamps.shape == (len(model.artifact.info["steps"]) + 1,)
+    assert (np.diff(timestamps) > 0).all()
 
 
 def test_a_stopwatch_is_told_every_stage(tmp_path: Path) -> None:

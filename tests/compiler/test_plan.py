@@ -11,33 +11,33 @@ from xdsl.ir import Block
 
 from ncc.compiler.plan import (
     MOST_ELEMENTS,
+    Buffer,
     Call,
-    Frame,
+    Halo,
     Kind,
-    Place,
-    Root,
     Rounds,
+    Subview,
     elements_of,
-    frames_of,
+    halos_of,
     touched,
 )
 
 
-def place(number: int = 0, *strides: int) -> Place:
+def subview(number: int = 0, *strides: int) -> Subview:
     """The begin of memory of its own."""
     (value,) = Block(arg_types=[f32]).args
-    return Place(Root(Kind.ARENA, 60, 4, number, value), 0, strides)
+    return Subview(Buffer(Kind.ARENA, 60, 4, number, value), 0, strides)
 
 
 def call(
-    operands: Sequence[Place], results: Sequence[Place], scratch: Sequence[Place | None] = ()
+    operands: Sequence[Subview], results: Sequence[Subview], scratch: Sequence[Subview | None] = ()
 ) -> Call:
     function = func.FuncOp("kernel", ([], []))
     return Call(function, tuple(operands), tuple(results), ("conv", "relu"), tuple(scratch))
 
 
-def frame(at: Place) -> Frame:
-    return Frame(at, (5, 12), (1, 0), (0, 2), 0.0)
+def halo(at: Subview) -> Halo:
+    return Halo(at, (5, 12), (1, 0), (0, 2), 0.0)
 
 
 def test_elements_that_only_the_run_knows_are_most() -> None:
@@ -48,35 +48,35 @@ def test_elements_that_only_the_run_knows_are_most() -> None:
 
 def test_a_window_moves_by_its_strides() -> None:
     """In the same memory, with the same strides, one way and back."""
-    whole = place(0, 12, 1)
+    whole = subview(0, 12, 1)
     moved = whole.moved((2, 3))
-    assert (moved.root, moved.offset, moved.strides) == (whole.root, 27, (12, 1))
+    assert (moved.buffer, moved.offset, moved.strides) == (whole.buffer, 27, (12, 1))
     assert moved.moved((-2, -3)) == whole
 
 
 def test_frames_are_alike_that_set_the_same_cells_to_the_same() -> None:
     """In whatever memory, but for zeros of another sign; and a number that is none is itself."""
-    first, second = frame(place(0, 12, 1)), frame(place(1, 12, 1))
+    first, second = halo(subview(0, 12, 1)), halo(subview(1, 12, 1))
     assert first.border == second.border
     nothing = float("nan")
     assert replace(first, value=nothing).border == replace(second, value=nothing).border
     for other in (
         replace(first, value=-0.0),
         replace(first, high=(0, 1)),
-        replace(first, place=first.place.moved((0, 1))),
-        replace(first, place=place(0, 13, 1)),
+        replace(first, subview=first.subview.moved((0, 1))),
+        replace(first, subview=subview(0, 13, 1)),
     ):
         assert other.border != first.border
 
 
 def test_what_steps_touch() -> None:
     """Operands are read; results, scratch memory beyond the stack, and frames are written."""
-    x, y, scratch = (place(number, 12, 1) for number in range(3))
+    x, y, scratch = (subview(number, 12, 1) for number in range(3))
     one = call([x], [y], [None, scratch])
-    assert one.places == [x, y, scratch]
-    assert touched(one) == ([x.root], [y.root, scratch.root])
-    assert touched(frame(x)) == ([], [x.root])
+    assert one.subviews == [x, y, scratch]
+    assert touched(one) == ([x.buffer], [y.buffer, scratch.buffer])
+    assert touched(halo(x)) == ([], [x.buffer])
     rounds = Rounds((one, call([y], [x])), 4, ((0, 0, 0), (0, 0)), frozenset(), 2)
-    assert touched(rounds) == ([x.root, y.root], [y.root, scratch.root, x.root])
+    assert touched(rounds) == ([x.buffer, y.buffer], [y.buffer, scratch.buffer, x.buffer])
     assert rounds.layers == ("conv", "relu")
-    assert frames_of([frame(x), one, rounds, frame(y)]).keys() == {x.root, y.root}
+    assert halos_of([halo(x), one, rounds, halo(y)]).keys() == {x.buffer, y.buffer}

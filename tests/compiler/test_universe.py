@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 from ncc.compiler.options import Options
-from ncc.compiler.passes import structured_passes
+from ncc.compiler.passes import linalg_passes
 from ncc.compiler.universe import UNIVERSE
 
 TEXT = """
@@ -44,7 +44,7 @@ def test_passes_are_what_they_are_called(name: str) -> None:
 @pytest.mark.parametrize("level", [0, 3])
 def test_every_pass_of_the_structured_level_is_there(level: int, target: str) -> None:
     """Whatever a compilation does can be done by xDSL's tools, one pass at a time."""
-    passes = structured_passes(Options.of(opt_level=level, target=target))
+    passes = linalg_passes(Options.of(opt_level=level, target=target))
     assert {one.name for one in passes} <= UNIVERSE.all_passes.keys()
 
 
@@ -56,10 +56,10 @@ def test_the_installed_package_announces_it() -> None:
 
 
 def test_plain_xdsl_opt_runs_the_passes(tmp_path: Path) -> None:
-    """A network in text goes from layers to the structured level by xdsl-opt alone."""
+    """A network in text goes from layers to the linalg level by xdsl-opt alone."""
     path = tmp_path / "net.mlir"
     path.write_text(TEXT)
-    passes = 'infer-shapes{inputs="x=2x3"},canonicalize-ncnn,expand-layers'
+    passes = 'infer-shapes{inputs="x=2x3"},canonicalize-ncnn,convert-ncnn-to-linalg'
     command = [str(Path(sys.executable).parent / "xdsl-opt"), str(path), "-p", passes]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -15,9 +15,9 @@ from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.explain import fates
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.optimizer import optimize_network
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
-from ncc.compiler.write.network import write
+from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.layer import LAYERS as DECLARED
 from ncc.dialects.ncnn.layer import (
     Layer,

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.loops.lanes import widen
+from ncc.compiler.loops.emit.lanes import widen
 from ncc.compiler.target import BASELINE
 from ncc.dialects.code import CodeOp
 from ncc.dialects.weights.sources import Array
@@ -40,11 +40,13 @@ def run_code() -> Iterator[RunCode]:
         engines.append(_engine(code))
         address = engines[-1].get_function_address("code")
         pointers = [array.ctypes.data for array in memory]
-        counts = [1 if count is None else count.value.data for count in (code.steps, code.turns)]
+        counts = [
+            1 if count is None else count.value.data for count in (code.steps, code.iterations)
+        ]
         types = [*[ctypes.c_void_p] * len(pointers), *[ctypes.c_int64] * 2]
         function = ctypes.CFUNCTYPE(None, *types)(address)
-        for step, turn in product(*map(range, counts)):
-            function(*pointers, *((turn, 0) if code.steps is None else (step, turn)))
+        for step, iteration in product(*map(range, counts)):
+            function(*pointers, *((iteration, 0) if code.steps is None else (step, iteration)))
         return memory[len(arrays) : len(arrays) + len(code.results)]
 
     yield run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ncc.dialects.bfloat16 import bfloat16_halves, from_bfloat16, to_bfloat16
+from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16, to_bfloat16
 
 
 def test_the_nearest() -> None:
@@ -26,8 +26,8 @@ def test_what_is_no_number_stays_so() -> None:
 def test_halves_hold_sixteen_bits() -> None:
     """What is left beside both is at most 2 ** -17 of the value."""
     x = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
-    high, low = map(from_bfloat16, bfloat16_halves(x))
+    high, low = map(from_bfloat16, bf16_pairs(x))
     assert (abs(x - high - low) <= abs(x) * 2.0**-17).all()
     assert (abs(x - high) > abs(x) * 2.0**-10).any()
-    (high, low) = map(from_bfloat16, bfloat16_halves(np.array([np.inf, 3.4e38], np.float32)))
+    (high, low) = map(from_bfloat16, bf16_pairs(np.array([np.inf, 3.4e38], np.float32)))
     assert (high == np.inf).all() and not low.any()

@@ -1,4 +1,4 @@
-"""Rows that the run counts, followed through the structured level."""
+"""Rows that the run counts, followed through the linalg level."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import Block
 
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.row_wise import are_row_wise, share_a_count, with_header
+from ncc.dialects.statements import Code
 
 Made = Callable[[Builder, Tensor, Tensor], Tensor]
 

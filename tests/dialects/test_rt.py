@@ -142,9 +142,9 @@ def test_constructors_make_verified_operations() -> None:
     buffers, thread, threads, before, did = source.results
     tensor = TensorType(f32, [8])
     operand = test.TestOp(result_types=[tensor])
-    turning = CodeOp(operand.results, [tensor], turns=3)
+    turning = CodeOp(operand.results, [tensor], iterations=3)
     turning.body.block.add_op(YieldOp())
-    stepping = CodeOp(operand.results, [tensor], turns=3, steps=5)
+    stepping = CodeOp(operand.results, [tensor], iterations=3, steps=5)
     stepping.body.block.add_op(YieldOp())
     code = CodeOp(operand.results, [tensor], scratch=[MemRefType(f32, [3])])
     code.body.block.add_op(YieldOp())

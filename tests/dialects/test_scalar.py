@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects import math
 from xdsl.ir import Block
 
-from ncc.compiler.linalg.insert import computation_of
-from ncc.dialects.comprehension import Builder
+from ncc.compiler.linalg.rewrite.insert import generic_of
+from ncc.dialects.index_notation import Builder
 from ncc.dialects.ncnn.quantization.int8 import quantize_array
 from ncc.dialects.scalar import Scalar, maximum, saturated_int8
 from tests.structured.evaluate import evaluate_value
@@ -28,7 +28,7 @@ def test_saturated_int8(floor: float | None, scale: float | None) -> None:
     at = b.loops_of(x.shape)
     value: Scalar = x[at] if floor is None else maximum(x[at], floor)
     made = b.map(at, saturated_int8(value if scale is None else value * scale))
-    signs = [isinstance(op, math.CopySignOp) for op in computation_of(made).body.block.ops]
+    signs = [isinstance(op, math.CopySignOp) for op in generic_of(made).body.block.ops]
     assert any(signs) != (floor in (0.0, 2.5) and scale in (None, 0.25))
     found = evaluate_value(made.value)
     expected = NUMBERS if floor is None else np.fmax(NUMBERS, np.float32(floor))

@@ -22,7 +22,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_a_page_names_are_there(page: Path) -> None:
-    """`linalg/memory/place.py` is a file whose path ends so."""
+    """`linalg/memory/assign_buffers.py` is a file whose path ends so."""
     named = re.findall(r"`([\w/]+\.py)`", page.read_text())
     assert [name for name in named if not any(f.endswith(f"/{name}") for f in FILES)] == []
 

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.measure import ceilings
+from ncc.compiler.measure import roofline as roofline
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.network import Network
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -79,7 +79,7 @@ def test_kernels_are_measured_and_held_to_an_earlier_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One family, one round: its shares in JSON, and a failure where it once took no time."""
-    monkeypatch.setattr(ceilings, "READ_BYTES", 64 << 10)
+    monkeypatch.setattr(roofline, "READ_BYTES", 64 << 10)
     monkeypatch.syspath_prepend(EXAMPLES)
     kernels: Any = importlib.import_module("kernels")
     before = tmp_path / "before.json"

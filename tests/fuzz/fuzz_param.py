@@ -16,7 +16,7 @@ import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 with atheris.instrument_imports(include=["ncc"]):
     from ncc.compiler.diagnostics import ModelError, Unsupported
-    from ncc.compiler.read.network import read
+    from ncc.compiler.read.read_network import read
 
 WEIGHTS = bytes(4096)
 

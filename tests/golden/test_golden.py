@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.read.network import read_graph
+from ncc.compiler.read.read_network import read_graph
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.verify import difference
 

@@ -41,11 +41,11 @@ def test_it_has_a_shape_rule(name: str, layer: type[Layer]) -> None:
 
 @BY_NAME
 def test_it_has_a_meaning_and_an_expansion(name: str, layer: type[Layer]) -> None:
-    """What numpy says it is, and what the structured level says it is."""
+    """What numpy says it is, and what the linalg level says it is."""
     if name in GIVEN:
         pytest.skip("what the caller feeds is not computed")
     assert layer.reference is not Layer.reference
-    assert layer.expand is not Layer.expand
+    assert layer.lower is not Layer.lower
 
 
 @BY_NAME

@@ -30,9 +30,9 @@ STAGES = tuple(
 LINALG = "ncc.compiler.linalg"
 
 SHARED = {
-    # A view, of linear forms, is how the structured level is read; writing loops is reading it.
-    "ncc.compiler.linalg.view": "ncc.compiler.loops",
-    "ncc.compiler.linalg.linear": "ncc.compiler.loops",
+    # A view, of linear forms, is how the linalg level is read; writing loops is reading it.
+    "ncc.compiler.linalg.analysis.linalg_op": "ncc.compiler.loops",
+    "ncc.compiler.linalg.analysis.affine_form": "ncc.compiler.loops",
 }
 
 LIBRARIES = {

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ncc.compiler.read.network import read_graph
+from ncc.compiler.read.read_network import read_graph
 from ncc.compiler.verification import oracle
 
 Array: TypeAlias = NDArray[Any]

@@ -102,9 +102,9 @@ def _with_splits(net: Growth) -> tuple[Line, ...]:
         lines.append(replace(line, inputs=taken))
         for blob in line.outputs:
             count = readers.get(blob, 0)
-            unread = net.chance(0.2)
-            if count > 1 or (count == 1 and unread):
-                names = [f"{blob}_split{k}" for k in range(count + unread)]
+            padding_lanes = net.chance(0.2)
+            if count > 1 or (count == 1 and padding_lanes):
+                names = [f"{blob}_split{k}" for k in range(count + padding_lanes)]
                 lines.append(Line("Split", f"split_{blob}", (blob,), tuple(names)))
                 parts[blob] = names
     return tuple(lines)

@@ -46,7 +46,7 @@ def spectrum(net: Growth, x: str) -> str:
     """A spectrogram; where it keeps the phases, maybe the way back."""
     if len(net.shape(x)) != 1:
         raise Rejected
-    frame: dict[str, ParamValue] = {
+    halo: dict[str, ParamValue] = {
         "n_fft": net.pick([4, 5, 8]),
         "hoplen": net.number(1, 3),
         "window_type": net.pick([0, 2]),
@@ -55,10 +55,10 @@ def spectrum(net: Growth, x: str) -> str:
     }
     power = net.pick([0, 0, 1, 2])
     given = {"pad_type": net.number(0, 2), "onesided": net.number(0, 1)}
-    y = net.one("Spectrogram", x, **frame, **given, power=power)
+    y = net.one("Spectrogram", x, **halo, **given, power=power)
     if power or net.chance(0.3):
         return y
-    return net.one("InverseSpectrogram", y, **frame, returns=net.number(0, 2))
+    return net.one("InverseSpectrogram", y, **halo, returns=net.number(0, 2))
 
 
 def attention(net: Growth, x: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import ncc
 from ncc.compiler.late import LateModel
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.target import AVX2, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD, Core, Target
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import difference
@@ -127,5 +127,5 @@ def test_what_asks_for_caches_has_its_turn(random_blocks: Grow, tmp_path: Path) 
 
         [target, *_] = targets(CORES["tiny"])
         _ = Compilation(param, bin, Options(target=target), look=look).planned
-    told = {"compute-in-strips", "choose-convolution", "peel-borders", "sum-in-parts"}
+    told = {"compute-in-strips", "choose-convolution", "peel-borders", "split-reduction-for-cache"}
     assert told | {"separate-groups", "trim-windows"} <= changed

@@ -12,11 +12,11 @@ import pytest
 
 import ncc
 from ncc.compiler.optimizer import optimize
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import verify
-from ncc.compiler.write.network import write
+from ncc.compiler.write.write_network import write
 from ncc.runtime.session import Model
 
 Array = np.ndarray[Any, Any]

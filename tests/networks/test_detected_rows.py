@@ -11,7 +11,7 @@ import pytest
 import ncc
 from ncc.compiler.diagnostics import Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import verify

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.target import Target
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.verify import computed_blobs, difference
-from ncc.compiler.write.network import write
+from ncc.compiler.write.write_network import write
 from ncc.runtime import cpu
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"

@@ -11,14 +11,14 @@ import pytest
 
 import ncc
 from ncc.compiler.ncnn.check_rewrites import require_equal_results
-from ncc.compiler.ncnn.choices import fuse_attention
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimizations import fuse_attention
 from ncc.compiler.ncnn.optimize import optimize_module, pattern_names
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
 from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import difference_to_wheel
-from ncc.compiler.write.network import write
+from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network
 

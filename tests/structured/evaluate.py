@@ -1,4 +1,4 @@
-"""Numpy evaluation of the structured level: what a function of `linalg` on tensors computes.
+"""Numpy evaluation of the linalg level: what a function of `linalg` on tensors computes.
 
 The judge of what layers expand to, and of every pass between that and the loops. It shares no code
 with those passes. Operands are strided views over the loops (`loop_views`); a contraction is a
@@ -46,7 +46,7 @@ def evaluate(
     module: ModuleOp | None = None,
     dtype: Float = np.float32,
 ) -> list[Array]:
-    """The results of a function of the structured level.
+    """The results of a function of the linalg level.
 
     `arguments` are in numpy order and have the shapes of the function's tensors; they are not
     written to. Functions that it calls are found in `module`, else in the module around it. With
@@ -122,7 +122,7 @@ class Evaluator:
     def generic(self, op: GenericOp) -> Array:
         """The result: `outs`, overwritten where the result's map reaches."""
         if len(op.outputs) != 1:
-            raise CompilerBug("a linalg.generic of the structured level has one result")
+            raise CompilerBug("a linalg.generic of the linalg level has one result")
         arrays = [self.values[operand] for operand in op.operands]
         views = LoopViews.of(op, [array.shape for array in arrays])
         arrays[-1] = arrays[-1].copy()

@@ -63,7 +63,7 @@ def compute(op: Operation, operands: Sequence[Array], float_type: Float = np.flo
         return _compare_integers(op.predicate.value.data, *operands)
     function = _FUNCTIONS.get(type(op))
     if function is None:
-        raise CompilerBug(f"{op.name} has no meaning in the structured level")
+        raise CompilerBug(f"{op.name} has no meaning in the linalg level")
     with np.errstate(all="ignore"):
         return np.asarray(function(*operands)).astype(dtype, copy=False)
 

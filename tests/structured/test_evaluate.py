@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.dialects.code import CodeOp, YieldOp
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum, to_index
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
@@ -132,9 +132,9 @@ def computations(draw: st.DrawFn) -> tuple[func.FuncOp, list[Array]]:
 
 @settings(max_examples=60)
 @given(computations(), st.sampled_from([1, 7, 1 << 20]))
-def test_random_computations(computation: tuple[func.FuncOp, list[Array]], chunk: int) -> None:
+def test_random_computations(generic_op: tuple[func.FuncOp, list[Array]], chunk: int) -> None:
     """Any generic is what its definition says, in pieces of any size."""
-    op, arrays = computation
+    op, arrays = generic_op
     before = evaluator.CHUNK
     evaluator.CHUNK = chunk
     try:

@@ -28,7 +28,7 @@ from dataclasses import replace
 from functools import cache
 from math import hypot, prod
 
-from ncc.compiler.linalg.channels.block_size import lanes_in
+from ncc.compiler.linalg.analysis.block_size import lanes_in
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
 from ncc.compiler.linalg.convolutions.tiling import LINE, Tiling, multiply_adds

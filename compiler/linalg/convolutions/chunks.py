@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ncc.compiler.linalg.convolutions.strips import MOST_SHARES
+from ncc.compiler.linalg.convolutions.compute_in_strips import MOST_SHARES
 from ncc.compiler.linalg.convolutions.tiling import ACROSS, CALLS, Tiling
 from ncc.compiler.linalg.memory.room import Room
 from ncc.compiler.linalg.memory.rounds import share_of, stays

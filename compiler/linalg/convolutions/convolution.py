@@ -13,16 +13,22 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import (
+    LinalgOp,
+    TensorAccess,
+    filled_with,
+    outs_of,
+    shape_of,
+)
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_value
 from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, tiling_of
 from ncc.compiler.linalg.convolutions.forms import BOTH
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
-from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.sums.halved_values import STEP
-from ncc.compiler.linalg.sums.halves import FEWEST_ROWS
-from ncc.compiler.linalg.tensors import is_constant, pad_value
-from ncc.compiler.linalg.view import Access, View, filled_with, outs_of, shape_of
+from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.data_types.split_bf16 import FEWEST_ROWS
 from ncc.compiler.target import Target
 from ncc.dialects.element import element_of
 
@@ -67,25 +73,25 @@ def _same_border(one: Operation, pad: tensor.PadOp) -> TypeGuard[tensor.PadOp]:
 def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | str:
     """The convolution that op is, or why it stays as it is.
 
-    halves: whether `SplitHalves` follows.
+    halves: whether `SplitBf16` follows.
     """
-    view = View(op)
-    loops = Loops.of(view)
-    if not isinstance(loops, Loops):
+    linalg_op = LinalgOp(op)
+    loops = ConvolutionDims.of(linalg_op)
+    if not isinstance(loops, ConvolutionDims):
         return loops
     x, w = loops.x, loops.w
     *groups, outputs, inputs = shape_of(w.value)[: len(loops.channels) + 1]
-    window = [1 if tap is None else view.extents[tap] for tap in loops.taps[-2:]]
+    window = [1 if tap is None else linalg_op.extents[tap] for tap in loops.taps[-2:]]
     taps, axes = max(window), (window[0] > 1, window[1] > 1)
     if min(window) not in (1, taps):
         return "its window is neither a square nor a row nor a column"
     axes = axes if any(axes) else BOTH
     stride, dilation = loops.steps(-2 if axes[0] else -1)
-    if x.index[0] != Linear.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
+    if x.index[0] != AffineForm.of({loops.inputs: 1, **dict.fromkeys(loops.channels[:-1], inputs)}):
         return "it reads other channels than those of its group"
     if x.index[-2:] != loops.plane(stride, dilation, axes) or min(stride, dilation) != 1:
         return "it has a stride and a dilation, or others along either axis"
-    depth = loops.depth(view)
+    depth = loops.depth(linalg_op)
     if depth is None:
         return "its slices are not those of a window"
     if min(outputs, inputs) < FEWEST_CHANNELS:
@@ -106,7 +112,7 @@ def match(op: GenericOp, target: Target, halves: bool = False) -> Convolution | 
 
 
 @dataclass(frozen=True)
-class Loops:
+class ConvolutionDims:
     """What a convolution reads, x and w, and its loops.
 
     channels   of the result, those of groups first
@@ -116,8 +122,8 @@ class Loops:
     taps       the window: along the slices, if there are such, along rows and columns; none is one
     """
 
-    x: Access
-    w: Access
+    x: TensorAccess
+    w: TensorAccess
     channels: tuple[int, ...]
     slices: tuple[int, ...]
     image: tuple[int, int]
@@ -125,16 +131,16 @@ class Loops:
     taps: tuple[int | None, ...]
 
     @staticmethod
-    def of(view: View) -> Loops | str:
+    def of(linalg_op: LinalgOp) -> ConvolutionDims | str:
         """The loops, or why it is none."""
-        pair = view.product
-        if pair is None or len(view.parallel) not in (3, 4):
+        pair = linalg_op.product
+        if pair is None or len(linalg_op.parallel) not in (3, 4):
             return "it is no convolution over two axes, or three"
-        x, w = (view.reads[i] for i in pair)
+        x, w = (linalg_op.reads[i] for i in pair)
         if {element_of(x.value), element_of(w.value)} != {f32}:
             return "it is not of float32"
-        axes, loops = view.write.axes, w.axes
-        if not is_constant(w.value) or axes is None or len(axes) != len(view.parallel):
+        axes, loops = linalg_op.write.axes, w.axes
+        if not is_constant(w.value) or axes is None or len(axes) != len(linalg_op.parallel):
             return "its weights are computed, or its result is strided"
         slices = len(x.index) - 3
         if not 0 <= slices <= len(axes) - 3:
@@ -146,27 +152,29 @@ class Loops:
         inputs, *sums = loops[count:]
         taps = [next((tap for tap in sums if tap in form.loops()), None) for form in x.index[1:]]
         found = [tap for tap in taps if tap is not None]
-        if found != sums or {inputs, *sums} != set(view.reduced):
+        if found != sums or {inputs, *sums} != set(linalg_op.reduced):
             return "its weights have other axes than channels and a window"
-        return Loops(x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps))
+        return ConvolutionDims(
+            x, w, axes[:count], axes[count:-2], (row, column), inputs, tuple(taps)
+        )
 
     def steps(self, axis: int) -> tuple[int, int]:
         """The stride and the dilation along an axis."""
         read, tap = self.x.index[axis], self.taps[axis]
         return read.coefficient(self.image[axis]), 1 if tap is None else read.coefficient(tap)
 
-    def plane(self, stride: int, dilation: int, axes: tuple[bool, bool]) -> tuple[Linear, ...]:
+    def plane(self, stride: int, dilation: int, axes: tuple[bool, bool]) -> tuple[AffineForm, ...]:
         """The rows and columns that are read, by a stride and a dilation along some axes; along
         others, windows have one cell, one apart.
         """
 
-        def read(cell: int, tap: int | None, several: bool) -> Linear:
+        def read(cell: int, tap: int | None, several: bool) -> AffineForm:
             taps = {} if tap is None else {tap: dilation if several else 1}
-            return Linear.of({cell: stride if several else 1, **taps})
+            return AffineForm.of({cell: stride if several else 1, **taps})
 
         return tuple(map(read, self.image, self.taps[-2:], axes))
 
-    def depth(self, view: View) -> Depth | None:
+    def depth(self, linalg_op: LinalgOp) -> Depth | None:
         """How slices of the result read those of a volume, by no loop or one over taps."""
         if not self.slices:
             return IMAGE
@@ -175,15 +183,17 @@ class Loops:
         stride, dilations = read.coefficient(z), [read.coefficient(tap) for tap in taps]
         if read.constant or read.loops() != {z, *taps}:
             return None
-        return Depth(view.extents[z], prod(view.extents[tap] for tap in taps), stride, *dilations)
+        return Depth(
+            linalg_op.extents[z], prod(linalg_op.extents[tap] for tap in taps), stride, *dilations
+        )
 
 
 def start_of(op: GenericOp, channels: int) -> SSAValue | float | None:
     """The numbers along that many axes of channels, or the one, that the sums start from."""
     source = outs_of(op).owner
     if isinstance(source, GenericOp):
-        view = View(source)
-        spread = view.is_pointwise and view.yielded is view.body.args[0]
-        if spread and view.reads[0].index == view.write.index[:channels]:
-            return view.reads[0].value
+        linalg_op = LinalgOp(source)
+        spread = linalg_op.is_pointwise and linalg_op.yielded is linalg_op.body.args[0]
+        if spread and linalg_op.reads[0].index == linalg_op.write.index[:channels]:
+            return linalg_op.reads[0].value
     return filled_with(outs_of(op))

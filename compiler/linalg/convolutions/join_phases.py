@@ -26,7 +26,7 @@ are for both.
 
 Of an image of one cell, each cell of the result sees one tap and is a phase: a matrix product.
 
-Needs: the structured level before views are sunk; sequences as images.  Breaks: the order of
+Needs: the linalg level before views are sunk; sequences as images.  Breaks: the order of
 floating-point sums, and what an infinite cell makes of a tap that is none.
 """
 
@@ -39,15 +39,15 @@ from math import prod
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.computation_pass import ComputationPass
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
-from ncc.compiler.linalg.convolutions.parts import following, part
 from ncc.compiler.linalg.convolutions.transposed import Axis, TransposedConvolution
-from ncc.compiler.linalg.insert import builder_for, put_for, tensor_of
-from ncc.compiler.linalg.tensors import is_constant, weights_of
-from ncc.compiler.linalg.view import Access, View, shape_of
+from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.parts import following, part
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Phases, Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -65,7 +65,7 @@ MOST_PHASES = 1 << 16
 
 
 @dataclass(frozen=True)
-class JoinPhases(ComputationPass):
+class JoinPhases(LinalgPass):
     """Make convolutions of the phases of each such layer; see the head of this file."""
 
     name = "join-phases"
@@ -194,7 +194,7 @@ def _rewrite(layer: TransposedConvolution, way: _Way) -> None:
     if prod(strides) > 1:
         y = _apart(b, y, strides, joined)
         y = b.slice(y, [0, *way.before], [outputs, *layer.sizes])
-    put_for(end, b, y)
+    replace_op(end, b, y)
 
 
 def _convolution(
@@ -249,9 +249,9 @@ def _followers(op: GenericOp) -> Iterator[GenericOp]:
     """What is computed at each cell behind op, of its channel and numbers of that."""
     value = op.results[0]
     for after in following(op):
-        view = View(after)
-        channel = view.write.index[:1]
-        for access in view.reads:
+        linalg_op = LinalgOp(after)
+        channel = linalg_op.write.index[:1]
+        for access in linalg_op.reads:
             if access.value is not value and not (
                 is_constant(access.value) and access.index == channel
             ):
@@ -265,7 +265,7 @@ def _on_phases(
 ) -> Tensor:
     """What follows a transposed convolution, of the phases of its channels."""
 
-    def operand(access: Access, view: View) -> SSAValue:
+    def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
         if access.value is value:
             return y.value
         return b.weight(WeightAttr(Taken(weights_of(access.value), origins).weights)).value

@@ -16,14 +16,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.convolutions.convolution import Convolution
 from ncc.compiler.linalg.convolutions.tiling import Chunk
-from ncc.compiler.linalg.insert import recomputed, tensor_of
-from ncc.compiler.linalg.linear import Linear, indexing_map
-from ncc.compiler.linalg.padding import padded
-from ncc.compiler.linalg.tensors import pad_sides
-from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
+from ncc.compiler.linalg.rewrite.padded import padded
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.structured import PARALLEL
 
 
@@ -91,23 +91,29 @@ class Followers:
         op = value.get_user_of_unique_use()
         if not isinstance(op, GenericOp):
             return None
-        view = View(op)
-        if not view.is_pointwise or view.computes_coordinates:
+        linalg_op = LinalgOp(op)
+        if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
             return None
-        if set(view.write.axes or ()) != set(view.parallel):
+        if set(linalg_op.write.axes or ()) != set(linalg_op.parallel):
             return None
-        if len(view.live) != len(view.reads):
+        if len(linalg_op.live) != len(linalg_op.reads):
             return None
-        return op if all(self._readable(op, view, access, value) for access in view.reads) else None
+        return (
+            op
+            if all(self._readable(op, linalg_op, access, value) for access in linalg_op.reads)
+            else None
+        )
 
-    def _readable(self, op: GenericOp, view: View, access: Access, flight: SSAValue) -> bool:
-        if access.index == view.write.index:
+    def _readable(
+        self, op: GenericOp, linalg_op: LinalgOp, access: TensorAccess, flight: SSAValue
+    ) -> bool:
+        if access.index == linalg_op.write.index:
             if access.value is flight:
                 return True
             return not self.tiles.grouped and self._cover(access.value, op) is not None
-        if access.value is flight or any(map(access.uses, self._spatial(view))):
+        if access.value is flight or any(map(access.uses, self._spatial(linalg_op))):
             return False
-        by_channel = access.index == self._channels(view)
+        by_channel = access.index == self._channels(linalg_op)
         return by_channel or not self.tiles.grouped or not any(form.terms for form in access.index)
 
     def _cover(self, value: SSAValue, before: Operation) -> tuple[SSAValue, list[int]] | None:
@@ -129,14 +135,14 @@ class Followers:
 
     def _one(self, b: Builder, op: GenericOp, value: SSAValue, y: Tensor, chunk: Chunk) -> Tensor:
         """One of them, whose input `value` is y."""
-        view = View(op)
-        channels = self._channels(view)
+        linalg_op = LinalgOp(op)
+        channels = self._channels(linalg_op)
         operands: list[SSAValue] = []
         maps: list[AffineMapAttr] = []
         out = b.empty(y.shape)
         identity = AffineMapAttr(AffineMap.identity(out.rank))
-        for access in view.reads:
-            index, whole = access.index, access.index == view.write.index
+        for access in linalg_op.reads:
+            index, whole = access.index, access.index == linalg_op.write.index
             if access.value is value:
                 operands.append(y.value)
             elif whole:
@@ -147,7 +153,7 @@ class Followers:
             else:
                 operands.append(access.value)
             maps.append(identity if whole else _moved_by_channel(index, out.rank))
-        return recomputed(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
+        return rebuilt(b, op, operands, out, [*maps, identity], [PARALLEL] * out.rank)
 
     def _part(
         self, b: Builder, value: SSAValue, op: GenericOp, y: Tensor, chunk: Chunk
@@ -167,13 +173,13 @@ class Followers:
         held = b.slice(held, [*before, *corner], [*lead, *box])
         return b.expand(held, self.tiles.axes(), y.shape).value
 
-    def _channels(self, view: View) -> tuple[Linear, ...]:
+    def _channels(self, linalg_op: LinalgOp) -> tuple[AffineForm, ...]:
         """The channels of a result that goes on from the convolution's, those of groups too."""
-        return view.write.index[: -2 - len(self.tiles.slices)]
+        return linalg_op.write.index[: -2 - len(self.tiles.slices)]
 
-    def _spatial(self, view: View) -> list[int]:
+    def _spatial(self, linalg_op: LinalgOp) -> list[int]:
         """The other loops of it."""
-        forms = view.write.index[-2 - len(self.tiles.slices) :]
+        forms = linalg_op.write.index[-2 - len(self.tiles.slices) :]
         return [form.bare for form in forms if form.bare is not None]
 
 
@@ -188,7 +194,7 @@ def _is_free(value: SSAValue) -> bool:
     return isinstance(owner, GenericOp)
 
 
-def _moved_by_channel(index: Sequence[Linear], loops: int) -> AffineMapAttr:
+def _moved_by_channel(index: Sequence[AffineForm], loops: int) -> AffineMapAttr:
     """The index of an operand that only the channel moves, which is the first loop on tiles."""
-    forms = (Linear.of({0: sum(c for _, c in form.terms)}, form.constant) for form in index)
+    forms = (AffineForm.of({0: sum(c for _, c in form.terms)}, form.constant) for form in index)
     return indexing_map(loops, forms)

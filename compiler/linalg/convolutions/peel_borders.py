@@ -8,7 +8,7 @@
 What a kernel makes is written into the frame that its reader wants. But an input lies where the
 caller has it: to pad it is to copy it, and only the few cells beside the border need that.
 
-Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums
+Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums
 where a part gets another layout or schedule than the whole would have.
 """
 
@@ -21,9 +21,13 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.computation_pass import ComputationPass
-from ncc.compiler.linalg.convolutions.parts import (
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides
+from ncc.compiler.linalg.data_types.split_bf16 import fills_a_step
+from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.parts import (
     COLUMNS,
     ROWS,
     Span,
@@ -38,25 +42,21 @@ from ncc.compiler.linalg.convolutions.parts import (
     window_of,
     window_of_pad,
 )
-from ncc.compiler.linalg.insert import put_for, tensor_of
-from ncc.compiler.linalg.sums.halves import fills_a_step
-from ncc.compiler.linalg.tensors import pad_sides
-from ncc.compiler.linalg.view import Access, Role, View, shape_of
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 
 MOST_WORK = 256
 """Multiply-adds a cell of the input: beyond, a copy costs less than the kernels of four borders."""
 
 
 @dataclass(frozen=True)
-class PeelBorders(ComputationPass):
+class PeelBorders(LinalgPass):
     """Compute the borders of convolutions of inputs apart; see the head of this file.
 
     Inputs that fit the target's first-level cache are copied. A strip of a larger one is not:
     however few its rows are, they come from as far away.
 
-    halves: whether `SplitHalves` follows, which copies cells of large windows, with their border.
+    halves: whether `SplitBf16` follows, which copies cells of large windows, with their border.
     """
 
     name = "peel-borders"
@@ -82,11 +82,11 @@ class Peeling:
     inside: tuple[Span, Span]
 
     def rewrite(self) -> None:
-        """Put the parts and their joint in place of the last operation."""
+        """Put the parts and their concat in place of the last operation."""
         last = self.operations[-1]
         _, height, width = shape_of(last.results[0])
         b = Builder(Block())
-        put_for(last, b, self._around(b, ROWS, (0, height), (0, width)))
+        replace_op(last, b, self._around(b, ROWS, (0, height), (0, width)))
 
     def _around(self, b: Builder, axis: int, rows: Span, columns: Span) -> Tensor:
         """A box of the result, cut where the inside begins and ends along an axis and behind."""
@@ -106,13 +106,13 @@ class Peeling:
         """A box of the last result, by itself."""
         made: dict[SSAValue, Tensor] = {}
 
-        def operand(access: Access, view: View) -> SSAValue:
+        def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
             if access.value in made:
                 return made[access.value].value
-            if not any(map(access.uses, image_loops(view))):
+            if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value
             spans = [
-                span(access, view, axis, *cells)
+                span(access, linalg_op, axis, *cells)
                 for axis, cells in ((ROWS, rows), (COLUMNS, columns))
             ]
             if access.value is self.pad.result:
@@ -131,33 +131,39 @@ def match(op: GenericOp, copied: int, halves: bool = False) -> Peeling | None:
 
     copied: the most bytes of an input that are copied rather. halves: see `PeelBorders`.
     """
-    view = View(op)
-    product = view.product
-    if product is None or not is_image(view, stands_or_moves):
+    linalg_op = LinalgOp(op)
+    product = linalg_op.product
+    if product is None or not is_image(linalg_op, stands_or_moves):
         return None
-    data = view.reads[product[0]]
+    data = linalg_op.reads[product[0]]
     pad = data.value.owner
     if not isinstance(pad, tensor.PadOp) or not data.value.has_one_use():
         return None
     given, cells = _input_of(pad.source), prod(shape_of(pad.source))
     if given is None or 4 * prod(shape_of(given)) <= copied:
         return None
-    if prod(view.extents) > MOST_WORK * cells:
+    if prod(linalg_op.extents) > MOST_WORK * cells:
         return None
     if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
         return None
     # Fewer channels than a block are computed along rows, of which peeling takes the first cells.
-    channels = view.write.index[0].bare
-    if channels is None or view.roles[channels] is not Role.OUT or view.extents[channels] < BLOCK:
+    channels = linalg_op.write.index[0].bare
+    if (
+        channels is None
+        or linalg_op.roles[channels] is not Role.OUT
+        or linalg_op.extents[channels] < BLOCK
+    ):
         return None
-    if not moves_with_image(data, view):
+    if not moves_with_image(data, linalg_op):
         return None
     along_row = {d for form in (data.index[0], data.index[-1]) for d in form.loops()}
-    if halves and fills_a_step(prod(view.extents[d] for d in view.reduced if d in along_row)):
+    if halves and fills_a_step(
+        prod(linalg_op.extents[d] for d in linalg_op.reduced if d in along_row)
+    ):
         return None
-    if not all(no_window_is_border(data, view, axis) for axis in (ROWS, COLUMNS)):
+    if not all(no_window_is_border(data, linalg_op, axis) for axis in (ROWS, COLUMNS)):
         return None
-    inside = tuple(_inside(data, view, pad, axis) for axis in (ROWS, COLUMNS))
+    inside = tuple(_inside(data, linalg_op, pad, axis) for axis in (ROWS, COLUMNS))
     whole = shape_of(op.results[0])[1:]
     if any(2 * (last - first) < n for (first, last), n in zip(inside, whole, strict=True)):
         return None
@@ -174,12 +180,12 @@ def _input_of(value: SSAValue) -> BlockArgument | None:
     return value if isinstance(value, BlockArgument) else None
 
 
-def _inside(data: Access, view: View, pad: tensor.PadOp, axis: int) -> Span:
+def _inside(data: TensorAccess, linalg_op: LinalgOp, pad: tensor.PadOp, axis: int) -> Span:
     """The cells of the result along an axis that read none of the border."""
-    extent = shape_of(view.op.results[0])[axis]
+    extent = shape_of(linalg_op.op.results[0])[axis]
     low, own = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
-    step = span(data, view, axis, 1, 2)[0]
-    reach = span(data, view, axis, 0, 1)[1]
+    step = span(data, linalg_op, axis, 1, 2)[0]
+    reach = span(data, linalg_op, axis, 0, 1)[1]
     first = -(-low // step)
     last = (low + own - reach) // step + 1
     return min(first, extent), max(0, min(last, extent))

@@ -8,7 +8,7 @@
 A window of 13 x 13 has 169 cells, those of both axes are 26. What a pad holds is of use along one
 axis only where its maximum, or its sum, is itself again; else all of it is read.
 
-Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums.
+Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.computation_pass import ComputationPass
-from ncc.compiler.linalg.insert import (
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
-    computation_of,
-    put_for,
-    recomputed_without,
+    generic_of,
+    rebuilt_without,
+    replace_op,
     tensor_of,
 )
-from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
 
 BETWEEN = 2.0
 """What it costs to write and read what lies between two axes, in cells of a window."""
@@ -51,7 +51,7 @@ _FOLDED: dict[type[Operation], Callable[..., Tensor]] = {
 
 
 @dataclass(frozen=True)
-class SeparateWindows(ComputationPass):
+class SeparateWindows(LinalgPass):
     """Fold such windows along one axis after the other; see the head of this file."""
 
     name = "separate-windows"
@@ -68,34 +68,36 @@ class _Separating:
     loop over these.
     """
 
-    view: View
+    linalg_op: LinalgOp
     combine: type[Operation]
-    data: Access
+    data: TensorAccess
     axis: int
     taps: int
 
     @staticmethod
     def of(op: GenericOp) -> _Separating | None:
-        view = View(op)
-        folded = view.combiner if view.reduced and not op.attributes else None
-        bare = len(view.live) == 1 and len(view.body.ops) == 2
+        linalg_op = LinalgOp(op)
+        folded = linalg_op.combiner if linalg_op.reduced and not op.attributes else None
+        bare = len(linalg_op.live) == 1 and len(linalg_op.body.ops) == 2
         if folded is None or type(folded[0]) not in _FOLDED or not bare:
             return None
-        data = view.reads[view.live[0]]
+        data = linalg_op.reads[linalg_op.live[0]]
         if element_of(data.value) != f32:
             return None
-        windows = _windows(view, data)
+        windows = _windows(linalg_op, data)
         several = [axis for axis, taps in enumerate(windows) if taps is not None]
         if len(several) < 2 or not isinstance(outs_of(op).owner, FillOp):
             return None
-        found = _Separating(view, type(folded[0]), data, several[-1], windows[several[-1]] or 0)
+        found = _Separating(
+            linalg_op, type(folded[0]), data, several[-1], windows[several[-1]] or 0
+        )
         return found if found._pays(several) else None
 
     def _pays(self, several: list[int]) -> bool:
         """Whether cells that are folded once for all windows of other axes are so many fewer."""
-        extents, taps = self.view.extents, self.view.extents[self.taps]
-        rows, places = shape_of(self._source), shape_of(self.view.op.results[0])
-        cells = prod(extents[d] for d in self.view.reduced)
+        extents, taps = self.linalg_op.extents, self.linalg_op.extents[self.taps]
+        rows, places = shape_of(self._source), shape_of(self.linalg_op.op.results[0])
+        cells = prod(extents[d] for d in self.linalg_op.reduced)
         again = prod(rows[axis] / places[axis] for axis in several if axis != self.axis)
         return taps * again + cells / taps + BETWEEN <= WORTH * cells
 
@@ -114,12 +116,12 @@ class _Separating:
 
     def rewrite(self) -> GenericOp:
         """Put both folds in place of it; the second, which may have several axes left."""
-        view, op = self.view, self.view.op
+        linalg_op, op = self.linalg_op, self.linalg_op.op
         b = builder_for(op)
         between = self._along_the_axis(b)
-        column = Linear.of({self._column: 1})
-        reads: list[tuple[SSAValue, list[Linear]]] = []
-        for access in view.reads:
+        column = AffineForm.of({self._column: 1})
+        reads: list[tuple[SSAValue, list[AffineForm]]] = []
+        for access in linalg_op.reads:
             index = list(access.index)
             if access is self.data:
                 reads.append(
@@ -127,13 +129,13 @@ class _Separating:
                 )
                 continue
             kept = [form for form in index if not form.coefficient(self.taps)]
-            extents = [view.extents[d] for form in kept for d in form.loops()]
+            extents = [linalg_op.extents[d] for form in kept for d in form.loops()]
             value = access.value if len(kept) == len(index) else b.empty(extents).value
             reads.append((value, kept))
         outs = tensor_of(outs_of(op))
-        made = recomputed_without(b, op, self.taps, reads, view.write.index, outs)
-        put_for(op, b, made)
-        return computation_of(made)
+        made = rebuilt_without(b, op, self.taps, reads, linalg_op.write.index, outs)
+        replace_op(op, b, made)
+        return generic_of(made)
 
     @property
     def _column(self) -> int:
@@ -154,27 +156,27 @@ class _Separating:
 
         x = padded(x, {axis})
         shape = list(x.shape)
-        shape[axis] = shape_of(self.view.op.results[0])[axis]
-        *at, tap = b.loops_of([*shape, self.view.extents[self.taps]])
+        shape[axis] = shape_of(self.linalg_op.op.results[0])[axis]
+        *at, tap = b.loops_of([*shape, self.linalg_op.extents[self.taps]])
         column, step = form.coefficient(self._column), form.coefficient(self.taps)
         read = [*at[:axis], at[axis] * column + tap * step, *at[axis + 1 :]]
         y = _FOLDED[self.combine](b, at, (tap,), x[tuple(read)])
         return padded(y, set(range(x.rank)) - {axis})
 
 
-def _windows(view: View, data: Access) -> list[int | None]:
+def _windows(linalg_op: LinalgOp, data: TensorAccess) -> list[int | None]:
     """The loop over several cells of a window along each axis, where all axes of the result are
     those of what is read; none where windows do not lie so.
     """
-    axes, found = view.write.axes, list[int | None]()
+    axes, found = linalg_op.write.axes, list[int | None]()
     if axes is None or len(axes) != len(data.index):
         return []
     for loop, form in zip(axes, data.index, strict=True):
         taps = form.loops() - {loop}
         if loop not in form.loops() or len(taps) > 1 or form.constant or taps & set(axes):
             return []
-        found.append(next((d for d in taps if view.extents[d] > 1), None))
-    reads = [form for access in view.reads if access is not data for form in access.index]
+        found.append(next((d for d in taps if linalg_op.extents[d] > 1), None))
+    reads = [form for access in linalg_op.reads if access is not data for form in access.index]
     bare = all(form.bare is not None for form in reads)
-    once = sum(len(form.loops()) for form in data.index) == len(axes) + len(view.reduced)
+    once = sum(len(form.loops()) for form in data.index) == len(axes) + len(linalg_op.reduced)
     return found if bare and once else []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import hypot, prod
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
+from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target

@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value
-from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
 from ncc.dialects.element import element_of
 
 
@@ -36,28 +36,30 @@ class Walk:
     taps: Mapping[int, int]
 
     @staticmethod
-    def of(view: View, data: Access, weights: Access, axis: int, along: int | None) -> Walk | None:
+    def of(
+        linalg_op: LinalgOp, data: TensorAccess, weights: TensorAccess, axis: int, along: int | None
+    ) -> Walk | None:
         """That along an axis of the image, to the end of the result; along: the axis of the weights
         that has its taps.
         """
-        out, read = view.write.index[axis], data.index[axis]
+        out, read = linalg_op.write.index[axis], data.index[axis]
         cells = out.loops()
         sums = read.loops() - cells
-        if len(cells) != 1 or len(sums) > 1 or not sums <= set(view.reduced):
+        if len(cells) != 1 or len(sums) > 1 or not sums <= set(linalg_op.reduced):
             return None
         (cell,) = cells
-        extent = shape_of(view.op.results[0])[axis]
+        extent = shape_of(linalg_op.op.results[0])[axis]
         # One cell alone lies at the same place for any stride.
         stride, place = 1 if extent == 1 else out.coefficient(cell), out.constant
         if read.coefficient(cell) != 1 or not 0 <= place < stride:
             return None
-        if view.extents[cell] != len(range(place, extent, stride)):
+        if linalg_op.extents[cell] != len(range(place, extent, stride)):
             return None
         tap = None if along is None else weights.index[along]
         if tap is not None and tap.loops() != sums:
             return None
         taps: dict[int, int] = {}
-        count = prod(view.extents[loop] for loop in sums)
+        count = prod(linalg_op.extents[loop] for loop in sums)
         for u in range(count):
             at = read.constant + sum(u * read.coefficient(loop) for loop in sums)
             step = 0 if tap is None else tap.constant + sum(u * tap.coefficient(s) for s in sums)
@@ -189,20 +191,20 @@ class TransposedConvolution:
 
 def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     """The image and the weights of a sum of products over windows, and how it walks its axes."""
-    view = View(op)
-    pair = view.product
+    linalg_op = LinalgOp(op)
+    pair = linalg_op.product
     if pair is None or op.attributes:
         return None
-    data, weights = (view.reads[k] for k in pair)
+    data, weights = (linalg_op.reads[k] for k in pair)
     if not is_constant(weights.value) or {element_of(v) for v in op.operands} != {f32}:
         return None
-    output, channel = view.write.index[0].bare, data.index[0].bare
-    image = range(1, len(view.write.index))
-    if len(data.index) != 3 or len(view.write.index) != 3 or output is None or channel is None:
+    output, channel = linalg_op.write.index[0].bare, data.index[0].bare
+    image = range(1, len(linalg_op.write.index))
+    if len(data.index) != 3 or len(linalg_op.write.index) != 3 or output is None or channel is None:
         return None
-    if channel not in view.reduced or not weights.begins_with(output, channel):
+    if channel not in linalg_op.reduced or not weights.begins_with(output, channel):
         return None
-    if any(sum(loop in form.loops() for form in data.index) > 1 for loop in view.reduced):
+    if any(sum(loop in form.loops() for form in data.index) > 1 for loop in linalg_op.reduced):
         return None
     taps = len(weights.index) - 2
     if taps != 2 and not (taps == 1 and shape_of(op.results[0])[1] == 1):
@@ -210,7 +212,7 @@ def _phase(op: GenericOp) -> tuple[SSAValue, SSAValue, tuple[Walk, ...]] | None:
     walks = []
     for axis in image:
         along = axis + 1 if taps == 2 else 2 if axis == 2 else None
-        walk = Walk.of(view, data, weights, axis, along)
+        walk = Walk.of(linalg_op, data, weights, axis, along)
         if walk is None:
             return None
         walks.append(walk)

@@ -17,7 +17,7 @@ from, and what follows makes of that. They are always parts of their own:
     %c = conv1x1(%p)       ->      %c = conv1x1(%x)
     %y = relu(%c)                  %y = concat rows (%b, concat columns (%b, relu %c, %b), %b)
 
-Needs: the structured level before layouts and groups.  Breaks: the order of floating-point sums,
+Needs: the linalg level before layouts and groups.  Breaks: the order of floating-point sums,
 and what an infinite weight makes of a border of zeros.
 """
 
@@ -32,8 +32,11 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.computation_pass import ComputationPass
-from ncc.compiler.linalg.convolutions.parts import (
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.linalg.rewrite.parts import (
     Span,
     following,
     image_loops,
@@ -43,10 +46,7 @@ from ncc.compiler.linalg.convolutions.parts import (
     start,
     window_of,
 )
-from ncc.compiler.linalg.insert import put_for, tensor_of
-from ncc.compiler.linalg.tensors import is_constant, pad_sides, pad_value, weights_of
-from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -58,7 +58,7 @@ FEWEST_POINTS = 12
 
 
 @dataclass(frozen=True)
-class TrimWindows(ComputationPass):
+class TrimWindows(LinalgPass):
     """Leave out products with zeros of borders where they are many; see the head of this file."""
 
     name = "trim-windows"
@@ -108,23 +108,29 @@ class _Axis:
     runs: tuple[_Run, ...]
 
     @staticmethod
-    def of(view: View, data: Access, weights: Access, pad: tensor.PadOp, axis: int) -> _Axis | None:
+    def of(
+        linalg_op: LinalgOp, data: TensorAccess, weights: TensorAccess, pad: tensor.PadOp, axis: int
+    ) -> _Axis | None:
         """Those of an image's axis; None where windows do not lie so."""
-        loop, form = view.write.index[axis].bare, data.index[axis]
-        taps = [d for d in form.loops() if d in view.reduced]
+        loop, form = linalg_op.write.index[axis].bare, data.index[axis]
+        taps = [d for d in form.loops() if d in linalg_op.reduced]
         if loop is None or form.loops() != {loop, *taps} or len(taps) > 1:
             return None
         found = [k for k, index in enumerate(weights.index) if index.bare in taps]
         reads = [
-            tap for access in view.reads for at in access.index for tap in taps if tap in at.loops()
+            tap
+            for access in linalg_op.reads
+            for at in access.index
+            for tap in taps
+            if tap in at.loops()
         ]
         if len(found) != len(taps) or len(reads) != 2 * len(taps):
             return None
         step = form.coefficient(loop)
         dilation = form.coefficient(taps[0]) if taps else 1
-        count = view.extents[taps[0]] if taps else 1
+        count = linalg_op.extents[taps[0]] if taps else 1
         low, extent = pad_sides(pad)[0][axis], shape_of(pad.source)[axis]
-        cells = view.extents[loop]
+        cells = linalg_op.extents[loop]
         # A tap sees the image from the first cell that has it there to the last.
         sides = [side - dilation * tap for tap in range(count) for side in (low, low + extent)]
         edges = sorted({0, cells, *(min(max(0, -(-side // step)), cells) for side in sides)})
@@ -217,20 +223,20 @@ class _Trimming:
 
     @staticmethod
     def of(op: GenericOp) -> _Trimming | None:
-        view = View(op)
-        pair = view.product
-        if pair is None or not view.reduced or not is_space(view, stands_or_moves):
+        linalg_op = LinalgOp(op)
+        pair = linalg_op.product
+        if pair is None or not linalg_op.reduced or not is_space(linalg_op, stands_or_moves):
             return None
-        data, weights = (view.reads[k] for k in pair)
+        data, weights = (linalg_op.reads[k] for k in pair)
         pad = data.value.owner
         if not isinstance(pad, tensor.PadOp) or not is_constant(weights.value) or pad_value(pad):
             return None
-        space = range(1, len(view.write.index))
+        space = range(1, len(linalg_op.write.index))
         if len(data.index) != 1 + len(space):
             return None
         if shape_of(pad.source)[0] != shape_of(pad.result)[0]:
             return None
-        found = [_Axis.of(view, data, weights, pad, axis) for axis in space]
+        found = [_Axis.of(linalg_op, data, weights, pad, axis) for axis in space]
         axes = tuple(axis for axis in found if axis is not None)
         if len(axes) < len(found):
             return None
@@ -243,28 +249,28 @@ class _Trimming:
         return _Trimming(operations, pad, weights.value, cut)
 
     def rewrite(self) -> None:
-        """Put the parts and their joint in place of the last operation."""
+        """Put the parts and their concat in place of the last operation."""
         b = Builder(Block())
         low, high = zip((0, 0), *(axis.margins() for axis in self.axes), strict=True)
         image = b.pad(tensor_of(self.pad.source), low, high)
 
-        def joint(*runs: _Run) -> Tensor:
+        def concat_op(*runs: _Run) -> Tensor:
             """What these runs of the first axes make, of all cells of the other axes."""
             if runs and runs[-1].is_blind:
                 others = (_Run((0, axis.cells), BLIND) for axis in self.axes[len(runs) :])
                 return self._part(b, image, [*runs, *others])
             if len(runs) == len(self.axes):
                 return self._part(b, image, runs)
-            parts = [joint(*runs, run) for run in self.axes[len(runs)].runs]
+            parts = [concat_op(*runs, run) for run in self.axes[len(runs)].runs]
             return b.concat(parts, 1 + len(runs))
 
-        put_for(self.operations[-1], b, joint())
+        replace_op(self.operations[-1], b, concat_op())
 
     def _part(self, b: Builder, image: Tensor, runs: Sequence[_Run]) -> Tensor:
         """A box of the last result, by the taps through which it sees the image, if it does."""
         made: dict[SSAValue, Tensor] = {}
 
-        def operand(access: Access, view: View) -> SSAValue:
+        def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
             if access.value in made:
                 return made[access.value].value
             if access.value is self.pad.result:
@@ -279,7 +285,7 @@ class _Trimming:
                     if axis.weights is not None:
                         kept = Taken(kept, tuple(range(*run.taps)), axis.weights).weights
                 return b.weight(WeightAttr(kept)).value
-            if not any(map(access.uses, image_loops(view))):
+            if not any(map(access.uses, image_loops(linalg_op))):
                 return access.value
             return window_of(b, tensor_of(access.value), [run.cells for run in runs]).value
 

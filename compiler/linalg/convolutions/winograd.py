@@ -42,10 +42,10 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, f32
 from xdsl.ir.affine import AffineExpr
 
+from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, Matrix, valid_extents_attribute
 from ncc.compiler.linalg.convolutions.forms import Form, Plane
-from ncc.compiler.linalg.insert import computation_of
-from ncc.compiler.linalg.view import TAILS, Matrix, tails_attribute
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.rewrite.insert import generic_of
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Transformed
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -72,8 +72,8 @@ IMAGE = Depth()
 
 
 @dataclass(frozen=True)
-class Constants:
-    """The matrices and the weights as values of the structured level, matrices by axis.
+class TransformConstants:
+    """The matrices and the weights as values of the linalg level, matrices by axis.
 
     filter: of weights that are left for the sum over channels to transform.
     """
@@ -85,7 +85,7 @@ class Constants:
     filter: Tensor | None = None
 
     @staticmethod
-    def of(b: Builder, plane: Plane, weights: Weights, formed: bool = False) -> Constants:
+    def of(b: Builder, plane: Plane, weights: Weights, formed: bool = False) -> TransformConstants:
         """For weights (outputs, inputs, r, r), (groups, outputs, inputs, r, r), or of a volume
         (outputs, inputs, depth, r, r).
 
@@ -98,7 +98,7 @@ class Constants:
             return table, table if first is second else b.table(np.array(second))
 
         made = weights if formed else Transformed(weights, rows.filter, columns.filter).weights
-        return Constants(
+        return TransformConstants(
             plane,
             both(rows.input, columns.input),
             both(rows.output, columns.output),
@@ -107,7 +107,9 @@ class Constants:
         )
 
 
-def transformed(b: Builder, x: Tensor, constants: Constants, grid: tuple[int, int]) -> Tensor:
+def transformed(
+    b: Builder, x: Tensor, constants: TransformConstants, grid: tuple[int, int]
+) -> Tensor:
     """V of x (inputs, height, width), which `grid` rows and columns of tiles need not cover; of a
     volume (inputs, depth, height, width), V of each slice.
     """
@@ -142,7 +144,7 @@ def _phases(rank: int) -> list[list[int]]:
 def tiled(
     b: Builder,
     v: Tensor,
-    constants: Constants,
+    constants: TransformConstants,
     init: Tensor | float,
     keep: tuple[int, int],
     depth: Depth,
@@ -167,13 +169,13 @@ def tiled(
         # The axes of y: outputs, slices, rows of tiles, in a tile, phases, columns in the same way.
         row = 2 if volume else 1
         column = row + (2 if plane.dilations == (1, 1) else 3)
-        tails = [(row, row + 1, keep[0] // down), (column, column + 1, keep[1] // across)]
-        computation_of(y).attributes[TAILS] = tails_attribute(tails)
+        valid_extents = [(row, row + 1, keep[0] // down), (column, column + 1, keep[1] // across)]
+        generic_of(y).attributes[VALID_EXTENTS] = valid_extents_attribute(valid_extents)
     return y
 
 
 def _transformed_back(
-    b: Builder, product: Tensor, constants: Constants, init: Tensor | float
+    b: Builder, product: Tensor, constants: TransformConstants, init: Tensor | float
 ) -> Tensor:
     """Y of M, on top of what the convolution starts from."""
     plane = constants.plane
@@ -206,7 +208,7 @@ def _formed(b: Builder, v: Tensor, weights: Tensor, matrix: Tensor) -> Tensor:
     return b.sum((o, p, q, *z, t, u), (i, k, m), weight * v[(i, p, q, *z, t, u)])
 
 
-def _summed(b: Builder, v: Tensor, constants: Constants, depth: Depth | None) -> Tensor:
+def _summed(b: Builder, v: Tensor, constants: TransformConstants, depth: Depth | None) -> Tensor:
     """M, of all groups, or of the slices of a volume; a sum over the parts of a window, too."""
     plane, weights = constants.plane, constants.weights
     grouped = depth is None and weights.rank > 4
@@ -243,9 +245,7 @@ def _summed(b: Builder, v: Tensor, constants: Constants, depth: Depth | None) ->
 
 def _mark(result: Tensor, matrices: Sequence[Matrix]) -> None:
     """Say that it is a transform by these matrices, of rows and of columns."""
-    computation_of(result).attributes["separable"] = ArrayAttr(
-        [_rows(matrix) for matrix in matrices]
-    )
+    generic_of(result).attributes["separable"] = ArrayAttr([_rows(matrix) for matrix in matrices])
 
 
 @cache

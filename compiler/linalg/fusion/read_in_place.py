@@ -7,7 +7,7 @@
 A step of the sum multiplies one lane with many numbers and finds it by one table, a, wherever it
 lies; so s is no kernel of its own, and no memory: `fuse` puts it into that of the sum.
 
-Needs: the structured level in blocks, before groups.  Breaks: nothing; results are equal bit by
+Needs: the linalg level in blocks, before groups.  Breaks: nothing; results are equal bit by
 bit.
 """
 
@@ -21,10 +21,10 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.computation_pass import ComputationPass
-from ncc.compiler.linalg.insert import builder_for, computation_of, put_for, tensor_of
-from ncc.compiler.linalg.view import TAILS, View, shape_of
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, LinalgOp, shape_of
+from ncc.compiler.linalg.rewrite.insert import builder_for, generic_of, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
 
 MOST_BLOCKS = 8
 """Blocks of results for which every lane is read: with more of them, tables are read more often
@@ -32,7 +32,7 @@ than a selection would be."""
 
 
 @dataclass(frozen=True)
-class ReadInPlace(ComputationPass):
+class ReadInPlace(LinalgPass):
     """Let sums read lanes where they lie; see the head of this file."""
 
     name = "read-in-place"
@@ -44,10 +44,14 @@ class ReadInPlace(ComputationPass):
 
 def _is_read_in_place(op: GenericOp) -> bool:
     """Whether op is a selection of which a sum alone reads one lane at a step."""
-    view, user = View(op), op.results[0].get_user_of_unique_use()
-    if view.lanes is None or not isinstance(user, GenericOp) or user.attributes.keys() - {TAILS}:
+    linalg_op, user = LinalgOp(op), op.results[0].get_user_of_unique_use()
+    if (
+        linalg_op.lanes is None
+        or not isinstance(user, GenericOp)
+        or user.attributes.keys() - {VALID_EXTENTS}
+    ):
         return False
-    reader = View(user)
+    reader = LinalgOp(user)
     pair = reader.product if reader.reduced else None
     if pair is None or reader.reads[pair[0]].value is not op.results[0]:
         return False
@@ -55,12 +59,12 @@ def _is_read_in_place(op: GenericOp) -> bool:
         return False
     is_blocked = len(reader.write.index) == 4 and shape_of(user.results[0])[-1] == BLOCK
     few = is_blocked and shape_of(user.results[0])[0] <= MOST_BLOCKS
-    (source,) = view.captured
+    (source,) = linalg_op.captured
     return few and _is_selected(source)
 
 
 def _is_selected(value: SSAValue) -> bool:
-    """Whether only selections read a value, or a joint of blocks of which that is so.
+    """Whether only selections read a value, or a concat of blocks of which that is so.
 
     So it is as dense in memory as it is here.
     """
@@ -78,9 +82,9 @@ def _is_selected(value: SSAValue) -> bool:
 
 def _flatten(op: GenericOp) -> None:
     """Write a selection as one of elements in a row."""
-    view = View(op)
-    (source,) = view.captured
-    lanes = np.array(view.lanes).reshape(-1, BLOCK)
+    linalg_op = LinalgOp(op)
+    (source,) = linalg_op.captured
+    lanes = np.array(linalg_op.lanes).reshape(-1, BLOCK)
     block, rows, columns, lane = shape_of(source)
     b = builder_for(op)
     flat = b.collapse(tensor_of(source), [[0, 1, 2, 3]])
@@ -88,5 +92,5 @@ def _flatten(op: GenericOp) -> None:
     j, y, x, n = b.loops_of(shape_of(op.results[0]))
     at = place[j, n] + b.index(y) * (columns * lane) + b.index(x) * lane
     made = b.map((j, y, x, n), flat.at(at))
-    computation_of(made).attributes["lanes"] = op.attributes["lanes"]
-    put_for(op, b, made)
+    generic_of(made).attributes["lanes"] = op.attributes["lanes"]
+    replace_op(op, b, made)

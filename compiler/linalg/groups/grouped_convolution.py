@@ -17,13 +17,13 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess
+from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, is_constant, weights_of
 from ncc.compiler.linalg.convolutions.convolution import start_of
-from ncc.compiler.linalg.insert import erase_dead
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import OF_GROUPS, groups_of, is_constant, weights_of
-from ncc.compiler.linalg.view import Access, View
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
+from ncc.compiler.linalg.rewrite.insert import erase_dead
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.operation import ops_of
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.sources import Weights
@@ -34,33 +34,33 @@ from ncc.dialects.weights.weight import WeightAttr
 class GroupedConvolution:
     """Such sums with constant weights, what joins their channels, and what they start from."""
 
-    joint: tensor.CollapseShapeOp
+    concat_op: tensor.CollapseShapeOp
     sums: GroupedSum
     start: SSAValue | float
 
     @staticmethod
-    def of(joint: tensor.CollapseShapeOp) -> GroupedConvolution | None:
-        """What the joint stands behind, if it is such a convolution."""
-        view = sums_in_groups(joint)
-        sums = None if view is None else GroupedSum.of(view)
-        if view is None or sums is None or not is_constant(sums.weights):
+    def of(concat_op: tensor.CollapseShapeOp) -> GroupedConvolution | None:
+        """What the concat stands behind, if it is such a convolution."""
+        linalg_op = sums_in_groups(concat_op)
+        sums = None if linalg_op is None else GroupedSum.of(linalg_op)
+        if linalg_op is None or sums is None or not is_constant(sums.weights):
             return None
-        start = start_of(view.op, 2)
+        start = start_of(linalg_op.op, 2)
         if start is None or (isinstance(start, SSAValue) and not is_constant(start)):
             return None
-        found = GroupedConvolution(joint, sums, start)
-        by_group = found.weights.begins_with(sums.group) and view.write.begins_with(sums.group)
+        found = GroupedConvolution(concat_op, sums, start)
+        by_group = found.weights.begins_with(sums.group) and linalg_op.write.begins_with(sums.group)
         return found if by_group else None
 
     @property
-    def view(self) -> View:
+    def linalg_op(self) -> LinalgOp:
         """The computation of the sums."""
-        return self.sums.view
+        return self.sums.linalg_op
 
     @property
-    def weights(self) -> Access:
+    def weights(self) -> TensorAccess:
         """How the sums read their weights."""
-        return next(one for one in self.view.reads if one.value is self.sums.weights)
+        return next(one for one in self.linalg_op.reads if one.value is self.sums.weights)
 
     def weights_of_groups(self, first: int, end: int) -> Weights:
         """The weights of some of the groups, these as the first axis."""
@@ -109,26 +109,26 @@ class GroupPass(ModulePass):
     """
 
     @abstractmethod
-    def find(self, joint: tensor.CollapseShapeOp) -> Rewriting | None:
+    def find(self, concat_op: tensor.CollapseShapeOp) -> Rewriting | None:
         """The convolution whose channels a collapse joins, if the pass is for it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        joints = [one for one in ops_of(block) if isinstance(one, tensor.CollapseShapeOp)]
-        found = [one for joint in joints if (one := self.find(joint)) is not None]
+        concats = [one for one in ops_of(block) if isinstance(one, tensor.CollapseShapeOp)]
+        found = [one for concat_op in concats if (one := self.find(concat_op)) is not None]
         for one in found:
             one.rewrite()
         if found:
             erase_dead(block)
 
 
-def sums_in_groups(joint: tensor.CollapseShapeOp) -> View | None:
-    """The sum of products in groups whose channels the joint, which alone reads it, makes one axis;
-    None where it is none of two operands.
+def sums_in_groups(concat_op: tensor.CollapseShapeOp) -> LinalgOp | None:
+    """The sum of products in groups whose channels the concat, which alone reads it, makes one
+    axis; None where it is none of two operands.
     """
-    op = joint.src.owner
-    if not isinstance(op, GenericOp) or op.attributes or groups_of(joint) != OF_GROUPS:
+    op = concat_op.src.owner
+    if not isinstance(op, GenericOp) or op.attributes or groups_of(concat_op) != OF_GROUPS:
         return None
-    view = View(op)
-    whole = joint.src.has_one_use() and len(view.reads) == 2
-    return view if whole and view.product is not None else None
+    linalg_op = LinalgOp(op)
+    whole = concat_op.src.has_one_use() and len(linalg_op.reads) == 2
+    return linalg_op if whole and linalg_op.product is not None else None

@@ -7,7 +7,7 @@ v has zeros where a channel meets those of other groups. So no lanes of blocks a
 can compute the sums; in a plain image, rows that are no whole vectors cost as much as the zeros do.
 Groups that are left over are a convolution of their own, joined behind the others.
 
-Needs: the structured level before views are sunk.
+Needs: the linalg level before views are sunk.
 Breaks: an infinity or NaN in one channel spreads to all groups of its block.
 """
 
@@ -19,19 +19,19 @@ from math import prod
 from xdsl.dialects import tensor
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import TensorAccess, shape_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
     GroupPass,
     ungrouped,
 )
-from ncc.compiler.linalg.insert import builder_for, put_for, recomputed, recomputed_without
-from ncc.compiler.linalg.linear import Linear, indexing_map
-from ncc.compiler.linalg.view import Access, shape_of
+from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
+from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, rebuilt_without, replace_op
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Joined
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -47,8 +47,8 @@ class JoinGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, joint: tensor.CollapseShapeOp) -> _Joining | None:
-        found = GroupedConvolution.of(joint)
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Joining | None:
+        found = GroupedConvolution.of(concat_op)
         if found is None or not _can_join(found) or not _pays(found.sums, self.target):
             return None
         return _Joining(found)
@@ -61,47 +61,49 @@ class _Joining:
     convolution: GroupedConvolution
 
     def rewrite(self) -> None:
-        """Put the sums of joined groups, and those of what is left, in place of the joint."""
+        """Put the sums of joined groups, and those of what is left, in place of the concat."""
         sums = self.convolution.sums
-        b = builder_for(sums.view.op)
+        b = builder_for(sums.linalg_op.op)
         at_once, groups = BLOCK // sums.size, sums.groups
         whole = groups // at_once * at_once
         parts = [(0, whole, at_once), (whole, groups, groups - whole)]
         made = [self._part(b, *part) for part in parts if part[0] < part[1]]
-        put_for(self.convolution.joint, b, b.concat(made, 0))
+        replace_op(self.convolution.concat_op, b, b.concat(made, 0))
 
     def _part(self, b: Builder, first: int, end: int, at_once: int) -> Tensor:
         """The channels of some groups, so many of which are one."""
-        sums, view = self.convolution.sums, self.convolution.view
+        sums, linalg_op = self.convolution.sums, self.convolution.linalg_op
         weights = self.convolution.weights_of_groups(first, end)
         x = sums.channels_of(b, first, end).value
         w = b.weight(WeightAttr(Joined(weights, at_once).weights))
-        shape = w.shape[0], w.shape[1], *shape_of(view.op.results[0])[2:]
-        lead = Linear.of({sums.group: w.shape[2], sums.channel: 1})
+        shape = w.shape[0], w.shape[1], *shape_of(linalg_op.op.results[0])[2:]
+        lead = AffineForm.of({sums.group: w.shape[2], sums.channel: 1})
         alone = w.shape[0] == 1
         if alone:
-            lead, shape = Linear.of({sums.channel: 1}), shape[1:]
+            lead, shape = AffineForm.of({sums.channel: 1}), shape[1:]
             w = ungrouped(b, w)
 
-        def read(access: Access) -> tuple[SSAValue, list[Linear]]:
+        def read(access: TensorAccess) -> tuple[SSAValue, list[AffineForm]]:
             if access is sums.data:
                 return x, [lead, *access.index[1:]]
             return w.value, list(access.index[alone:])
 
-        reads = [read(access) for access in view.reads]
+        reads = [read(access) for access in linalg_op.reads]
         outs = self.convolution.start_of_groups(b, first, end, shape)
         if alone:
-            return recomputed_without(b, view.op, sums.group, reads, view.write.index[1:], outs)
-        maps = [indexing_map(len(view.extents), index) for _, index in reads]
-        last = view.op.indexing_maps.data[-1]
-        y = recomputed(b, view.op, [value for value, _ in reads], outs, [*maps, last])
+            return rebuilt_without(
+                b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], outs
+            )
+        maps = [indexing_map(len(linalg_op.extents), index) for _, index in reads]
+        last = linalg_op.op.indexing_maps.data[-1]
+        y = rebuilt(b, linalg_op.op, [value for value, _ in reads], outs, [*maps, last])
         return ungrouped(b, y)
 
 
 def _can_join(convolution: GroupedConvolution) -> bool:
     """Whether groups of images are parts of a block, and make as many channels as they read."""
     sums = convolution.sums
-    axes, weights = convolution.view.write.axes, convolution.weights.axes
+    axes, weights = convolution.linalg_op.write.axes, convolution.weights.axes
     if axes is None or weights is None or len(axes) != 4 or len(weights) != 5:
         return False
     if weights[:3] != (*axes[:2], sums.channel) or shape_of(sums.weights)[1] != sums.size:
@@ -114,9 +116,9 @@ def _pays(sums: GroupedSum, target: Target) -> bool:
 
     Under a stride, rows are no vectors at all, and half of a block takes as long as all of it.
     """
-    view = sums.view
-    (column,) = view.write.index[-1].loops()
-    shape, cells = shape_of(sums.weights), shape_of(view.op.results[0])[2:]
+    linalg_op = sums.linalg_op
+    (column,) = linalg_op.write.index[-1].loops()
+    shape, cells = shape_of(sums.weights), shape_of(linalg_op.op.results[0])[2:]
     if sums.data.index[-1].coefficient(column) != 1:
         return True
     groups = -(-sums.groups * sums.size // BLOCK)

@@ -5,7 +5,7 @@
 Then groups are in blocks, as the channels of a depthwise convolution are: a vector of results adds
 products with whole vectors of t. Otherwise vectors would run along a row, whatever its stride.
 
-Needs: the structured level, before `pack`.  Breaks: nothing; sums keep their order.
+Needs: the linalg level, before `pack`.  Breaks: nothing; sums keep their order.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.channels.grouped_sum import GroupedSum, Made
-from ncc.compiler.linalg.insert import erase_dead, tensor_of
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import View, shape_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum, Made
+from ncc.compiler.linalg.rewrite.insert import erase_dead, tensor_of
+from ncc.dialects.index_notation import Builder, Tensor
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PartGroups(ModulePass):
         block = network_of(op).body.block
         made: Made = {}
         for generic in generics_of(block):
-            found = GroupedSum.of(View(generic))
+            found = GroupedSum.of(LinalgOp(generic))
             if found is not None and _is_to_be_parted(found):
                 lead = [AffineDimExpr(found.group), AffineDimExpr(found.channel)]
                 found.read(made, _parted, lead)
@@ -47,7 +47,7 @@ class PartGroups(ModulePass):
 
 def _is_to_be_parted(found: GroupedSum) -> bool:
     """Whether the groups are blocks then, and the channels of each make one of an image."""
-    result = found.view.write.index
+    result = found.linalg_op.write.index
     makes_one = len(result) == 3 and result[0].bare == found.group
     return makes_one and found.groups >= BLOCK and found.size < BLOCK
 

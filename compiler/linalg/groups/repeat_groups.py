@@ -5,7 +5,7 @@
 Repeated channels are in blocks, as those of other depthwise convolutions are. To repeat a channel
 costs little beside the window that is summed for each.
 
-Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
+Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.channels.select_channels import select_inside
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant
 from ncc.compiler.linalg.convolutions.convolution import start_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupPass, sums_in_groups, ungrouped
-from ncc.compiler.linalg.insert import (
+from ncc.compiler.linalg.layout.gather_channels import select_inside
+from ncc.compiler.linalg.rewrite.insert import (
     builder_for,
-    put_for,
-    recomputed_without,
+    rebuilt_without,
+    replace_op,
     tensor_of,
 )
-from ncc.compiler.linalg.tensors import is_constant
-from ncc.compiler.linalg.view import Access, View, shape_of
-from ncc.dialects.comprehension import Builder
 from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class RepeatGroups(GroupPass):
 
     name = "repeat-groups"
 
-    def find(self, joint: tensor.CollapseShapeOp) -> _Repeating | None:
-        return _Repeating.of(joint)
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Repeating | None:
+        return _Repeating.of(concat_op)
 
 
 @dataclass(frozen=True)
@@ -48,65 +48,65 @@ class _Repeating:
     makes, and what its sums start from.
     """
 
-    joint: tensor.CollapseShapeOp
-    view: View
-    data: Access
+    concat_op: tensor.CollapseShapeOp
+    linalg_op: LinalgOp
+    data: TensorAccess
     output: int
     start: SSAValue | float
 
     @staticmethod
-    def of(joint: tensor.CollapseShapeOp) -> _Repeating | None:
-        view = sums_in_groups(joint)
-        pair = None if view is None else view.product
-        if view is None or pair is None:
+    def of(concat_op: tensor.CollapseShapeOp) -> _Repeating | None:
+        linalg_op = sums_in_groups(concat_op)
+        pair = None if linalg_op is None else linalg_op.product
+        if linalg_op is None or pair is None:
             return None
-        data, weights = (view.reads[k] for k in pair)
-        group, output = (form.bare for form in view.write.index[:2])
-        if group is None or output is None or view.extents[output] == 1:
+        data, weights = (linalg_op.reads[k] for k in pair)
+        group, output = (form.bare for form in linalg_op.write.index[:2])
+        if group is None or output is None or linalg_op.extents[output] == 1:
             return None
         if not weights.begins_with(group, output) or not is_constant(weights.value):
             return None
-        if data.uses(output) or not _reads_one_channel(view, data, group):
+        if data.uses(output) or not _reads_one_channel(linalg_op, data, group):
             return None
-        if shape_of(joint.result)[0] < BLOCK or not _is_computed(data.value):
+        if shape_of(concat_op.result)[0] < BLOCK or not _is_computed(data.value):
             return None
-        start = start_of(view.op, 2)
-        if start is None or {element_of(value) for value in view.op.operands} != {f32}:
+        start = start_of(linalg_op.op, 2)
+        if start is None or {element_of(value) for value in linalg_op.op.operands} != {f32}:
             return None
-        return _Repeating(joint, view, data, output, start)
+        return _Repeating(concat_op, linalg_op, data, output, start)
 
     def rewrite(self) -> None:
-        """Put the convolution of repeated channels in place of the joint."""
-        view, b = self.view, builder_for(self.view.op)
-        shape = shape_of(self.joint.result)
+        """Put the convolution of repeated channels in place of the concat."""
+        linalg_op, b = self.linalg_op, builder_for(self.linalg_op.op)
+        shape = shape_of(self.concat_op.result)
         start = (
             b.full(shape, self.start)
             if isinstance(self.start, float)
             else b.spread(ungrouped(b, tensor_of(self.start)), shape, axis=0)
         )
-        group, _, *image = view.write.index
+        group, _, *image = linalg_op.write.index
         reads = [
             (self._repeated(b), [group, *access.index[1:]])
             if access is self.data
             else (ungrouped(b, tensor_of(access.value)).value, [group, *access.index[2:]])
-            for access in view.reads
+            for access in linalg_op.reads
         ]
-        made = recomputed_without(b, view.op, self.output, reads, [group, *image], start)
-        put_for(self.joint, b, made)
+        made = rebuilt_without(b, linalg_op.op, self.output, reads, [group, *image], start)
+        replace_op(self.concat_op, b, made)
 
     def _repeated(self, b: Builder) -> SSAValue:
         """The data, each channel as often as its group makes one."""
-        count = self.view.extents[self.output]
-        channels = [n // count for n in range(shape_of(self.joint.result)[0])]
+        count = self.linalg_op.extents[self.output]
+        channels = [n // count for n in range(shape_of(self.concat_op.result)[0])]
         return select_inside(b, self.data.value, channels).value
 
 
-def _reads_one_channel(view: View, data: Access, group: int) -> bool:
+def _reads_one_channel(linalg_op: LinalgOp, data: TensorAccess, group: int) -> bool:
     """Whether a group reads the channel of its number, of an image."""
     if len(data.index) != 3 or any(form.coefficient(group) for form in data.index[1:]):
         return False
     channel = data.index[0]
-    alone = all(view.extents[d] == 1 for d in channel.loops() - {group})
+    alone = all(linalg_op.extents[d] == 1 for d in channel.loops() - {group})
     return alone and channel.coefficient(group) == 1 and not channel.constant
 
 

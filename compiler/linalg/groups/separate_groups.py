@@ -7,7 +7,7 @@ The whole image is computed with the weights of one group before the next: these
 those of all groups do not, and tiles of one group take less memory. Groups that are no whole blocks
 of channels can only be computed in tiles that way.
 
-Needs: the structured level before views are sunk.  Breaks: nothing; sums keep their order.
+Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.linalg.channels.block_size import BLOCK
-from ncc.compiler.linalg.channels.grouped_sum import GroupedSum
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles
-from ncc.compiler.linalg.convolutions.parts import part
 from ncc.compiler.linalg.groups.grouped_convolution import (
     GroupedConvolution,
     GroupPass,
     ungrouped,
 )
-from ncc.compiler.linalg.insert import builder_for, put_for, recomputed_without, tensor_of
-from ncc.compiler.linalg.linear import Linear
-from ncc.compiler.linalg.tensors import is_constant, weights_of
-from ncc.compiler.linalg.view import Access, View, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.grouped_sum import GroupedSum
+from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt_without, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.parts import part
 from ncc.compiler.target import AVX512, Target
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.derived import Taken
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -54,8 +54,8 @@ class SeparateGroups(GroupPass):
 
     target: Target = AVX512
 
-    def find(self, joint: tensor.CollapseShapeOp) -> _Separating | None:
-        found = GroupedConvolution.of(joint)
+    def find(self, concat_op: tensor.CollapseShapeOp) -> _Separating | None:
+        found = GroupedConvolution.of(concat_op)
         if found is None or len(found.sums.data.index) != 3 or not _pays(found, self.target):
             return None
         return _Separating(found)
@@ -69,41 +69,41 @@ class _Separating:
 
     def rewrite(self) -> None:
         """Put the convolutions, and what follows each, in place of the last that follows them."""
-        joint = self.convolution.joint
-        followers = list(_following(joint))
-        last = followers[-1] if followers else joint
-        b = builder_for(self.convolution.view.op)
+        concat_op = self.convolution.concat_op
+        followers = list(_following(concat_op))
+        last = followers[-1] if followers else concat_op
+        b = builder_for(self.convolution.linalg_op.op)
         results: list[Tensor] = []
         for group in range(self.convolution.sums.groups):
             y = self._convolution(b, group)
-            value: SSAValue = joint.result
+            value: SSAValue = concat_op.result
             for op in followers:
                 y = _of_group(b, op, value, y, group)
                 value = op.results[0]
             results.append(y)
-        put_for(last, b, b.concat(results, 0))
+        replace_op(last, b, b.concat(results, 0))
 
     def _convolution(self, b: Builder, group: int) -> Tensor:
         """The sums of one group."""
-        sums, view = self.convolution.sums, self.convolution.view
-        shape = shape_of(view.op.results[0])[1:]
+        sums, linalg_op = self.convolution.sums, self.convolution.linalg_op
+        shape = shape_of(linalg_op.op.results[0])[1:]
         start = self.convolution.start_of_groups(b, group, group + 1, shape)
         x = sums.channels_of(b, group, group + 1)
         weights = self.convolution.weights_of_groups(group, group + 1)
         w = ungrouped(b, b.weight(WeightAttr(weights)))
-        channel = Linear.of({sums.channel: 1})
+        channel = AffineForm.of({sums.channel: 1})
         reads = [
             (x.value, [channel, *access.index[1:]])
             if access is sums.data
             else (w.value, access.index[1:])
-            for access in view.reads
+            for access in linalg_op.reads
         ]
-        return recomputed_without(b, view.op, sums.group, reads, view.write.index[1:], start)
+        return rebuilt_without(b, linalg_op.op, sums.group, reads, linalg_op.write.index[1:], start)
 
 
 def _pays(convolution: GroupedConvolution, target: Target) -> bool:
     """Whether groups of whole blocks leave a cache, or ragged ones have tiles."""
-    sums, outputs = convolution.sums, shape_of(convolution.joint.src)[1]
+    sums, outputs = convolution.sums, shape_of(convolution.concat_op.src)[1]
     ragged = sums.size % BLOCK or outputs % BLOCK
     return _have_tiles(sums, target) if ragged else _leave_a_cache(sums, target)
 
@@ -116,7 +116,7 @@ def _leave_a_cache(sums: GroupedSum, target: Target) -> bool:
 
 def _have_tiles(sums: GroupedSum, target: Target) -> bool:
     """Whether each of the groups is cheaper in tiles, which know of groups in whole blocks only."""
-    shape, cells = shape_of(sums.weights), shape_of(sums.view.op.results[0])[2:]
+    shape, cells = shape_of(sums.weights), shape_of(sums.linalg_op.op.results[0])[2:]
     steps = {by for form in sums.data.index[1:] for _, by in form.terms}
     if sums.groups > MOST_RAGGED or len(shape) != 5 or len(cells) != 2 or steps != {1}:
         return False
@@ -124,22 +124,22 @@ def _have_tiles(sums: GroupedSum, target: Target) -> bool:
     return cycles_of(*sizes, target) < plain_cycles(*sizes, target)
 
 
-def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
-    """The pointwise computations behind the joint, each the only reader of the one before it, that
+def _following(concat_op: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
+    """The pointwise computations behind the concat, each the only reader of the one before it, that
     read the same channel as they write, or the same for all.
     """
-    before: Operation = joint
+    before: Operation = concat_op
     while isinstance(op := before.results[0].get_user_of_unique_use(), GenericOp):
-        view = View(op)
-        if not view.is_pointwise or view.computes_coordinates or op.attributes:
+        linalg_op = LinalgOp(op)
+        if not linalg_op.is_pointwise or linalg_op.computes_coordinates or op.attributes:
             return
-        if view.write.axes is None:
+        if linalg_op.write.axes is None:
             return
-        for access in view.reads:
+        for access in linalg_op.reads:
             flight = access.value is before.results[0]
-            if flight and access.index != view.write.index:
+            if flight and access.index != linalg_op.write.index:
                 return
-            if not flight and _channel_of(access, view) is None:
+            if not flight and _channel_of(access, linalg_op) is None:
                 return
         if not isinstance(outs_of(op).owner, tensor.EmptyOp):
             return
@@ -147,11 +147,11 @@ def _following(joint: tensor.CollapseShapeOp) -> Iterator[GenericOp]:
         before = op
 
 
-def _channel_of(access: Access, view: View) -> bool | None:
+def _channel_of(access: TensorAccess, linalg_op: LinalgOp) -> bool | None:
     """Whether an operand moves with the channel of the result, along its first axis and no other;
     None where it moves otherwise.
     """
-    channel = view.write.index[0].bare
+    channel = linalg_op.write.index[0].bare
     if channel is None or not access.uses(channel):
         return False
     moves = access.index[0].bare == channel
@@ -161,10 +161,10 @@ def _channel_of(access: Access, view: View) -> bool | None:
 def _of_group(b: Builder, op: GenericOp, value: SSAValue, y: Tensor, group: int) -> Tensor:
     """What a follower makes of the channels of one group, which are y."""
 
-    def operand(access: Access, view: View) -> SSAValue:
+    def operand(access: TensorAccess, linalg_op: LinalgOp) -> SSAValue:
         if access.value is value:
             return y.value
-        if not _channel_of(access, view):
+        if not _channel_of(access, linalg_op):
             return access.value
         if is_constant(access.value):
             kept = weights_of(access.value)

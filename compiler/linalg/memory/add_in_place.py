@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import BlockArgument, Operation
 
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.memory.alive import touches
-from ncc.compiler.linalg.view import View
-from ncc.compiler.plan import Call, Kind, Place, Root
+from ncc.compiler.plan import Buffer, Call, Kind, Subview
 from ncc.dialects.operation import ops_of
 from ncc.runtime.artifact import ALIGNMENT
 
@@ -26,18 +26,18 @@ MOST_BESIDE = 1 / 8
 """How far the roots may be shifted against each other, as a part of one: so much more is taken."""
 
 
-def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Root, Root, int]]:
+def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Buffer, Buffer, int]]:
     """The roots whose memory a result may take, that result, and how many bytes behind the one
     the other begins.
 
     From the first call that touches the result to the last that touches the root, each that touches
     either reads the one where it writes the other.
     """
-    shifts: dict[tuple[Root, Root], dict[int, int]] = defaultdict(dict)
+    shifts: dict[tuple[Buffer, Buffer], dict[int, int]] = defaultdict(dict)
     for time, call in enumerate(calls):
-        for place in added_in_place(call):
+        for subview in added_in_place(call):
             (result,) = call.results
-            shifts[place.root, result.root][time] = distance(place, result)
+            shifts[subview.buffer, result.buffer][time] = distance(subview, result)
     touching = touches(calls)
     for (old, new), found in shifts.items():
         since, until = touching[new][0], touching[old][-1]
@@ -47,43 +47,43 @@ def taken_over(calls: Sequence[Call]) -> Iterator[tuple[Root, Root, int]]:
             yield old, new, found[since]
 
 
-def added_in_place(call: Call) -> Iterator[Place]:
+def added_in_place(call: Call) -> Iterator[Subview]:
     """The operands that are read where the one result is stored, which can lie where they do."""
     if len(call.results) != 1:
         return
     (result,), block = call.results, call.function.body.block
-    if result.root.kind is not Kind.ARENA:
+    if result.buffer.kind is not Kind.ARENA:
         return
-    views: dict[Operation, View] = {
-        op: View(op) for op in ops_of(block) if isinstance(op, GenericOp)
+    views: dict[Operation, LinalgOp] = {
+        op: LinalgOp(op) for op in ops_of(block) if isinstance(op, GenericOp)
     }
     (type,) = call.function.function_type.outputs
-    roots = [place.root for place in call.operands]
-    for place, argument in zip(call.operands, block.args, strict=True):
-        alike = argument.type == type and _lies_as(place, result)
-        if alike and roots.count(place.root) == 1 and _is_added(argument, views):
-            yield place
+    buffers = [subview.buffer for subview in call.operands]
+    for subview, argument in zip(call.operands, block.args, strict=True):
+        alike = argument.type == type and _lies_as(subview, result)
+        if alike and buffers.count(subview.buffer) == 1 and _is_added(argument, views):
+            yield subview
 
 
-def _lies_as(one: Place, other: Place) -> bool:
+def _lies_as(one: Subview, other: Subview) -> bool:
     """Whether roots of the arena, of one size, can lie so that these windows of them are one."""
     further, rest = divmod(distance(one, other), ALIGNMENT)
     return (
-        one.root.kind is Kind.ARENA
-        and (one.root.elements, one.root.element_bytes)
-        == (other.root.elements, other.root.element_bytes)
+        one.buffer.kind is Kind.ARENA
+        and (one.buffer.elements, one.buffer.element_bytes)
+        == (other.buffer.elements, other.buffer.element_bytes)
         and one.strides == other.strides
         and not rest
-        and abs(further) * ALIGNMENT <= one.root.bytes * MOST_BESIDE
+        and abs(further) * ALIGNMENT <= one.buffer.bytes * MOST_BESIDE
     )
 
 
-def distance(old: Place, new: Place) -> int:
+def distance(old: Subview, new: Subview) -> int:
     """How many bytes behind the root of `old` that of `new` begins, if both places are one."""
-    return (old.offset - new.offset) * old.root.element_bytes
+    return (old.offset - new.offset) * old.buffer.element_bytes
 
 
-def _is_added(argument: BlockArgument, views: Mapping[Operation, View]) -> bool:
+def _is_added(argument: BlockArgument, views: Mapping[Operation, LinalgOp]) -> bool:
     """Whether a kernel reads an argument behind its sum, at the cell that it stores.
 
     views: those of its computations.
@@ -91,9 +91,9 @@ def _is_added(argument: BlockArgument, views: Mapping[Operation, View]) -> bool:
     if not argument.has_one_use():
         return False
     (use,) = argument.uses
-    view = views.get(use.operation)
-    if view is None or not view.is_pointwise or use.index >= len(view.reads):
+    linalg_op = views.get(use.operation)
+    if linalg_op is None or not linalg_op.is_pointwise or use.index >= len(linalg_op.reads):
         return False
-    here = view.reads[use.index].index == view.write.index
+    here = linalg_op.reads[use.index].index == linalg_op.write.index
     sums = (op for op, other in views.items() if other.reads_outs)
-    return here and any(op.is_before_in_block(view.op) for op in sums)
+    return here and any(op.is_before_in_block(linalg_op.op) for op in sums)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate
 
-from ncc.compiler.plan import AnyStep, Root, touched
+from ncc.compiler.plan import AnyStep, Buffer, touched
 
 
-def touches(steps: Iterable[AnyStep]) -> dict[Root, list[int]]:
+def touches(steps: Iterable[AnyStep]) -> dict[Buffer, list[int]]:
     """Which steps touch each root, in order."""
-    found: dict[Root, list[int]] = {}
+    found: dict[Buffer, list[int]] = {}
     for time, step in enumerate(steps):
         reads, writes = touched(step)
-        for root in dict.fromkeys((*reads, *writes)):
-            found.setdefault(root, []).append(time)
+        for buffer in dict.fromkeys((*reads, *writes)):
+            found.setdefault(buffer, []).append(time)
     return found
 
 

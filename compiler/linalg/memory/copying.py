@@ -9,11 +9,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.functions import private_function
-from ncc.dialects.imperative import Code, Operand
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.statements import Code, Operand
 
 
 def copying(name: str, values: Sequence[SSAValue]) -> func.FuncOp:

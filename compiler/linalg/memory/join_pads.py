@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from xdsl.dialects import tensor
 from xdsl.ir import Block, SSAValue
 
-from ncc.compiler.linalg.insert import erase_dead, move_before, put_for, tensor_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import shape_of
-from ncc.dialects.comprehension import Builder
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, replace_op, tensor_of
+from ncc.dialects.index_notation import Builder
 
 
 def join_pads(block: Block) -> None:
@@ -42,4 +42,4 @@ def _join(pads: Sequence[tensor.PadOp]) -> None:
     move_before(b, first)
     for op, before in zip(pads, lows, strict=True):
         begin = [most - own for most, own in zip(low, before, strict=True)]
-        put_for(op, b, b.slice(whole, begin, shape_of(op.result)))
+        replace_op(op, b, b.slice(whole, begin, shape_of(op.result)))

@@ -23,30 +23,30 @@ from xdsl.dialects.builtin import TensorType
 
 from ncc.compiler.linalg.memory.add_in_place import taken_over
 from ncc.compiler.linalg.memory.alive import touches
-from ncc.compiler.plan import Call, Kind, Place, Root, Step, frames_of
+from ncc.compiler.plan import Buffer, Call, Kind, Step, Subview, halos_of
 
-Shared: TypeAlias = Mapping[Root, tuple[Root, int]]
+Shared: TypeAlias = Mapping[Buffer, tuple[Buffer, int]]
 """Roots in the memory of another one: how many bytes behind its beginning they begin."""
 
 
 def move_up(steps: Sequence[Step]) -> tuple[list[Step], Shared]:
     """The steps, and whose memory such roots go on in: their frames are written behind the step
-    that moves, unless they stand there already (`standing_frames`).
+    that moves, unless they stand there already (`standing_halos`).
     """
     before = _moves([step for step in steps if isinstance(step, Call)])
-    frames = frames_of(steps)
+    halos = halos_of(steps)
     left: list[Step] = []
-    memory: dict[Root, tuple[Root, int]] = {}
+    memory: dict[Buffer, tuple[Buffer, int]] = {}
     for step in steps:
         if isinstance(step, Call):
             left.append(step)
-            new = step.places[-1].root
+            new = step.subviews[-1].buffer
             if new in before and new not in memory:
                 old, further = before[new]
                 first, begin = memory.get(old, (old, 0))
                 memory[new] = first, begin + further
-                left += frames.get(new, [])
-        elif step.place.root not in before:
+                left += halos.get(new, [])
+        elif step.subview.buffer not in before:
             left.append(step)
     return left, memory
 
@@ -57,7 +57,7 @@ def _moves(calls: Sequence[Call]) -> Shared:
     found = {new: (old, further) for old, new, further in taken_over(calls)}
     for time, call in enumerate(calls):
         if _may_share(call):
-            old, new = (place.root for place in call.places)
+            old, new = (subview.buffer for subview in call.subviews)
             if touching[old][-1] == time == touching[new][0]:
                 found[new] = old, 0
     return found
@@ -65,10 +65,10 @@ def _moves(calls: Sequence[Call]) -> Shared:
 
 def _may_share(call: Call) -> bool:
     """Whether the one operand and the result of a call may be windows of the same memory."""
-    if len(call.operands) != 1 or len(call.places) != 2:
+    if len(call.operands) != 1 or len(call.subviews) != 2:
         return False
-    old, new = call.places
-    one, other = old.root, new.root
+    old, new = call.subviews
+    one, other = old.buffer, new.buffer
     if one.kind is not Kind.ARENA or other.kind is not Kind.ARENA:
         return False
     if (one.elements, old.strides) != (other.elements, new.strides):
@@ -79,7 +79,7 @@ def _may_share(call: Call) -> bool:
     return _are_apart(old, new, given.get_shape())
 
 
-def _are_apart(one: Place, other: Place, shape: Sequence[int]) -> bool:
+def _are_apart(one: Subview, other: Subview, shape: Sequence[int]) -> bool:
     """Whether two boxes of that shape have no cell in common: one lies further along an axis."""
     distance, outer = abs(one.offset - other.offset), None
     for extent, stride in zip(shape, one.strides, strict=True):

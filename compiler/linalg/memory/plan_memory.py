@@ -9,7 +9,7 @@ Roots of one size with the same frames that follow one another take turns in one
 needs no more for it: each thread writes where it wrote before, and a frame that still stands there
 is not written again.
 
-Needs: an outlined network (`fuse-groups`).
+Needs: an outlined network (`form-fusion-groups`).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.generics import callee_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import contiguous, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
 from ncc.compiler.linalg.memory.alive import alive_at
+from ncc.compiler.linalg.memory.assign_buffers import Placement, element_bytes
 from ncc.compiler.linalg.memory.join_pads import join_pads
 from ncc.compiler.linalg.memory.move_up import Shared, move_up
-from ncc.compiler.linalg.memory.place import Placement, element_bytes
 from ncc.compiler.linalg.memory.rounds import in_rounds
-from ncc.compiler.linalg.memory.standing_frames import (
+from ncc.compiler.linalg.memory.standing_halos import (
     BordersOf,
     borders_of,
-    without_standing_frames,
+    without_standing_halos,
 )
-from ncc.compiler.linalg.network import callee_of, network_of
-from ncc.compiler.linalg.tensors import pad_sides, pad_value
-from ncc.compiler.linalg.view import contiguous, shape_of
 from ncc.compiler.plan import (
     AnyStep,
+    Buffer,
     Call,
-    Frame,
+    Halo,
     Kind,
-    Place,
     Plan,
-    Root,
     Step,
-    frames_of,
+    Subview,
+    halos_of,
     touched,
 )
 from ncc.compiler.target import AVX512
@@ -94,20 +94,20 @@ def plan(module: ModuleOp, threads: int = 1, cache: int = AVX512.core.l2_bytes) 
     borders = borders_of(single)
     single, memory = move_up(single)
     steps = in_rounds(single, memory, threads, cache)
-    constants = [root for root in placement.roots if root.kind is Kind.CONSTANT]
+    constants = [buffer for buffer in placement.buffers if buffer.kind is Kind.CONSTANT]
     position = 0
-    for root in constants:
-        root.byte_offset = position
-        position += _rounded(root.bytes)
+    for buffer in constants:
+        buffer.byte_offset = position
+        position += _rounded(buffer.bytes)
     returned = network.body.block.last_op
     if not isinstance(returned, func.ReturnOp):
         raise CompilerBug("a network without a return")
-    outputs = tuple(placement.places[value].root for value in returned.operands)
+    outputs = tuple(placement.subviews[value].buffer for value in returned.operands)
     near = NEAR if threads == 1 else NEAR_SHARED
     size = _lay_out(steps, memory, borders, near)
     return Plan(
-        tuple(without_standing_frames(steps, borders)),
-        placement.places,
+        tuple(without_standing_halos(steps, borders)),
+        placement.subviews,
         tuple(constants),
         size,
         position,
@@ -120,22 +120,22 @@ def _steps(module: ModuleOp, network: func.FuncOp, placement: Placement) -> list
         f.sym_name.data: f for f in ops_of(module.body.block) if isinstance(f, func.FuncOp)
     }
     steps: list[Step] = []
-    frames = frames_of(_frames(network, placement))
+    halos = halos_of(_frames(network, placement))
     for op in network.body.block.ops:
         if not isinstance(op, func.CallOp):
             continue
-        operands = tuple(placement.places[value] for value in op.operands)
-        results = tuple(placement.places[value] for value in op.results)
+        operands = tuple(placement.subviews[value] for value in op.operands)
+        results = tuple(placement.subviews[value] for value in op.results)
         for result in results:
-            steps += frames.pop(result.root, [])
+            steps += halos.pop(result.buffer, [])
         function = functions[callee_of(op)]
         steps.append(Call(function, operands, results, _layers(op), _scratch(function)))
-    if frames:
+    if halos:
         raise CompilerBug("a padded value that nobody writes")
     return steps
 
 
-def _scratch(function: func.FuncOp) -> tuple[Place | None, ...]:
+def _scratch(function: func.FuncOp) -> tuple[Subview | None, ...]:
     """Where the scratch memory of a kernel is: on the stack, or in the arena where it is large.
 
     Turns may run at the same time, so that each has its own on the stack of its thread.
@@ -143,14 +143,14 @@ def _scratch(function: func.FuncOp) -> tuple[Place | None, ...]:
     op = next((op for op in ops_of(function.body.block) if isinstance(op, CodeOp)), None)
     if op is None or op.scratch is None:
         return ()
-    places: list[Place | None] = []
+    subviews: list[Subview | None] = []
     arguments = op.body.block.args[len(op.inputs) + len(op.results) :]
     for argument, kind in zip(arguments, op.scratch, strict=False):
         shape = kind.get_shape()
-        root = Root(Kind.ARENA, prod(shape), element_bytes(kind.element_type), 0, argument)
-        is_large = op.turns is None and root.bytes > LARGEST_ON_STACK
-        places.append(Place(root, 0, contiguous(shape)) if is_large else None)
-    return tuple(places)
+        buffer = Buffer(Kind.ARENA, prod(shape), element_bytes(kind.element_type), 0, argument)
+        is_large = op.iterations is None and buffer.bytes > LARGEST_ON_STACK
+        subviews.append(Subview(buffer, 0, contiguous(shape)) if is_large else None)
+    return tuple(subviews)
 
 
 def _layers(call: func.CallOp) -> tuple[str, ...]:
@@ -159,12 +159,12 @@ def _layers(call: func.CallOp) -> tuple[str, ...]:
     return tuple(name.data for name in names if isinstance(name, StringAttr))
 
 
-def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Frame]:
+def _frames(network: func.FuncOp, placement: Placement) -> Iterator[Halo]:
     """The frames of all padded values; each is written before the first value of its root."""
     for op in network.body.block.ops:
         if isinstance(op, tensor.PadOp):
             low, high = map(tuple, pad_sides(op))
-            yield Frame(placement.places[op.result], shape_of(op.result), low, high, pad_value(op))
+            yield Halo(placement.subviews[op.result], shape_of(op.result), low, high, pad_value(op))
 
 
 def _rounded(count: int) -> int:
@@ -177,73 +177,77 @@ def _lay_out(steps: Sequence[AnyStep], memory: Shared, borders: BordersOf, near:
     memory: roots that go on in that of another one. near: steps between roots that take turns.
     """
     within = _within(memory)
-    alive: dict[Root, _Lifetime] = {}
+    alive: dict[Buffer, _Lifetime] = {}
     for time, step in enumerate(steps):
         reads, writes = touched(step)
         for touching in (*reads, *writes):
             if touching.kind is Kind.ARENA:
-                root, _ = within.get(touching, (touching, 0))
-                first, _ = alive.get(root, (time, time))
-                alive[root] = (first, time)
-    lives = ((first, last, _rounded(root.bytes)) for root, (first, last) in alive.items())
+                buffer, _ = within.get(touching, (touching, 0))
+                first, _ = alive.get(buffer, (time, time))
+                alive[buffer] = (first, time)
+    lives = ((first, last, _rounded(buffer.bytes)) for buffer, (first, last) in alive.items())
     bytes_at = alive_at(lives, len(steps))
     least = max(bytes_at, default=0)  # no arena is smaller
-    turns, together = _turns(alive, borders, bytes_at, near)
+    iterations, together = _iterations(alive, borders, bytes_at, near)
     offsets, size = _least_offsets(together, least)
     if size > least:
         apart, smaller = _least_offsets(alive, least)
         if smaller < size:
-            offsets, size, turns = apart, smaller, {root: root for root in alive}
-    for root in alive:
-        root.byte_offset = offsets[turns[root]]
-    for root, (whole, begin) in within.items():
-        root.byte_offset = whole.byte_offset + begin
+            offsets, size, iterations = apart, smaller, {buffer: buffer for buffer in alive}
+    for buffer in alive:
+        buffer.byte_offset = offsets[iterations[buffer]]
+    for buffer, (whole, begin) in within.items():
+        buffer.byte_offset = whole.byte_offset + begin
     return size
 
 
-def _within(memory: Shared) -> dict[Root, tuple[Root, int]]:
+def _within(memory: Shared) -> dict[Buffer, tuple[Buffer, int]]:
     """Of roots that share memory: what is laid out for all of them, and where in it they begin."""
-    sharing: dict[Root, dict[Root, int]] = {}
-    for root, (first, begin) in memory.items():
-        sharing.setdefault(first, {first: 0})[root] = begin
-    found: dict[Root, tuple[Root, int]] = {}
+    sharing: dict[Buffer, dict[Buffer, int]] = {}
+    for buffer, (first, begin) in memory.items():
+        sharing.setdefault(first, {first: 0})[buffer] = begin
+    found: dict[Buffer, tuple[Buffer, int]] = {}
     for first, begins in sharing.items():
         low = min(begins.values())
-        size = max(begin + root.bytes for root, begin in begins.items()) - low
-        whole = first if size == first.bytes else Root(Kind.ARENA, size, 1, 0, first.value)
-        found |= {root: (whole, begin - low) for root, begin in begins.items()}
+        size = max(begin + buffer.bytes for buffer, begin in begins.items()) - low
+        whole = first if size == first.bytes else Buffer(Kind.ARENA, size, 1, 0, first.value)
+        found |= {buffer: (whole, begin - low) for buffer, begin in begins.items()}
     return found
 
 
-def _turns(
-    alive: Mapping[Root, _Lifetime], borders: BordersOf, bytes_at: list[int], near: int
-) -> tuple[dict[Root, Root], dict[Root, _Lifetime]]:
+def _iterations(
+    alive: Mapping[Buffer, _Lifetime], borders: BordersOf, bytes_at: list[int], near: int
+) -> tuple[dict[Buffer, Buffer], dict[Buffer, _Lifetime]]:
     """The root in whose place each one is, and the lifetimes of these places.
 
     bytes_at: what is alive at each step, to which is added what is kept between turns.
     """
     most = max(bytes_at, default=0)
-    turns: dict[Root, Root] = {}
-    together: dict[Root, _Lifetime] = {}
-    places: dict[tuple[int, object], Root] = {}
-    for root, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
-        size, own = _rounded(root.bytes), borders.get(root)
-        place = places.get((size, own), root)
-        begin, end = together.get(place, (first, first))
+    iterations: dict[Buffer, Buffer] = {}
+    together: dict[Buffer, _Lifetime] = {}
+    subviews: dict[tuple[int, object], Buffer] = {}
+    for buffer, (first, last) in sorted(alive.items(), key=lambda item: item[1]):
+        size, own = _rounded(buffer.bytes), borders.get(buffer)
+        subview = subviews.get((size, own), buffer)
+        begin, end = together.get(subview, (first, first))
         between = range(end + 1, first)
         fits = all(bytes_at[time] + size <= most for time in between)
-        if place is root or not end < first <= end + near or not fits:
-            turns[root], together[root], places[size, own] = root, (first, last), root
+        if subview is buffer or not end < first <= end + near or not fits:
+            iterations[buffer], together[buffer], subviews[size, own] = (
+                buffer,
+                (first, last),
+                buffer,
+            )
             continue
-        turns[root], together[place] = place, (begin, last)
+        iterations[buffer], together[subview] = subview, (begin, last)
         for time in between:
             bytes_at[time] += size
-    return turns, together
+    return iterations, together
 
 
-def _least_offsets(alive: Mapping[Root, _Lifetime], least: int) -> tuple[dict[Root, int], int]:
+def _least_offsets(alive: Mapping[Buffer, _Lifetime], least: int) -> tuple[dict[Buffer, int], int]:
     """Offsets with the smallest end that is found; the last try is one that comes to the least."""
-    found: list[tuple[dict[Root, int], int]] = []
+    found: list[tuple[dict[Buffer, int], int]] = []
     for offsets, size in _tries(alive):
         found.append((offsets, size))
         if size <= least:
@@ -251,40 +255,42 @@ def _least_offsets(alive: Mapping[Root, _Lifetime], least: int) -> tuple[dict[Ro
     return min(found, key=lambda one: one[1])
 
 
-def _tries(alive: Mapping[Root, _Lifetime]) -> Iterator[tuple[dict[Root, int], int]]:
+def _tries(alive: Mapping[Buffer, _Lifetime]) -> Iterator[tuple[dict[Buffer, int], int]]:
     """Offsets and their end: with the largest roots first, or those that live to the last; and
     behind either, with the root first that ended highest in the try before.
     """
     for order in (
-        sorted(alive, key=lambda root: root.bytes, reverse=True),
-        sorted(alive, key=lambda root: alive[root][1], reverse=True),
+        sorted(alive, key=lambda buffer: buffer.bytes, reverse=True),
+        sorted(alive, key=lambda buffer: alive[buffer][1], reverse=True),
     ):
         for _ in range(1 + TRIES):
             offsets, size = _offsets(order, alive)
             yield offsets, size
-            highest = max(order, key=lambda root: offsets[root] + _rounded(root.bytes))
+            highest = max(order, key=lambda buffer: offsets[buffer] + _rounded(buffer.bytes))
             order.remove(highest)
             order.insert(0, highest)
 
 
-def _offsets(order: Sequence[Root], alive: Mapping[Root, _Lifetime]) -> tuple[dict[Root, int], int]:
+def _offsets(
+    order: Sequence[Buffer], alive: Mapping[Buffer, _Lifetime]
+) -> tuple[dict[Buffer, int], int]:
     """Each root, in this order, at the lowest gap among those alive at the same time; the end.
 
     A root that lives for a few steps is held against those of its own stretches of steps only.
     """
-    offsets: dict[Root, int] = {}
-    placed: list[_Span] = []
+    offsets: dict[Buffer, int] = {}
+    subview_of: list[_Span] = []
     stretches: defaultdict[int, list[_Span]] = defaultdict(list)
-    for root in order:
-        first, last = alive[root]
+    for buffer in order:
+        first, last = alive[buffer]
         own = [stretches[at] for at in range(first // STRETCH, last // STRETCH + 1)]
-        size, position = _rounded(root.bytes), 0
-        for begin, end, since, until in merge(*own) if len(own) <= 2 else placed:
+        size, position = _rounded(buffer.bytes), 0
+        for begin, end, since, until in merge(*own) if len(own) <= 2 else subview_of:
             if since <= last and first <= until:
                 if position + size <= begin:
                     break
                 position = max(position, end)
-        offsets[root] = position
-        for spans in (placed, *own):
+        offsets[buffer] = position
+        for spans in (subview_of, *own):
             insort(spans, (position, position + size, first, last))
-    return offsets, max((end for _, end, _, _ in placed), default=0)
+    return offsets, max((end for _, end, _, _ in subview_of), default=0)

@@ -1,6 +1,6 @@
 """What memory is left beside a computation, before anything has its place.
 
-A network needs what is alive at once where most is, caller's arrays included, its joints as layers
+A network needs what is alive at once where most is, caller's arrays included, its concats as layers
 make them: parts first, then the whole. Beside every other computation the rest is free.
 
     %a = conv(%x)                       alive: %x, the whole of %c, of which %a is a part
@@ -21,11 +21,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import RESHAPES, is_constant
 from ncc.compiler.linalg.memory.alive import alive_at
-from ncc.compiler.linalg.memory.place import element_bytes
-from ncc.compiler.linalg.network import generics_of
-from ncc.compiler.linalg.tensors import RESHAPES, is_constant
-from ncc.compiler.linalg.view import View, outs_of, shape_of
+from ncc.compiler.linalg.memory.assign_buffers import element_bytes
 from ncc.compiler.plan import elements_of
 from ncc.dialects.element import element_of
 from ncc.dialects.operation import ops_of
@@ -69,22 +69,22 @@ class _Lives:
             self._time[op] = time
             if isinstance(op, func.ReturnOp):
                 self._given |= set(map(self._root, op.operands))
-            for root in self._touched(op):
-                first, _ = self._life.get(root, (time, time))
-                self._life[root] = first, time
+            for buffer in self._touched(op):
+                first, _ = self._life.get(buffer, (time, time))
+                self._life[buffer] = first, time
             if isinstance(op, tensor.ConcatOp):
                 joined[time] = _bytes(op.results[0])
             elif isinstance(op, tensor.PadOp):
-                root, size = self._root(op.source), _bytes(op.result)
-                self._framed[root] = max(size, self._framed.get(root, 0))
-        everything = self._alive({root: _bytes(root) for root in self._life})
+                buffer, size = self._root(op.source), _bytes(op.result)
+                self._framed[buffer] = max(size, self._framed.get(buffer, 0))
+        everything = self._alive({buffer: _bytes(buffer) for buffer in self._life})
         self._kept = self._alive({r: self._size(r) for r in self._life if r not in self._given})
         self._most = max(map(sum, zip(everything, joined, strict=True)), default=0)
 
     def room(self, op: Operation) -> Room:
         """The room beside an operation."""
         time = self._time[op]
-        own = [root for root in self._touched(op) if root not in self._given]
+        own = [buffer for buffer in self._touched(op) if buffer not in self._given]
         results = set(map(self._root, op.results))
         return Room(
             int(LITTLE_MORE * self._most) - self._kept[time],
@@ -104,18 +104,18 @@ class _Lives:
         values = (*op.operands, *op.results)
         return {self._root(value) for value in values if not _takes_none(value)}
 
-    def _size(self, root: SSAValue) -> int:
+    def _size(self, buffer: SSAValue) -> int:
         """Bytes of memory, with the widest frame."""
-        return max(_bytes(root), self._framed.get(root, 0))
+        return max(_bytes(buffer), self._framed.get(buffer, 0))
 
     def _alive(self, sizes: Mapping[SSAValue, int]) -> list[int]:
         """Bytes that are alive at each operation, of memory of these sizes."""
-        lives = ((*self._life[root], size) for root, size in sizes.items())
+        lives = ((*self._life[buffer], size) for buffer, size in sizes.items())
         return alive_at(lives, len(self._time))
 
 
 def _homes(block: Block) -> dict[SSAValue, SSAValue]:
-    """In whose memory values live that joints put together, or that are overwritten in place."""
+    """In whose memory values live that concats put together, or that are overwritten in place."""
     homes: dict[SSAValue, SSAValue] = {}
     for op in reversed(ops_of(block)):
         for value in map(_base, _overwritten(op)):
@@ -130,9 +130,9 @@ def _overwritten(op: Operation) -> Iterator[SSAValue]:
         yield from op.inputs
     elif isinstance(op, GenericOp):
         yield outs_of(op)
-        view = View(op)
-        for access in view.reads if view.is_pointwise else ():
-            here = access.index == view.write.index and access.value.has_one_use()
+        linalg_op = LinalgOp(op)
+        for access in linalg_op.reads if linalg_op.is_pointwise else ():
+            here = access.index == linalg_op.write.index and access.value.has_one_use()
             if here and _bytes(access.value) == _bytes(op.results[0]):
                 yield access.value
                 return

@@ -27,14 +27,14 @@ from ncc.compiler.linalg.memory.alive import touches
 from ncc.compiler.linalg.memory.move_up import Shared
 from ncc.compiler.plan import (
     AnyStep,
+    Buffer,
     Call,
-    Frame,
+    Halo,
     Kind,
-    Place,
-    Root,
     Rounds,
     Step,
-    frames_of,
+    Subview,
+    halos_of,
     touched,
 )
 from ncc.dialects.code import CodeOp
@@ -80,10 +80,10 @@ def in_rounds(steps: Sequence[Step], memory: Shared, threads: int, cache: int) -
     done = 0
     for first, last, rounds in _Search(steps, memory, threads, cache).found():
         _, written = touched(rounds)
-        fresh = {root for root in written if root not in memory}
-        borders = [step for step in steps[first:last] if isinstance(step, Frame)]
-        early = [border for border in borders if border.place.root in fresh]
-        late = [border for border in borders if border.place.root not in fresh]
+        fresh = {buffer for buffer in written if buffer not in memory}
+        borders = [step for step in steps[first:last] if isinstance(step, Halo)]
+        early = [border for border in borders if border.subview.buffer in fresh]
+        late = [border for border in borders if border.subview.buffer not in fresh]
         left += [*steps[done:first], *early, rounds, *late]
         done = last + 1
     return [*left, *steps[done:]]
@@ -98,19 +98,19 @@ class _Search:
     threads: int
     cache: int
     calls: list[Call] = field(init=False)
-    touching: dict[Root, list[int]] = field(init=False)
-    beside: set[Root] = field(init=False)
+    touching: dict[Buffer, list[int]] = field(init=False)
+    beside: set[Buffer] = field(init=False)
     """Roots that have borders, or are in memory with another one."""
 
     def __post_init__(self) -> None:
         self.calls = [step for step in self.steps if isinstance(step, Call)]
         self.touching = touches(self.calls)
         firsts = (first for first, _ in self.memory.values())
-        self.beside = {*frames_of(self.steps), *self.memory, *firsts}
+        self.beside = {*halos_of(self.steps), *self.memory, *firsts}
 
     def found(self) -> Iterator[tuple[int, int, Rounds]]:
         """Rounds in order, with the places among the steps of the first and of the last call."""
-        places = [k for k, step in enumerate(self.steps) if isinstance(step, Call)]
+        subviews = [k for k, step in enumerate(self.steps) if isinstance(step, Call)]
         at = 0
         while at < len(self.calls):
             rounds = self._from(at)
@@ -118,13 +118,13 @@ class _Search:
                 at += 1
                 continue
             end = at + rounds.count * len(rounds.calls)
-            yield places[at], places[end - 1], rounds
+            yield subviews[at], subviews[end - 1], rounds
             at = end
 
     def _from(self, at: int) -> Rounds | None:
         """Rounds that begin with a call, of the fewest calls."""
         call = self.calls[at]
-        if not all(self._dies(place.root, at, at + MOST_CALLS) for place in call.results):
+        if not all(self._dies(subview.buffer, at, at + MOST_CALLS) for subview in call.results):
             return None
         for length in range(2, min(MOST_CALLS, (len(self.calls) - at) // 2) + 1):
             if _type(self.calls[at + length]) != _type(call):
@@ -134,18 +134,18 @@ class _Search:
                 return self._beginning_with(first, second, at)
         return None
 
-    def _dies(self, root: Root, begin: int, end: int) -> bool:
+    def _dies(self, buffer: Buffer, begin: int, end: int) -> bool:
         """Whether no calls but some of these touch the memory of a root."""
-        if root.kind is not Kind.ARENA or root in self.beside:
+        if buffer.kind is not Kind.ARENA or buffer in self.beside:
             return False
-        touching = self.touching[root]
+        touching = self.touching[buffer]
         return begin <= touching[0] and touching[-1] < end
 
     def _round(self, at: int, length: int) -> _Round:
         calls = tuple(self.calls[at : at + length])
-        roots = dict.fromkeys(place.root for call in calls for place in call.places)
-        own = [root for root in roots if self._dies(root, at, at + length)]
-        return _Round(calls, {root: number for number, root in enumerate(own)})
+        buffers = dict.fromkeys(subview.buffer for call in calls for subview in call.subviews)
+        own = [buffer for buffer in buffers if self._dies(buffer, at, at + length)]
+        return _Round(calls, {buffer: number for number, buffer in enumerate(own)})
 
     def _beginning_with(self, first: _Round, second: _Round, at: int) -> Rounds | None:
         """As many rounds as are alike; None where they are too few, or need too much."""
@@ -159,15 +159,15 @@ class _Search:
                 break
             count += 1
         constants = {
-            p.root for call in calls for p in call.operands if p.root.kind is Kind.CONSTANT
+            p.buffer for call in calls for p in call.operands if p.buffer.kind is Kind.CONSTANT
         }
-        weights = sum(root.bytes for root in constants)
-        handed_on = sum(root.bytes for root in first.own)
+        weights = sum(buffer.bytes for buffer in constants)
+        handed_on = sum(buffer.bytes for buffer in first.own)
         if share_of(count, self.threads) is None or not stays(weights, handed_on, self.cache):
             return None
-        for root in first.own:
-            line = ALIGNMENT // root.element_bytes
-            root.elements = self.threads * -(-root.elements // line) * line
+        for buffer in first.own:
+            line = ALIGNMENT // buffer.element_bytes
+            buffer.elements = self.threads * -(-buffer.elements // line) * line
         return Rounds(calls, count, further, frozenset(first.own), self.threads)
 
     def _are_apart(self, first: _Round, further: _Distances) -> bool:
@@ -175,29 +175,29 @@ class _Search:
 
         Memory that is read in place of what is written there is read where it is written.
         """
-        written = {place.root for call in first.calls for place in call.results}
+        written = {subview.buffer for call in first.calls for subview in call.results}
         written -= first.own.keys()
-        homes = {self._home(root) for root in written}
+        homes = {self._home(buffer) for buffer in written}
         for call, moves in zip(first.calls, further, strict=True):
             reads = len(call.operands)
             results = list(zip(call.results, moves[reads:], strict=False))
-            if any(place.root in written and not move for place, move in results):
+            if any(subview.buffer in written and not move for subview, move in results):
                 return False
             in_place = list(added_in_place(call))
-            for place, move in zip(call.operands, moves, strict=False):
-                if place.root in written:
+            for subview, move in zip(call.operands, moves, strict=False):
+                if subview.buffer in written:
                     return False
-                if place.root in first.own or self._home(place.root) not in homes:
+                if subview.buffer in first.own or self._home(subview.buffer) not in homes:
                     continue
                 result, along = results[0]
-                is_there = self._home(result.root) is self._home(place.root)
-                if place not in in_place or not is_there or move != along:
+                is_there = self._home(result.buffer) is self._home(subview.buffer)
+                if subview not in in_place or not is_there or move != along:
                     return False
         return True
 
-    def _home(self, root: Root) -> Root:
+    def _home(self, buffer: Buffer) -> Buffer:
         """The root in whose memory one is."""
-        return self.memory.get(root, (root, 0))[0]
+        return self.memory.get(buffer, (buffer, 0))[0]
 
 
 _Distances: TypeAlias = tuple[tuple[int, ...], ...]
@@ -209,7 +209,7 @@ class _Round:
     """Some calls, and the numbers of the roots that nothing else touches."""
 
     calls: tuple[Call, ...]
-    own: dict[Root, int]
+    own: dict[Buffer, int]
 
     def is_like(self, other: _Round) -> bool:
         """Whether the other does the same, further on in the same memory and in its own."""
@@ -218,18 +218,18 @@ class _Round:
     @cached_property
     def _outline(self) -> list[list[tuple[object, ...]]]:
         """Where each call finds its memory; what is not the round's own lies anywhere in it."""
-        return [[self._whereabouts(place) for place in call.places] for call in self.calls]
+        return [[self._whereabouts(subview) for subview in call.subviews] for call in self.calls]
 
-    def _whereabouts(self, place: Place) -> tuple[object, ...]:
-        number = self.own.get(place.root)
+    def _whereabouts(self, subview: Subview) -> tuple[object, ...]:
+        number = self.own.get(subview.buffer)
         if number is None:
-            return place.root, place.strides
-        return number, place.root.elements, place.offset, place.strides
+            return subview.buffer, subview.strides
+        return number, subview.buffer.elements, subview.offset, subview.strides
 
     def distances_to(self, other: _Round) -> _Distances:
         """How much further on the places of one that does the same are."""
         return tuple(
-            tuple(b.offset - a.offset for a, b in zip(one.places, another.places, strict=True))
+            tuple(b.offset - a.offset for a, b in zip(one.subviews, another.subviews, strict=True))
             for one, another in zip(self.calls, other.calls, strict=True)
         )
 

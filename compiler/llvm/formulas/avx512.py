@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, VectorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ncc.compiler.llvm.build import Builder
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder
 
 REGISTER = 16
 """Numbers in a register."""
@@ -24,35 +24,35 @@ _LESSER_MAGNITUDE = 2
 """The extremum of two magnitudes, with the sign of the first."""
 
 
-def holds(builder: Builder, type: Attribute) -> bool:
+def holds(builder: LlvmBuilder, type: Attribute) -> bool:
     """Whether the instructions are there, and lanes of that type fill a register."""
     return builder.target.lanes == REGISTER and type == LANES
 
 
-def divides(builder: Builder) -> bool:
+def divides(builder: LlvmBuilder) -> bool:
     """Whether a division is what takes least there, and not an estimate that is made better."""
     return builder.target.lanes < REGISTER or builder.target.core.division <= _BESIDE
 
 
-def times_power_of_two(builder: Builder, value: SSAValue, exponent: SSAValue) -> SSAValue:
+def times_power_of_two(builder: LlvmBuilder, value: SSAValue, exponent: SSAValue) -> SSAValue:
     """value * 2**floor(exponent), rounded once."""
     arguments = [value, exponent, value, _all(builder), builder.constant(_NEAREST, i32)]
     return _made(builder, "mask.scalef.ps.512", arguments)
 
 
-def reciprocal_estimate(builder: Builder, value: SSAValue) -> SSAValue:
+def reciprocal_estimate(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
     """1 / value with a relative error of 2**-14."""
     return _made(builder, "rcp14.ps.512", [value, value, _all(builder)])
 
 
-def within(builder: Builder, value: SSAValue, limit: SSAValue) -> SSAValue:
+def within(builder: LlvmBuilder, value: SSAValue, limit: SSAValue) -> SSAValue:
     """The value, or with its sign the limit where that is nearer to 0; the limit also for NaN."""
     kind, rounding = builder.constant(_LESSER_MAGNITUDE, i32), builder.constant(_NEAREST, i32)
     arguments = [value, limit, kind, value, _all(builder), rounding]
     return _made(builder, "mask.range.ps.512", arguments)
 
 
-def looked_up(builder: Builder, table: Sequence[float], places: SSAValue) -> SSAValue:
+def looked_up(builder: LlvmBuilder, table: Sequence[float], places: SSAValue) -> SSAValue:
     """Numbers of a table of 16 or of 32, by the low bits of integers."""
     low = builder.vector_of(table[:REGISTER], LANES)
     if len(table) == REGISTER:
@@ -61,9 +61,9 @@ def looked_up(builder: Builder, table: Sequence[float], places: SSAValue) -> SSA
     return _made(builder, "vpermi2var.ps.512", [low, places, high])
 
 
-def _all(builder: Builder) -> SSAValue:
+def _all(builder: LlvmBuilder) -> SSAValue:
     return builder.constant(-1, IntegerType(16))
 
 
-def _made(builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
+def _made(builder: LlvmBuilder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
     return builder.intrinsic(f"llvm.x86.avx512.{name}", arguments, LANES)

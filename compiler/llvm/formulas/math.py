@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, StringAt
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import VOID, Builder, function_op, suffix, with_lanes
 from ncc.compiler.llvm.formulas import (
     error_function,
     exponential,
@@ -31,6 +30,7 @@ from ncc.compiler.llvm.formulas import (
 )
 from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import element, lanes
+from ncc.compiler.llvm.llvm_builder import VOID, LlvmBuilder, function_op, suffix, with_lanes
 from ncc.compiler.target import Target
 
 Formula = Callable[..., Lanes]
@@ -94,7 +94,7 @@ class Library:
         if symbol not in self._functions:
             self._functions[symbol] = make()
 
-    def call(self, builder: Builder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
+    def call(self, builder: LlvmBuilder, name: str, arguments: Sequence[SSAValue]) -> SSAValue:
         """Call a function of the library; half precision is computed in float32."""
         type = arguments[0].type
         if isinstance(element(type), Float16Type | BFloat16Type):
@@ -110,7 +110,7 @@ class Library:
     def _written(self, symbol: str, formula: Formula, like: Sequence[SSAValue]) -> llvm.FuncOp:
         types = [argument.type for argument in like]
         block = Block(arg_types=types)
-        builder = Builder(block, self.target)
+        builder = LlvmBuilder(block, self.target)
         result = formula(*(Lanes(builder, argument) for argument in block.args))
         builder.emit(llvm.ReturnOp.create(operands=[result.value]))
         said = {"passthrough": ArrayAttr([StringAttr("alwaysinline")])}

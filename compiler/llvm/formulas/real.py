@@ -12,9 +12,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float64Type, IntegerType, f32, f64, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ncc.compiler.llvm.build import Builder, with_lanes
 from ncc.compiler.llvm.formulas import avx2, avx512
 from ncc.compiler.llvm.instructions import element, lanes
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder, with_lanes
 
 # Added to a float much smaller than it, 1.5 * 2**23 (1.5 * 2**52) leaves no bit for a fraction.
 _MAGIC32 = 12582912.0
@@ -31,7 +31,7 @@ MAGIC_BITS_WITH_BIAS = _MAGIC32_BITS + 127
 class Lanes:
     """A scalar or a vector of float32, float64, int32 or int64, or of the outcomes of tests."""
 
-    builder: Builder
+    builder: LlvmBuilder
     value: SSAValue
 
     def filled(self, number: float) -> Lanes:

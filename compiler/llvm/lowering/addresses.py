@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import MemRefType, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder, element_pointer
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder, element_pointer
 from ncc.compiler.llvm.lowering.streams import Motion, Streams
 from ncc.compiler.llvm.scopes import Scope
 from ncc.dialects.attributes import memoized
@@ -29,17 +29,17 @@ _LARGEST_CONSTANT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class AddressForm:
     """A sum of i64 values times constants, plus a constant."""
 
     terms: dict[SSAValue, int] = field(default_factory=dict)
     constant: int = 0
 
-    def __add__(self, other: Linear) -> Linear:
+    def __add__(self, other: AddressForm) -> AddressForm:
         if not other.terms:
-            return Linear(self.terms, self.constant + other.constant)
+            return AddressForm(self.terms, self.constant + other.constant)
         if not self.terms:
-            return Linear(other.terms, self.constant + other.constant)
+            return AddressForm(other.terms, self.constant + other.constant)
         terms = dict(self.terms)
         for value, factor in other.terms.items():
             total = terms.get(value, 0) + factor
@@ -47,17 +47,17 @@ class Linear:
                 terms[value] = total
             else:
                 del terms[value]
-        return Linear(terms, self.constant + other.constant)
+        return AddressForm(terms, self.constant + other.constant)
 
-    def __mul__(self, factor: int) -> Linear:
+    def __mul__(self, factor: int) -> AddressForm:
         if factor == 1:
             return self
         if factor == 0:
-            return Linear()
+            return AddressForm()
         scaled = {value: times * factor for value, times in self.terms.items()}
-        return Linear(scaled, self.constant * factor)
+        return AddressForm(scaled, self.constant * factor)
 
-    def __sub__(self, other: Linear) -> Linear:
+    def __sub__(self, other: AddressForm) -> AddressForm:
         return self + other * -1
 
 
@@ -68,9 +68,9 @@ class Memory:
     pointer: SSAValue
     element: Attribute
     strides: tuple[int, ...]
-    offset: Linear
+    offset: AddressForm
 
-    def at(self, indices: Sequence[Linear]) -> Linear:
+    def at(self, indices: Sequence[AddressForm]) -> AddressForm:
         """How many elements an index is away from the pointer."""
         total = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
@@ -91,11 +91,11 @@ def layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
 class Addresses:
     """Turns linear forms into values and pointers of one function, each computed once."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: LlvmBuilder) -> None:
         self.builder = builder
         self._streams: dict[Scope, Streams] = {}
 
-    def value(self, index: Linear) -> SSAValue:
+    def value(self, index: AddressForm) -> SSAValue:
         """The index as one i64."""
         builder = self.builder
         if not index.terms:
@@ -110,10 +110,10 @@ class Addresses:
             total = builder.add_in(scope, total, builder.constant(index.constant, i64))
         return total
 
-    def quotient(self, index: Linear, divisor: int) -> Linear:
+    def quotient(self, index: AddressForm, divisor: int) -> AddressForm:
         """The index, not negative, divided by a constant and rounded down, once."""
         if not index.terms:
-            return Linear({}, index.constant // divisor)
+            return AddressForm({}, index.constant // divisor)
         dividend = self.value(index)
         scope = self.builder.scope_of(dividend)
         key = ("quotient", dividend, divisor)
@@ -125,9 +125,9 @@ class Addresses:
                 result_types=[i64],
             )
             found = scope.known[key] = self.builder.emit_in(scope, op)
-        return Linear({found: 1})
+        return AddressForm({found: 1})
 
-    def pointer(self, memory: Memory, indices: Sequence[Linear]) -> SSAValue:
+    def pointer(self, memory: Memory, indices: Sequence[AddressForm]) -> SSAValue:
         """The address of an element."""
         offset, scope = memory.at(indices), self.builder.scope
         key = (id(memory), id(offset.terms))
@@ -141,7 +141,7 @@ class Addresses:
             return self.step(pointer, offset.constant, memory.element, scope)
         return pointer
 
-    def _without_constant(self, memory: Memory, offset: Linear) -> SSAValue:
+    def _without_constant(self, memory: Memory, offset: AddressForm) -> SSAValue:
         builder, pointer = self.builder, memory.pointer
         for scope, terms in self._by_scope(offset):
             around = builder.scope_of(pointer)
@@ -181,7 +181,7 @@ class Addresses:
             moved.append(self.builder.add_in(scope, offset, by_so_much))
         return moved
 
-    def start(self, scope: Scope, first: Linear) -> list[SSAValue]:
+    def start(self, scope: Scope, first: AddressForm) -> list[SSAValue]:
         """In front of the loop: the same for the first count."""
         streams = self._streams.pop(scope)
         starts = [
@@ -190,7 +190,7 @@ class Addresses:
         ]
         return starts + [self.value(first * motion.factor) for motion, _ in streams.shared]
 
-    def _by_scope(self, index: Linear) -> list[tuple[Scope, list[tuple[SSAValue, int]]]]:
+    def _by_scope(self, index: AddressForm) -> list[tuple[Scope, list[tuple[SSAValue, int]]]]:
         """The terms, gathered by the scope where their values are computed, outermost first."""
         groups: dict[int, tuple[Scope, list[tuple[SSAValue, int]]]] = {}
         for value, factor in index.terms.items():

@@ -17,26 +17,26 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder
-from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder
+from ncc.compiler.llvm.lowering.addresses import AddressForm
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
 from ncc.compiler.llvm.lowering.logistic import lower_division, unless_of_logistic
 from ncc.dialects.operation import make, only_result, operands_of
 
-Combine = Callable[[Builder, SSAValue, SSAValue], SSAValue]
+Combine = Callable[[LlvmBuilder, SSAValue, SSAValue], SSAValue]
 
 
-def greater(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def greater(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """lhs where lhs > rhs, otherwise rhs: a NaN anywhere gives rhs, as maxps does."""
     return builder.extremum("max", lhs, rhs)
 
 
-def smaller(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def smaller(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """lhs where lhs < rhs, otherwise rhs: a NaN anywhere gives rhs, as minps does."""
     return builder.extremum("min", lhs, rhs)
 
 
-def _keeping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _keeping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The extremum, or NaN if there is one: `choose` keeps that of its second operand."""
     if builder.is_number(lhs):
         return choose(builder, lhs, rhs)
@@ -46,7 +46,7 @@ def _keeping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue
     return builder.select(builder.compare("uno", rhs, rhs), rhs, chosen)
 
 
-def _dropping_nan(choose: Combine, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _dropping_nan(choose: Combine, builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The extremum, or the number beside a NaN: `choose` drops that of its first operand."""
     if builder.is_number(lhs):
         return choose(builder, rhs, lhs)
@@ -127,7 +127,7 @@ def lower_constant(function: Function, op: arith.ConstantOp) -> None:
     value, (result,) = op.value, op.results
     if isinstance(result.type, IndexType):
         assert isinstance(value, IntegerAttr)
-        return function.bind_index(result, Linear(constant=value.value.data))
+        return function.bind_index(result, AddressForm(constant=value.value.data))
     type = machine_type(result.type)
     if isinstance(value, IntegerAttr | FloatAttr):
         made = function.builder.constant(value.value.data, type)

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.lowering.addresses import AddressForm
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handlers, machine_type
 
 
@@ -41,11 +41,14 @@ def lower_for(function: Function, op: scf.ForOp) -> None:
     if runs and not step.terms and distance.constant <= step.constant:
         _lower_single(function, op, lower)
     else:
-        _lower_turns(function, op, (lower, upper, step), runs)
+        _lower_iterations(function, op, (lower, upper, step), runs)
 
 
-def _lower_turns(
-    function: Function, op: scf.ForOp, bounds: tuple[Linear, Linear, Linear], runs: bool
+def _lower_iterations(
+    function: Function,
+    op: scf.ForOp,
+    bounds: tuple[AddressForm, AddressForm, AddressForm],
+    runs: bool,
 ) -> None:
     """A loop from lower to upper by step. runs: whether it is known to run once or more often."""
     builder, addresses = function.builder, function.addresses
@@ -58,12 +61,12 @@ def _lower_turns(
 
     scope = function.open(header, outer)
     addresses.enter(scope, header, None if step.terms else header.args[0])
-    results = _lower_turn(function, op, header, initial)
+    results = _lower_iteration(function, op, header, initial)
     counter = builder.add_in(builder.scope, header.args[0], by)
     moved = addresses.advance(scope, step.constant)
     again = builder.compare("slt", counter, last)
-    turn = [counter, *results, *moved]
-    builder.branch_if(again, header, turn, after, [] if runs else results)
+    iteration = [counter, *results, *moved]
+    builder.branch_if(again, header, iteration, after, [] if runs else results)
 
     builder.scope = outer
     entered = [first, *initial, *addresses.start(scope, lower)]
@@ -80,7 +83,7 @@ def _lower_turns(
             builder.call_number(result)
 
 
-def _lower_turn(
+def _lower_iteration(
     function: Function, op: scf.ForOp, header: Block, initial: Sequence[SSAValue]
 ) -> list[SSAValue]:
     """The body of a loop behind its header, whose arguments it carries; what it hands on."""
@@ -111,7 +114,7 @@ def _is_extremum_of(value: SSAValue, argument: SSAValue) -> bool:
             return value is argument
 
 
-def _lower_single(function: Function, op: scf.ForOp, lower: Linear) -> None:
+def _lower_single(function: Function, op: scf.ForOp, lower: AddressForm) -> None:
     """The body of a loop that runs once, in place."""
     counter, *carried = op.body.block.args
     function.bind_index(counter, lower)

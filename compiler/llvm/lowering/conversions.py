@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ncc.compiler.llvm.build import with_lanes
 from ncc.compiler.llvm.formulas import half
 from ncc.compiler.llvm.formulas.real import Lanes
 from ncc.compiler.llvm.instructions import FPToSIOp, FPToUIOp, UIToFPOp, element, lanes
+from ncc.compiler.llvm.llvm_builder import with_lanes
 from ncc.compiler.llvm.lowering.function import Function, Handler, machine_type
 from ncc.dialects.element import i20, i24
 

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import VectorType, i16
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder
 from ncc.compiler.llvm.instructions import lanes
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder
 from ncc.compiler.llvm.lowering.function import PASS, Function
 from ncc.compiler.llvm.lowering.integers import paired_products
 from ncc.dialects import rt
@@ -44,11 +44,11 @@ def lower_dot_bytes(function: Function, op: rt.DotBytesOp) -> None:
     function.bind(op.result, builder.binary(llvm.AddOp, total, both))
 
 
-def _low(builder: Builder, value: SSAValue) -> SSAValue:
+def _low(builder: LlvmBuilder, value: SSAValue) -> SSAValue:
     """The low byte of every 16 bits in the place of the high one."""
     return builder.binary(llvm.ShlOp, value, builder.constant(8, value.type))
 
 
-def _shift(builder: Builder, operation: type[Operation], value: SSAValue) -> SSAValue:
+def _shift(builder: LlvmBuilder, operation: type[Operation], value: SSAValue) -> SSAValue:
     """The high byte of every 16 bits in the place of the low one."""
     return builder.binary(operation, value, builder.constant(8, value.type))

@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, Builder, with_lanes
 from ncc.compiler.llvm.formulas.math import Library
-from ncc.compiler.llvm.lowering.addresses import Addresses, Linear, Memory
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, with_lanes
+from ncc.compiler.llvm.lowering.addresses import Addresses, AddressForm, Memory
 from ncc.compiler.llvm.scopes import Scope
 from ncc.compiler.target import Target
 from ncc.dialects.attributes import memoized
@@ -69,12 +69,12 @@ class Function:
     def __init__(self, entry: Block, target: Target, library: Library, handlers: Handlers) -> None:
         self.target = target
         self.library = library
-        self.builder = Builder(entry, target)
+        self.builder = LlvmBuilder(entry, target)
         self.addresses = Addresses(self.builder)
         self._handlers = handlers
         # By the identities of values, whose hash is a call; those that are lowered stay alive.
         self._values: dict[int, SSAValue] = {}
-        self._indices: dict[int, Linear] = {}
+        self._indices: dict[int, AddressForm] = {}
         self._memories: dict[int, Memory] = {}
 
     # Reading
@@ -93,11 +93,11 @@ class Function:
         """The llvm values of several."""
         return [self.value(source) for source in sources]
 
-    def index(self, source: SSAValue) -> Linear:
+    def index(self, source: SSAValue) -> AddressForm:
         """The linear form of an index or of an i64."""
         found = self._indices.get(id(source))
         if found is None:
-            found = Linear({self._values[id(source)]: 1})
+            found = AddressForm({self._values[id(source)]: 1})
         return found
 
     def memory(self, source: SSAValue) -> Memory:
@@ -110,13 +110,13 @@ class Function:
         """The value of the loops level has become that llvm value, of the current scope."""
         kind = type(source.type)
         if kind is IndexType:
-            self._indices[id(source)] = Linear({self.builder.note(result): 1})
+            self._indices[id(source)] = AddressForm({self.builder.note(result): 1})
         else:
             if kind is IntegerType:
                 self.builder.note(result)
             self._values[id(source)] = result
 
-    def bind_index(self, source: SSAValue, form: Linear) -> None:
+    def bind_index(self, source: SSAValue, form: AddressForm) -> None:
         """The index is that linear form."""
         self._indices[id(source)] = form
 

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.llvm.build import Builder
 from ncc.compiler.llvm.instructions import lanes
-from ncc.compiler.llvm.lowering.addresses import Linear
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder
+from ncc.compiler.llvm.lowering.addresses import AddressForm
 from ncc.compiler.llvm.lowering.arithmetic import Combine, binary, combined
 from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.dialects.code import DotOp
@@ -37,7 +37,9 @@ def chosen_by(predicate: str) -> Combine:
     return lambda builder, lhs, rhs: builder.select(builder.compare(predicate, lhs, rhs), lhs, rhs)
 
 
-def _linear(combine: Callable[[Linear, Linear], Linear], instruction: type[Operation]) -> Handler:
+def _linear(
+    combine: Callable[[AddressForm, AddressForm], AddressForm], instruction: type[Operation]
+) -> Handler:
     """Additive arithmetic on indices only changes the form; other integers take an instruction."""
     plain = binary(instruction)
 
@@ -137,7 +139,7 @@ def lower_dot(function: Function, op: DotOp) -> None:
     function.bind(op.result, builder.binary(llvm.AddOp, *products))
 
 
-def paired_products(builder: Builder, a: SSAValue, b: SSAValue) -> SSAValue:
+def paired_products(builder: LlvmBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """a[2 k] * b[2 k] + a[2 k + 1] * b[2 k + 1] of int16, as int32, for a whole vector register."""
     count = lanes(a.type) // 2
     return builder.intrinsic(_PAIRS_OF_PRODUCTS[count], [a, b], VectorType(i32, [count]))
@@ -153,8 +155,8 @@ def lower_absolute_integer(function: Function, op: math.AbsIOp) -> None:
 
 
 HANDLERS: dict[type[Operation], Handler] = {
-    arith.AddiOp: _linear(Linear.__add__, llvm.AddOp),
-    arith.SubiOp: _linear(Linear.__sub__, llvm.SubOp),
+    arith.AddiOp: _linear(AddressForm.__add__, llvm.AddOp),
+    arith.SubiOp: _linear(AddressForm.__sub__, llvm.SubOp),
     arith.MuliOp: lower_multiply,
     arith.DivSIOp: binary(llvm.SDivOp),
     arith.DivUIOp: lower_quotient,

@@ -14,8 +14,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Region
 
-from ncc.compiler.llvm.build import POINTER, Builder, function_op
 from ncc.compiler.llvm.formulas.math import Library
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, function_op
 from ncc.compiler.llvm.lowering import memory
 from ncc.compiler.llvm.lowering.function import Function
 from ncc.dialects import rt
@@ -66,7 +66,7 @@ def _loop(
     """
     entry = Block(arg_types=types)
     taking, working, leaving = Block(arg_types=[i64]), Block(), Block()
-    builder = Builder(entry, library.target)
+    builder = LlvmBuilder(entry, library.target)
     library.declare(TAKE, [POINTER, i64, i64, i64, i64], i64)
     state, before, after, chunks, thread, threads, did, *others = entry.args
     stamp = others.pop(0) if stamped else None

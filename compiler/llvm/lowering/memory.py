@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import POINTER, Builder, element_pointers, suffix
 from ncc.compiler.llvm.instructions import element, lanes
-from ncc.compiler.llvm.lowering.addresses import Linear, Memory, layout
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointers, suffix
+from ncc.compiler.llvm.lowering.addresses import AddressForm, Memory, layout
 from ncc.compiler.llvm.lowering.function import (
     PASS,
     THREE_BYTES,
@@ -37,7 +37,7 @@ from ncc.compiler.llvm.lowering.function import (
 from ncc.dialects import rt
 from ncc.dialects.attributes import integer, memoized
 from ncc.dialects.element import i20
-from ncc.dialects.fraction import TO_MANTISSA
+from ncc.dialects.fixed_point import TO_MANTISSA
 from ncc.dialects.operation import make, only_result, operands_of
 from ncc.dialects.weights.narrow import TOGETHER
 
@@ -63,32 +63,32 @@ def _access(type: Attribute) -> dict[str, Attribute]:
     return {"alignment": integer(alignment(type)), "ordering": integer(0)}
 
 
-def load(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+def load(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """A value of that type in memory."""
     properties = _access(type)
     op = make(llvm.LoadOp, operands=[pointer], result_types=[type], properties=properties)
     return builder.result(op)
 
 
-def load_from(builder: Builder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
+def load_from(builder: LlvmBuilder, memory: Memory, pointer: SSAValue, type: Attribute) -> SSAValue:
     """The same of what that memory holds there, whose type is another one than values have."""
     loaded = _LOADS.get(id(memory.element), load)
     return loaded(builder, pointer, type)
 
 
-def _load_three_bytes(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+def _load_three_bytes(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """Elements of three bytes each: below a byte of zeros, and nothing behind them."""
     count = max(1, lanes(type))
     places = [3 * k + byte if byte < 3 else None for k in range(count) for byte in range(4)]
     return _load_bytes(builder, pointer, type, places)
 
 
-def _load_twenty_bits(builder: Builder, pointer: SSAValue, type: Attribute) -> SSAValue:
+def _load_twenty_bits(builder: LlvmBuilder, pointer: SSAValue, type: Attribute) -> SSAValue:
     """Sixteen elements, each of two bytes and half a byte behind those of all: above them in every
     other element, below them in the others.
 
     They are moved by a shift and cleared of what else their bytes hold where a float32 has them,
-    which is what they are made (`ncc.dialects.fraction`).
+    which is what they are made (`ncc.dialects.fixed_point`).
     """
     if lanes(type) != TOGETHER:
         raise CompilerBug(f"{type} of 20 bits: they are read by sixteen", pass_name=PASS)
@@ -105,7 +105,7 @@ def _load_twenty_bits(builder: Builder, pointer: SSAValue, type: Attribute) -> S
 
 
 def _load_bytes(
-    builder: Builder, pointer: SSAValue, type: Attribute, places: Sequence[int | None]
+    builder: LlvmBuilder, pointer: SSAValue, type: Attribute, places: Sequence[int | None]
 ) -> SSAValue:
     """Bytes from places behind a pointer, or zeros; nothing behind the last of them is read."""
     inside, bytes = 1 + max(place or 0 for place in places), VectorType(i8, [len(places)])
@@ -123,7 +123,7 @@ _LOADS = {id(TWO_BYTES): _load_twenty_bits, id(THREE_BYTES): _load_three_bytes}
 """Of elements that are other in memory than as values."""
 
 
-def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
+def store(builder: LlvmBuilder, value: SSAValue, pointer: SSAValue) -> None:
     """A value into memory."""
     properties = _access(value.type)
     builder.emit(make(llvm.StoreOp, operands=[value, pointer], properties=properties))
@@ -132,7 +132,7 @@ def store(builder: Builder, value: SSAValue, pointer: SSAValue) -> None:
 def memory_at(pointer: SSAValue, type: MemRefType) -> Memory:
     """The memory of a memref of that type whose bare pointer is known."""
     strides, offset = layout(type)
-    return Memory(pointer, memory_type(type.element_type), strides, Linear(constant=offset))
+    return Memory(pointer, memory_type(type.element_type), strides, AddressForm(constant=offset))
 
 
 def passed(function: Function, arguments: Iterable[SSAValue]) -> list[SSAValue]:
@@ -151,7 +151,7 @@ def bare_pointer(function: Function, source: SSAValue) -> SSAValue:
     memory = function.memory(source)
     _, offset = _declared_layout(source.type)
     start = Memory(memory.pointer, memory.element, (1,), memory.offset)
-    return function.addresses.pointer(start, [Linear(constant=-offset)])
+    return function.addresses.pointer(start, [AddressForm(constant=-offset)])
 
 
 def _declared_layout(type: MemRefType) -> tuple[tuple[int, ...], int]:
@@ -218,9 +218,11 @@ def lower_alloca(function: Function, op: memref.AllocaOp) -> None:
     function.bind_memory(op.memref, memory_at(taken.results[0], type))
 
 
-def _positions(static: Sequence[int], dynamic: Sequence[Linear]) -> list[Linear]:
+def _positions(static: Sequence[int], dynamic: Sequence[AddressForm]) -> list[AddressForm]:
     rest = iter(dynamic)
-    return [next(rest) if value == DYNAMIC_INDEX else Linear(constant=value) for value in static]
+    return [
+        next(rest) if value == DYNAMIC_INDEX else AddressForm(constant=value) for value in static
+    ]
 
 
 def lower_subview(function: Function, op: memref.SubviewOp) -> None:
@@ -262,7 +264,9 @@ def lower_reinterpret(function: Function, op: Operation) -> None:
         raise CompilerBug(f"{op.name} with dynamic operands", pass_name=PASS)
     memory = function.memory(source)
     strides, offset = layout(type)
-    start = Linear(constant=offset) if isinstance(op, memref.ReinterpretCastOp) else memory.offset
+    start = (
+        AddressForm(constant=offset) if isinstance(op, memref.ReinterpretCastOp) else memory.offset
+    )
     function.bind_memory(op.results[0], Memory(memory.pointer, memory.element, strides, start))
 
 
@@ -294,7 +298,7 @@ def lower_buffer(function: Function, op: rt.BufferOp) -> None:
     pointer = buffer_pointer(function, op.buffers, op.index.value.data)
     offset = op.offset.value.data
     if op.further is not None:
-        moved = function.index(op.further) + Linear(constant=offset)
+        moved = function.index(op.further) + AddressForm(constant=offset)
         pointer = function.addresses.pointer(Memory(pointer, i8, (), moved), [])
     elif offset:
         pointer = function.addresses.step(pointer, offset, i8, function.builder.root)

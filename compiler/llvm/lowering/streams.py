@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, i64
 from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
-from ncc.compiler.llvm.build import POINTER, Builder, element_pointer
+from ncc.compiler.llvm.llvm_builder import POINTER, LlvmBuilder, element_pointer
 from ncc.compiler.llvm.scopes import Scope
 
 SCALES = (1, 2, 4, 8)
@@ -66,7 +66,7 @@ class Streams:
     """
 
     def __init__(
-        self, builder: Builder, scope: Scope, header: Block, counter: SSAValue | None
+        self, builder: LlvmBuilder, scope: Scope, header: Block, counter: SSAValue | None
     ) -> None:
         self.builder, self.scope, self.header, self.counter = builder, scope, header, counter
         self.alone: list[Stream] = []

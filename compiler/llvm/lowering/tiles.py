@@ -11,7 +11,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, VectorType, i8, i64
 from xdsl.ir import Operation, SSAValue
 
-from ncc.compiler.llvm.build import POINTER
+from ncc.compiler.llvm.llvm_builder import POINTER
 from ncc.compiler.llvm.lowering.function import Function, Handler
 from ncc.compiler.llvm.lowering.memory import store
 from ncc.dialects import tile

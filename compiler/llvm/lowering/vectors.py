@@ -19,8 +19,8 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug
-from ncc.compiler.llvm.build import Builder, suffix
 from ncc.compiler.llvm.instructions import element, lanes
+from ncc.compiler.llvm.llvm_builder import LlvmBuilder, suffix
 from ncc.compiler.llvm.lowering import arithmetic
 from ncc.compiler.llvm.lowering.arithmetic import Combine
 from ncc.compiler.llvm.lowering.function import PASS, Function, Handler, machine_type
@@ -166,7 +166,7 @@ _INTEGER_KINDS: dict[CombiningKindFlag, Combine] = {
 }
 
 
-def reduce(builder: Builder, combine: Combine, vector: SSAValue) -> SSAValue:
+def reduce(builder: LlvmBuilder, combine: Combine, vector: SSAValue) -> SSAValue:
     """All lanes combined in a tree: upper half with lower half, until one is left.
 
     Where the number of lanes is odd, the last one is combined at the end.

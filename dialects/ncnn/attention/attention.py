@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Operands(Generic[T]):
+class AttentionOperands(Generic[T]):
     """What attention reads. Caches are the keys and values of earlier runs, (heads, rows, dim)."""
 
     query: T
@@ -41,7 +41,7 @@ class Operands(Generic[T]):
     past_value: T | None = None
 
     @staticmethod
-    def of(inputs: Sequence[T], *, mask: bool, cache: bool) -> Operands[T]:
+    def of(inputs: Sequence[T], *, mask: bool, cache: bool) -> AttentionOperands[T]:
         """The inputs by their meaning: q is k is v; or q, and k is v; or q, k and v; then a mask,
         then two caches.
         """
@@ -50,7 +50,7 @@ class Operands(Generic[T]):
         of_mask = given.pop(0) if mask else None
         past_key, past_value = given if cache else (None, None)
         key, value = inputs[min(1, count - 1)], inputs[count - 1]
-        return Operands(inputs[0], key, value, of_mask, past_key, past_value)
+        return AttentionOperands(inputs[0], key, value, of_mask, past_key, past_value)
 
 
 def check_mask(mask: Shape | None, heads: int, pairs: Shape) -> None:
@@ -115,11 +115,11 @@ class Attention(Layer):
                 f"{len(self.results)} outputs: with kv_cache {self.kv_cache} there are {wanted}"
             )
 
-    def given(self, inputs: Sequence[T]) -> Operands[T]:
+    def given(self, inputs: Sequence[T]) -> AttentionOperands[T]:
         """The inputs by their meaning."""
-        return Operands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
+        return AttentionOperands.of(inputs, mask=bool(self.attn_mask), cache=bool(self.kv_cache))
 
-    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+    def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
         """What a run adds to the caches; None where query, key and value do not tell."""
         raise NotImplementedError
 
@@ -185,7 +185,7 @@ class SDPAOp(Attention):
     def can_grow(self) -> bool:
         return not self.int8_scale_term
 
-    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+    def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
         if x.query is None or x.key is None or x.value is None:
             return None
         if not len(x.query) == len(x.key) == len(x.value) == 3:
@@ -226,7 +226,7 @@ class SDPAOp(Attention):
         y = attend(x.query, keys, values, x.mask, self.factor(x.query.shape[2]))
         return [y, keys, values][: len(self.results)]
 
-    def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         x = self.given(inputs)
         scale = self.factor(x.query.shape[2])
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
@@ -273,7 +273,7 @@ class RotaryEmbedOp(Layer):
         rotated = [first * cos - second * sin, first * sin + second * cos]
         return np.stack(rotated, axis).reshape(x.shape)
 
-    def expand(self, b: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         shape, axis = self.halves(x.shape)
         pairs = b.reshape(x, shape)
         rotated: Tensor = b.empty(shape)

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 
-from ncc.dialects.comprehension import Builder, Tensor
 from ncc.dialects.growing import Growing
-from ncc.dialects.imperative import Code, Memory, Operand, Value, index
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.statements import Code, MemoryView, Operand, Value, index
 
 BLOCK = 64
 """Keys whose scores are computed at a time."""
@@ -34,14 +34,14 @@ def grown(b: Builder, cache: Tensor, rows: Tensor) -> Tensor:
     """The rows of a cache that grows, then those of this run, (heads, rows, features)."""
     heads, new, features = rows.shape
     past = cache.shape[1]
-    code = Code([_row(cache), rows, b.counters], [((DYNAMIC_INDEX,), f32)], turns=heads)
+    code = Code([_row(cache), rows, b.counters], [((DYNAMIC_INDEX,), f32)], iterations=heads)
     held, added, counters = code.inputs
     size = _counted(counters, past) * features
-    here, there = code.turn * size, code.turn * (size + new * features)
+    here, there = code.iteration * size, code.iteration * (size + new * features)
     with code.lanes(size) as i:
         code.results[0][there + i] = held[here + i]
     with code.range(new) as row, code.lanes(features) as i:
-        code.results[0][there + size + row * features + i] = added[code.turn, row, i]
+        code.results[0][there + size + row * features + i] = added[code.iteration, row, i]
     (made,) = b.code(code.operation())
     return Tensor(made.value, (heads, past + new, features))
 
@@ -67,7 +67,7 @@ def attended_growing(
         new = b.pad(transposed, [0, 0, 0], [0, 0, -keys % BLOCK]), new[1]
     operands = [q, *map(_row, past), *new, b.counters, *([] if mask is None else [_row(mask)])]
     shape = (heads, rows, new[1].shape[2])
-    code = Code(operands, [(shape, f32)], turns=heads * -(-rows // ROWS))
+    code = Code(operands, [(shape, f32)], iterations=heads * -(-rows // ROWS))
     _Attention(code, heads, mask, past[0].shape[1], scale).write()
     return b.code(code.operation())[0]
 
@@ -77,7 +77,7 @@ def _row(x: Tensor) -> Tensor:
     return Tensor(x.value, (DYNAMIC_INDEX,))
 
 
-def _counted(counters: Memory, extent: int) -> Value:
+def _counted(counters: MemoryView, extent: int) -> Value:
     """An extent in this run."""
     assert isinstance(extent, Growing)
     return counters[extent.counter] + int(extent)
@@ -113,7 +113,7 @@ class _Attention:
         self.mask = None if mask is None else code.inputs[6]
         self.past = _counted(counters, past)
         several = -(-rows // ROWS)
-        self.head, begin = code.turn // several, code.turn % several * ROWS
+        self.head, begin = code.iteration // several, code.iteration % several * ROWS
         self.first = code.minimum(begin, rows - self.count)
         self.again = begin - self.first
         self.group = self.head // (heads // self.groups)
@@ -169,7 +169,7 @@ class _Attention:
         """Each score by itself, of keys that lie row by row."""
         code, query = self.code, self.query
 
-        def product(row: Memory, at: Value) -> Value:
+        def product(row: MemoryView, at: Value) -> Value:
             return code.sum(self.features, lambda e: row[e] * key(at, e))
 
         def score(first: Value, size: Value) -> None:
@@ -204,7 +204,7 @@ class _Attention:
         with code.lanes(self.sums.shape[1]) as e:
             self.sums[row, e] = self.sums[row, e] * rescale
 
-    def _add(self, sums: Memory, factors: Memory, terms: Operand, cell: Cell) -> None:
+    def _add(self, sums: MemoryView, factors: MemoryView, terms: Operand, cell: Cell) -> None:
         """sums[row, i] += the sum over t of factors[row, t] * cell(t, i)."""
         code = self.code
         whole = code.value(terms, index) // TOGETHER
@@ -213,7 +213,9 @@ class _Attention:
         with code.range(terms, whole * TOGETHER) as t:
             self._add_few(sums, factors, t, 1, cell)
 
-    def _add_few(self, sums: Memory, factors: Memory, start: Value, count: int, cell: Cell) -> None:
+    def _add_few(
+        self, sums: MemoryView, factors: MemoryView, start: Value, count: int, cell: Cell
+    ) -> None:
         """The same for a few terms, which wait for one another but not for the sums."""
         code, (rows, width) = self.code, sums.shape
         held = [[factors[row, start + k] for k in range(count)] for row in range(rows)]
@@ -226,6 +228,6 @@ class _Attention:
                 sums[row, i] = sums[row, i] + total
 
 
-def _cell_of_row(x: Memory, first: Value, features: int) -> Cell:
+def _cell_of_row(x: MemoryView, first: Value, features: int) -> Cell:
     """Cells of rows that start `first` rows into the elements of x."""
     return lambda j, e: x[(first + j) * features + e]

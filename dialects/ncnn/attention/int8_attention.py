@@ -94,7 +94,7 @@ class Int8Affine:
             product = FactorArray.of_rows(x).times(FactorArray.of_whole(held.T, scales))
         return np.asarray(product + self.bias.array())
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         w, scales, bias = b.weight(self.weight), b.weight(self.scales), b.weight(self.bias)
         if self.by_output:
             left, right = Factor.of_rows(b, w, scales), Factor.of_whole(b, x)

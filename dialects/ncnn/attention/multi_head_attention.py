@@ -13,8 +13,8 @@ from xdsl.ir import Attribute
 
 from ncc.dialects.ncnn.attention.attention import (
     Attention,
+    AttentionOperands,
     Growth,
-    Operands,
     appended,
     appended_array,
     cached_rows,
@@ -62,7 +62,7 @@ class Affine:
         scaled = scale_columns_array(x, self.input_scales)
         return np.asarray(scaled @ self.weight.array().T + self.bias.array())
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         return rows_by_matrix(b, scale_columns(b, x, self.input_scales), self.weight, self.bias)
 
 
@@ -200,7 +200,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
     def can_grow(self) -> bool:
         return self.appends and not self.is_int8
 
-    def growth(self, x: Operands[Shape | None]) -> Growth | None:
+    def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
         if x.query is None or len(x.query) != 2:
             return None
         sizes = (self.num_heads, self.features)
@@ -278,13 +278,13 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         y = self.affine("out").array(found.reshape(len(x.query), self.embed_dim))
         return [y, keys, values][: len(self.results)]
 
-    def expand(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         x = self.given(inputs)
-        queries = self.affine("q").expand(b, x.query)
+        queries = self.affine("q").lower(b, x.query)
         q = self._split(b, b.scaled(queries, self.scale))
         if x.past_key is not None and x.past_value is not None and x.past_key.grows:
             past = (x.past_key, x.past_value)
-            new = [self._split(b, self.affine(k).expand(b, x.query)).outside(b) for k in "kv"]
+            new = [self._split(b, self.affine(k).lower(b, x.query)).outside(b) for k in "kv"]
             y = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
             return [self._joined(b, Heads(y)), *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
@@ -300,7 +300,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         """The keys or values, with those of earlier runs."""
         if past is not None and 0 not in past.shape and not self.appends:
             return Heads(past)
-        made = self._split(b, self.affine(name).expand(b, rows))
+        made = self._split(b, self.affine(name).lower(b, rows))
         if past is None:
             return made
         return Heads(appended(b, past, made.outside(b)))
@@ -310,7 +310,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         heads, rows, features = found.shape
         r, h, e = b.loops_of((rows, heads, features))
         x = found.x if found.rows_outside else b.map((r, h, e), found.cell(h, r, e))
-        return self.affine("out").expand(b, b.collapse(x, [[0], [1, 2]]))
+        return self.affine("out").lower(b, b.collapse(x, [[0], [1, 2]]))
 
     def _split(self, b: Builder, x: Tensor) -> Heads:
         """(rows, embed_dim) as the rows of heads."""

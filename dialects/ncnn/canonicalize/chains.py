@@ -33,11 +33,11 @@ class FuseViews(LayerPattern):
 
     name = "fuse_reshape_reshape"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         first = op.operands[0].owner
         return (first, op) if isinstance(first, View) else None
 
-    def legal(self, first: View, op: View) -> str | None:
+    def check(self, first: View, op: View) -> str | None:
         if any(isinstance(view, ReshapeOp) and view.has_batch for view in (first, op)):
             return "one of the two moves a batch axis"
         shape = shape_of(op.results[0])
@@ -47,7 +47,7 @@ class FuseViews(LayerPattern):
             return "the shape of the result is not known"
         return None
 
-    def become(self, rewriter: PatternRewriter, first: View, op: View) -> None:
+    def rewrite(self, rewriter: PatternRewriter, first: View, op: View) -> None:
         x, alone = first.operands[0], is_private(first.results[0])
         if _looks_at_no_extent(op):
             op.operands = [x]
@@ -74,11 +74,11 @@ class FusePermutes(LayerPattern):
 
     name = "fuse_permute_permute"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         first = op.operands[0].owner
         return (first, op) if isinstance(first, PermuteOp) else None
 
-    def legal(self, first: PermuteOp, op: PermuteOp) -> str | None:
+    def check(self, first: PermuteOp, op: PermuteOp) -> str | None:
         shape = shape_of(first.operands[0])
         if shape is None:
             return "the rank of the input is not known"
@@ -87,7 +87,7 @@ class FusePermutes(LayerPattern):
             return "one of the two moves no axis"
         return None
 
-    def become(self, rewriter: PatternRewriter, first: PermuteOp, op: PermuteOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, first: PermuteOp, op: PermuteOp) -> None:
         rank = len(shape_of(first.operands[0]) or ())
         inner, outer = first.order(rank), op.order(rank)
         together = tuple(inner[axis] for axis in outer)

@@ -21,13 +21,13 @@ from ncc.dialects.ncnn.pooling.pooling import PoolingOp
 class Identity(LayerPattern):
     """layer(x) = x."""
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return (op,)
 
-    def legal(self, op: Any) -> str | None:
+    def check(self, op: Any) -> str | None:
         return refuse_retyping(op)
 
-    def become(self, rewriter: PatternRewriter, op: Any) -> None:
+    def rewrite(self, rewriter: PatternRewriter, op: Any) -> None:
         forward(rewriter, op)
 
 
@@ -37,7 +37,7 @@ class EliminateDropout(Identity):
 
     name = "eliminate_dropout"
 
-    def legal(self, op: DropoutOp) -> str | None:
+    def check(self, op: DropoutOp) -> str | None:
         if op.scale != 1.0:
             return f"its scale is {op.scale:g}, not 1"
         return refuse_retyping(op)
@@ -54,12 +54,12 @@ class EliminatePooling1x1(Identity):
     name = "eliminate_pooling1x1"
     differs_on = ("zeros",)
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         if not isinstance(op, PoolingOp) or op.global_pooling:
             return None
         return (op,) if op.kernel_w == op.kernel_h == 1 else None
 
-    def legal(self, op: PoolingOp) -> str | None:
+    def check(self, op: PoolingOp) -> str | None:
         if op.adaptive_pooling:
             return "it is adaptive: its kernel is not used"
         if (op.stride_w, op.stride_h) != (1, 1):
@@ -87,5 +87,5 @@ class EliminateSplit(Identity):
 
     name = "eliminate_split"
 
-    def become(self, rewriter: PatternRewriter, op: SplitOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, op: SplitOp) -> None:
         rewriter.replace(op, [], [op.operands[0]] * len(op.results))

@@ -25,7 +25,7 @@ class EliminateBinaryOp(Identity):
     name = "eliminate_binaryop"
     exact = False
 
-    def legal(self, op: BinaryOpOp) -> str | None:
+    def check(self, op: BinaryOpOp) -> str | None:
         if not op.with_scalar:
             return "it has two inputs"
         if op.op_type not in NEUTRAL:
@@ -42,7 +42,7 @@ class EliminateScale(Identity):
     name = "eliminate_scale"
     exact = False
 
-    def legal(self, op: ScaleOp) -> str | None:
+    def check(self, op: ScaleOp) -> str | None:
         if op.scale is None:
             return "its scales are a second input"
         if not _all(op.scale, 1.0):
@@ -59,7 +59,7 @@ class EliminatePower(Identity):
     name = "eliminate_power"
     exact = False
 
-    def legal(self, op: PowerOp) -> str | None:
+    def check(self, op: PowerOp) -> str | None:
         if (op.power, op.scale, op.shift) != (1.0, 1.0, 0.0):
             return f"it is ({op.shift:g} + {op.scale:g} x) ** {op.power:g}"
         return refuse_retyping(op)
@@ -71,7 +71,7 @@ class EliminateReLU(Identity):
 
     name = "eliminate_relu"
 
-    def legal(self, op: ReLUOp) -> str | None:
+    def check(self, op: ReLUOp) -> str | None:
         return f"its slope is {op.slope:g}, not 1" if op.slope != 1.0 else refuse_retyping(op)
 
 
@@ -81,7 +81,7 @@ class EliminatePReLU(Identity):
 
     name = "eliminate_prelu"
 
-    def legal(self, op: PReLUOp) -> str | None:
+    def check(self, op: PReLUOp) -> str | None:
         if op.slope is None or not _all(op.slope, 1.0):
             return "its slopes are not all 1"
         return refuse_retyping(op)
@@ -93,7 +93,7 @@ class EliminateClip(Identity):
 
     name = "eliminate_clip"
 
-    def legal(self, op: ClipOp) -> str | None:
+    def check(self, op: ClipOp) -> str | None:
         if (op.min, op.max) != (-inf, inf):
             return f"its limits are {op.min:g} and {op.max:g}"
         return refuse_retyping(op)

@@ -50,7 +50,7 @@ class LayerPattern(RewritePattern):
     """
 
     @abstractmethod
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         """The layers that the left side of the equation names, where `op` is the last of them."""
 
     def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
@@ -58,21 +58,21 @@ class LayerPattern(RewritePattern):
 
         twins: of the layers that it has looked at.
         """
-        return self.look(op)
+        return self.match(op)
 
     @abstractmethod
-    def legal(self, *layers: Any) -> str | None:
+    def check(self, *layers: Any) -> str | None:
         """None where the equation holds for these layers, else why it does not."""
 
     @abstractmethod
-    def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
+    def rewrite(self, rewriter: PatternRewriter, *layers: Any) -> None:
         """Replace the left side by the right side."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         """What xDSL's drivers call."""
-        layers = self.look(op) if isinstance(op, Layer) else None
-        if layers is not None and self.legal(*layers) is None:
-            self.become(rewriter, *layers)
+        layers = self.match(op) if isinstance(op, Layer) else None
+        if layers is not None and self.check(*layers) is None:
+            self.rewrite(rewriter, *layers)
 
 
 P = TypeVar("P", bound=type[LayerPattern])

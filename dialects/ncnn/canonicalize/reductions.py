@@ -29,14 +29,14 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
     name = "replace_reduction_with_global_pooling"
     exact = False
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         if not isinstance(op, ReductionOp):
             return None
         first, shape = producer(op, ReductionOp), shape_of(op.operands[0])
         alone = shape is not None and _folded((op,), len(shape)) == PLANE
         return (op,) if first is None or alone else (first, op)
 
-    def legal(self, *reductions: ReductionOp) -> str | None:
+    def check(self, *reductions: ReductionOp) -> str | None:
         for op in reductions:
             if op.operation != MEAN:
                 return f"operation {op.operation} is not the mean"
@@ -56,7 +56,7 @@ class ReplaceReductionWithGlobalPooling(LayerPattern):
             return "the mean along one axis is read by others, too"
         return None
 
-    def become(self, rewriter: PatternRewriter, *reductions: ReductionOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, *reductions: ReductionOp) -> None:
         last, x = reductions[-1], reductions[0].operands[0]
         channels, *_ = shape_of(x) or ()
         shape = shape_of(last.results[0]) or ()

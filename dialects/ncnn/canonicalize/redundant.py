@@ -18,14 +18,14 @@ class EliminateDeadLayer(LayerPattern):
 
     name = "eliminate_dead_layer"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         read = any(True for result in op.results for _ in result.uses)
         return None if read else (op,)
 
-    def legal(self, op: Layer) -> str | None:
+    def check(self, op: Layer) -> str | None:
         return None
 
-    def become(self, rewriter: PatternRewriter, op: Layer) -> None:
+    def rewrite(self, rewriter: PatternRewriter, op: Layer) -> None:
         rewriter.erase(op)
 
 
@@ -35,17 +35,17 @@ class EliminateOrphanedMemoryData(LayerPattern):
 
     name = "eliminate_orphaned_memorydata"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return (op,)
 
-    def legal(self, op: MemoryDataOp) -> str | None:
+    def check(self, op: MemoryDataOp) -> str | None:
         readers = [use.operation for use in op.results[0].uses]
         if not readers:
             return None
         names = [reader.layer_name for reader in readers if isinstance(reader, Layer)]
         return f"it is read by {', '.join(map(repr, names))}" if names else "it is an output"
 
-    def become(self, rewriter: PatternRewriter, op: MemoryDataOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, op: MemoryDataOp) -> None:
         rewriter.erase(op)
 
 
@@ -55,15 +55,15 @@ class EliminateCommonLayer(LayerPattern):
 
     name = "eliminate_common_layer"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return self.look_in_order(op, Twins.before(op))
 
     def look_in_order(self, op: Layer, twins: Twins) -> Match | None:
         twin = twins.twin_of(op)
         return None if twin is None else (twin, op)
 
-    def legal(self, twin: Layer, op: Layer) -> str | None:
+    def check(self, twin: Layer, op: Layer) -> str | None:
         return None
 
-    def become(self, rewriter: PatternRewriter, twin: Layer, op: Layer) -> None:
+    def rewrite(self, rewriter: PatternRewriter, twin: Layer, op: Layer) -> None:
         rewriter.replace(op, [], list(twin.results))

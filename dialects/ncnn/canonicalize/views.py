@@ -26,11 +26,11 @@ class ViewOfVector(LayerPattern):
 
     maker: type[Layer]
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         made_by = producer(op, self.maker)
         return None if made_by is None else (made_by, op)
 
-    def become(self, rewriter: PatternRewriter, made_by: Layer, op: Layer) -> None:
+    def rewrite(self, rewriter: PatternRewriter, made_by: Layer, op: Layer) -> None:
         forward(rewriter, op)
 
 
@@ -51,10 +51,10 @@ class EliminateFlattenAfterGlobalPooling(ViewOfVector):
 
     name = "eliminate_flatten_after_global_pooling"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return _global_pooling(op)
 
-    def legal(self, pooling: PoolingOp, op: FlattenOp) -> str | None:
+    def check(self, pooling: PoolingOp, op: FlattenOp) -> str | None:
         return _refuse_flatten(op)
 
 
@@ -67,10 +67,10 @@ class EliminateReshapeAfterGlobalPooling(ViewOfVector):
 
     name = "eliminate_reshape_after_global_pooling"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return _global_pooling(op)
 
-    def legal(self, pooling: PoolingOp, op: ReshapeOp) -> str | None:
+    def check(self, pooling: PoolingOp, op: ReshapeOp) -> str | None:
         if op.has_batch:
             return "it moves a batch axis"
         if op.shape_expr:
@@ -96,7 +96,7 @@ class EliminateFlattenAfterInnerProduct(ViewOfVector):
     name = "eliminate_flatten_after_innerproduct"
     maker = InnerProductOp
 
-    def legal(self, product: InnerProductOp, op: FlattenOp) -> str | None:
+    def check(self, product: InnerProductOp, op: FlattenOp) -> str | None:
         shape = shape_of(product.results[0])
         if shape is None:
             return "whether the inner product makes a vector or a matrix is not known"
@@ -114,11 +114,11 @@ class EliminateReshapeBeforeInnerProduct(LayerPattern):
 
     name = "eliminate_reshape_before_innerproduct"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         view = producer(op, View)
         return None if view is None else (view, op)
 
-    def legal(self, view: View, op: InnerProductOp) -> str | None:
+    def check(self, view: View, op: InnerProductOp) -> str | None:
         shapes = [shape_of(view.operands[0]), shape_of(view.results[0])]
         for shape in shapes:
             if shape is None:
@@ -127,7 +127,7 @@ class EliminateReshapeBeforeInnerProduct(LayerPattern):
                 return f"the rows of {shown(shape)} are multiplied each by itself"
         return None
 
-    def become(self, rewriter: PatternRewriter, view: View, op: InnerProductOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, view: View, op: InnerProductOp) -> None:
         alone = is_private(view.results[0])
         op.operands = [view.operands[0]]
         rewriter.handle_operation_modification(op)
@@ -144,16 +144,16 @@ class EliminateReshapeBeforeBinaryOp(LayerPattern):
 
     name = "eliminate_reshape_before_binaryop"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         if not isinstance(op, BinaryOpOp) or len(op.operands) != 2:
             return None
         views = [operand.owner for operand in op.operands if isinstance(operand.owner, View)]
         for view in views:
-            if isinstance(view, Layer) and self.legal(view, op) is None:
+            if isinstance(view, Layer) and self.check(view, op) is None:
                 return (view, op)
         return (views[0], op) if views and isinstance(views[0], Layer) else None
 
-    def legal(self, view: Layer, op: BinaryOpOp) -> str | None:
+    def check(self, view: Layer, op: BinaryOpOp) -> str | None:
         if op.operands[0] is op.operands[1]:
             return "both operands are the same"
         other = next(operand for operand in op.operands if operand is not view.results[0])
@@ -172,7 +172,7 @@ class EliminateReshapeBeforeBinaryOp(LayerPattern):
             return f"{after} is aligned with other axes of {beside} than {before} is"
         return None
 
-    def become(self, rewriter: PatternRewriter, view: Layer, op: BinaryOpOp) -> None:
+    def rewrite(self, rewriter: PatternRewriter, view: Layer, op: BinaryOpOp) -> None:
         alone = is_private(view.results[0])
         op.operands = [
             view.operands[0] if operand is view.results[0] else operand for operand in op.operands

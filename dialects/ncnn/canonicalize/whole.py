@@ -24,7 +24,7 @@ from ncc.dialects.ncnn.sampling.resample import InterpOp
 class Whole(Identity):
     """layer(x) = x where shapes prove it."""
 
-    def legal(self, op: Any) -> str | None:
+    def check(self, op: Any) -> str | None:
         shape = shape_of(op.operands[0])
         if shape is None:
             return "the shape of its input is not known"
@@ -41,7 +41,7 @@ class EliminatePadding(Identity):
 
     name = "eliminate_padding"
 
-    def legal(self, op: PaddingOp) -> str | None:
+    def check(self, op: PaddingOp) -> str | None:
         if any((op.top, op.bottom, op.left, op.right, op.front, op.behind)):
             return "it pads"
         return refuse_retyping(op)
@@ -53,7 +53,7 @@ class EliminateConcat(Identity):
 
     name = "eliminate_concat"
 
-    def legal(self, op: ConcatOp) -> str | None:
+    def check(self, op: ConcatOp) -> str | None:
         if len(op.operands) != 1:
             return f"it joins {len(op.operands)} inputs"
         return refuse_retyping(op)
@@ -104,9 +104,9 @@ class EliminateInterp(Whole):
 
     name = "eliminate_interp"
 
-    def legal(self, op: InterpOp) -> str | None:
+    def check(self, op: InterpOp) -> str | None:
         shapes = [shape for value in op.operands if (shape := shape_of(value)) is not None]
-        if refused := super().legal(op):
+        if refused := super().check(op):
             return refused
         return None if op.stays(*shapes) else "its bicubic weights follow its scales"
 
@@ -117,7 +117,7 @@ class EliminateFlip(Identity):
 
     name = "eliminate_flip"
 
-    def legal(self, op: FlipOp) -> str | None:
+    def check(self, op: FlipOp) -> str | None:
         return "it reverses axes" if op.axes else refuse_retyping(op)
 
 

@@ -1,7 +1,7 @@
 """One convolution, whatever slides along how many axes: banks of filters, and the sum over them.
 
-The filters of one run are a `Bank`. `contract` sums along sweeps (`sweep.py`), which say what a
-window reads and what it makes along one axis.
+The filters of one run are a `FilterParams`. `contract` sums along
+window domains (`window_domain.py`), which say what a window reads and what it makes along one axis.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.ncnn.convolution.sweep import Sweep
+from ncc.dialects.ncnn.convolution.window_domain import WindowDomain
 from ncc.dialects.ncnn.layer import Builder, Shape, Tensor
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.window import Window
@@ -44,7 +44,7 @@ class Channels:
 
 
 @dataclass(frozen=True)
-class Bank:
+class FilterParams:
     """The filters of one run: their channels, and the window along each axis in numpy order."""
 
     channels: Channels
@@ -79,10 +79,11 @@ def contract(
     x: Tensor,
     w: Tensor,
     channels: Channels,
-    sweeps: Sequence[Sweep],
+    sweeps: Sequence[WindowDomain],
     init: Tensor | float,
 ) -> Tensor:
-    """One convolution along `sweeps`: x (channels, *space), w the axes that `Bank.kept` says.
+    """One convolution along `sweeps`: x (channels, *space), w the axes of
+    `FilterParams.kept`.
 
     The result has the axes `channels.axes` and then one a sweep.
     """
@@ -98,17 +99,17 @@ def contract(
     at: AffineExpr = i if channels.group == 1 else g
     if channels.group > 1 and channels.inputs > 1:
         at = g * channels.inputs + i
-    places = [sweep.x(y, u) for sweep, y, u in zip(sweeps, ys, us, strict=True)]
+    places = [domain.x(y, u) for domain, y, u in zip(sweeps, ys, us, strict=True)]
     taps = [s.tap(u) for s, u in zip(sweeps, us, strict=True) if s.kernel > 1]
     over = [i] * kept[2] + [u for s, u in zip(sweeps, us, strict=True) if s.taps > 1]
-    target = [*lead, *(sweep.out(y) for sweep, y in zip(sweeps, ys, strict=True))]
+    target = [*lead, *(domain.out(y) for domain, y in zip(sweeps, ys, strict=True))]
     term = product(x[(at, *places)], w[(*lead, *[i] * kept[2], *taps)])
-    if over or any(sweep.out_step > 1 for sweep in sweeps):
+    if over or any(domain.out_step > 1 for domain in sweeps):
         return b.sum(target, over=over, of=term, init=init)
     return b.map(target, term + init[target] if isinstance(init, Tensor) else term)
 
 
-def whole_reads(b: Builder, x: Tensor, sweeps: Sequence[Sweep]) -> Tensor:
+def whole_reads(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain]) -> Tensor:
     """x without what no sweep along its last axes reads where one walks it alone, cell by cell.
 
     A loop that indexes an axis alone runs over all of it.

@@ -21,9 +21,9 @@ import numpy as np
 from xdsl.dialects.builtin import i8
 
 from ncc.dialects.ncnn.checks import check_element
-from ncc.dialects.ncnn.convolution.contraction import Bank, contract
+from ncc.dialects.ncnn.convolution.contraction import FilterParams, contract
 from ncc.dialects.ncnn.convolution.filtering import Filtering, Grouped
-from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
+from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, phases
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -89,45 +89,45 @@ class ConvolutionLayer(Filtering):
         """The padding of each axis, codes resolved."""
         return convolution_pads(self.pads, windows, sizes)
 
-    def padded(self, x: Shape, bank: Bank) -> tuple[Shape, list[Pad]]:
+    def padded(self, x: Shape, params: FilterParams) -> tuple[Shape, list[Pad]]:
         """The input with its padding, as (channels, *space), and the padding of the space."""
-        shape = self.planes_of(x, bank)
-        pads = self.borders(shape[1:], bank.windows)
+        shape = self.planes_of(x, params)
+        pads = self.borders(shape[1:], params.windows)
         return (shape[0], *padded_shape(shape[1:], pads)), pads
 
     def infer(self, *xs: Shape) -> Shape:
-        bank = self.bank(*xs)
-        inside = self.padded(xs[0], bank)[0][1:]
-        return (bank.num_output, *output_sizes(bank.windows, inside, "kernel"))
+        params = self.params(*xs)
+        inside = self.padded(xs[0], params)[0][1:]
+        return (params.num_output, *output_sizes(params.windows, inside, "kernel"))
 
     def reference(self, *xs: Array) -> Array:
-        bank = self.bank(*(x.shape for x in xs))
-        _, pads = self.padded(xs[0].shape, bank)
-        x, w = xs[0].reshape(self.planes_of(xs[0].shape, bank)), self.filters_array(bank, *xs)
+        params = self.params(*(x.shape for x in xs))
+        _, pads = self.padded(xs[0].shape, params)
+        x, w = xs[0].reshape(self.planes_of(xs[0].shape, params)), self.filters_array(params, *xs)
         if self.int8 is not None:
             wide = np.pad(
                 self.int8.quantized(x), [(0, 0), *pads], constant_values=int(self.pad_value)
             )
             exact = wide.astype(np.float64), w.astype(np.float64)
-            return self.int8.finished(correlate(*exact, None, bank.windows), self)
+            return self.int8.finished(correlate(*exact, None, params.windows), self)
         wide = np.pad(x, [(0, 0), *pads], constant_values=np.float32(self.pad_value))
-        return self.activate_array(correlate(wide, w, self.bias_array(*xs), bank.windows))
+        return self.activate_array(correlate(wide, w, self.bias_array(*xs), params.windows))
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         shapes = [x.shape for x in xs]
-        bank = self.bank(*shapes)
-        _, pads = self.padded(shapes[0], bank)
+        params = self.params(*shapes)
+        _, pads = self.padded(shapes[0], params)
         sizes = ConvolutionLayer.infer(self, *shapes)[1:]
-        x = b.reshape(xs[0], self.planes_of(shapes[0], bank))
+        x = b.reshape(xs[0], self.planes_of(shapes[0], params))
         x = x if self.int8 is None else self.int8.quantize(b, x)
         x = b.pad(x, [0, *(p[0] for p in pads)], [0, *(p[1] for p in pads)], self.pad_value)
         sweeps = [
-            Sweep(n, w.kernel, w.kernel, x_step=w.stride, x_tap=w.dilation)
-            for n, w in zip(sizes, bank.windows, strict=True)
+            WindowDomain(n, w.kernel, w.kernel, x_step=w.stride, x_tap=w.dilation)
+            for n, w in zip(sizes, params.windows, strict=True)
         ]
-        init = self.spread_bias(b, bank, sizes, *xs)
-        y = contract(b, x, self.filters_tensor(b, bank, *xs), bank.channels, sweeps, init)
-        return self.finish(b, y, bank)
+        init = self.spread_bias(b, params, sizes, *xs)
+        y = contract(b, x, self.filters_tensor(b, params, *xs), params.channels, sweeps, init)
+        return self.finish(b, y, params)
 
 
 class PlaneConvolution(OnPlane, ConvolutionLayer):
@@ -161,36 +161,36 @@ class PlaneConvolution(OnPlane, ConvolutionLayer):
 class ConvolutionOp(PlaneConvolution):
     """Convolution of (c, h, w). A vector into a 1x1 kernel is an inner product instead."""
 
-    def takes_vector(self, x: Shape, bank: Bank) -> bool:
+    def takes_vector(self, x: Shape, params: FilterParams) -> bool:
         """Whether x is a vector of all channels: ncnn then multiplies by the matrix of weights."""
-        return set(bank.kernel) == {1} and x == (bank.num_input,)
+        return set(params.kernel) == {1} and x == (params.num_input,)
 
     def infer(self, *xs: Shape) -> Shape:
-        bank = self.bank(*xs)
-        if not self.takes_vector(xs[0], bank):
+        params = self.params(*xs)
+        if not self.takes_vector(xs[0], params):
             return super().infer(*xs)
         if self.makes_int8:
             raise LayerError("a vector cannot become an int8 result", "int8_scale_term")
-        return (bank.num_output,)
+        return (params.num_output,)
 
     def reference(self, *xs: Array) -> Array:
-        bank = self.bank(*(x.shape for x in xs))
-        if not self.takes_vector(xs[0].shape, bank):
+        params = self.params(*(x.shape for x in xs))
+        if not self.takes_vector(xs[0].shape, params):
             return super().reference(*xs)
-        w, bias = self.filters_array(bank, *xs), self.bias_array(*xs)
-        w = w.reshape(bank.num_output, -1)
+        w, bias = self.filters_array(params, *xs), self.bias_array(*xs)
+        w = w.reshape(params.num_output, -1)
         if self.int8 is not None:
             return self.int8.finished(w.astype(np.float64) @ self.int8.quantized(xs[0]), self)
         y = w @ xs[0]
         return self.activate_array(y if bias is None else y + bias)
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
-        bank = self.bank(*(x.shape for x in xs))
-        if not self.takes_vector(xs[0].shape, bank):
-            return super().expand(b, *xs)
-        init = self.spread_bias(b, bank, (), *xs)
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
+        params = self.params(*(x.shape for x in xs))
+        if not self.takes_vector(xs[0].shape, params):
+            return super().lower(b, *xs)
+        init = self.spread_bias(b, params, (), *xs)
         x = xs[0] if self.int8 is None else self.int8.quantize(b, xs[0])
-        y = inner_product(b, x, self.filters_tensor(b, bank, *xs), init)
+        y = inner_product(b, x, self.filters_tensor(b, params, *xs), init)
         return self.activate(b, y) if self.int8 is None else self.int8.finish(b, y, self)
 
 
@@ -258,48 +258,48 @@ class DeconvolutionLayer(Filtering):
         return crops
 
     def infer(self, *xs: Shape) -> Shape:
-        bank = self.bank(*xs)
-        full = self.full_sizes(self.planes_of(xs[0], bank)[1:], bank.windows)
+        params = self.params(*xs)
+        full = self.full_sizes(self.planes_of(xs[0], params)[1:], params.windows)
         sizes = [n - low - high for n, (low, high) in zip(full, self.crops(full), strict=True)]
         if min(sizes) <= 0:
             raise LayerError(
                 f"cropping {list(full)} by {self.pads} leaves nothing of input {xs[0]}"
             )
-        return (bank.num_output, *sizes)
+        return (params.num_output, *sizes)
 
     def reference(self, *xs: Array) -> Array:
-        bank = self.bank(*(x.shape for x in xs))
-        shape = self.planes_of(xs[0].shape, bank)
-        full = self.full_sizes(shape[1:], bank.windows)
-        w, bias = self.filters_array(bank, *xs), self.bias_array(*xs)
-        y = spread_out(xs[0].reshape(shape), w, bank.windows, full)
+        params = self.params(*(x.shape for x in xs))
+        shape = self.planes_of(xs[0].shape, params)
+        full = self.full_sizes(shape[1:], params.windows)
+        w, bias = self.filters_array(params, *xs), self.bias_array(*xs)
+        y = spread_out(xs[0].reshape(shape), w, params.windows, full)
         if bias is not None:
             y = y + bias.reshape(-1, *[1] * len(full))
         inside = [slice(a, n - z) for n, (a, z) in zip(full, self.crops(full), strict=True)]
         y = y[(slice(None), *inside)]
         return self.activate_array(y)
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         shapes = [x.shape for x in xs]
-        bank = self.bank(*shapes)
-        shape = self.planes_of(shapes[0], bank)
-        crops = self.crops(self.full_sizes(shape[1:], bank.windows))
+        params = self.params(*shapes)
+        shape = self.planes_of(shapes[0], params)
+        crops = self.crops(self.full_sizes(shape[1:], params.windows))
         sizes = self.infer(*shapes)[1:]
         lows, highs, walks = [0], [0], []
-        for w, n, size, (before, _) in zip(bank.windows, shape[1:], sizes, crops, strict=True):
+        for w, n, size, (before, _) in zip(params.windows, shape[1:], sizes, crops, strict=True):
             low, high, sweeps = phases(w, n, size, before)
             lows.append(low)
             highs.append(high)
             walks.append(sweeps)
         x = b.pad(b.reshape(xs[0], shape), lows, highs)
-        y = self.spread_bias(b, bank, sizes, *xs)
-        if isinstance(y, float) and any(w.stride > 1 for w in bank.windows):
-            y = b.full((*bank.channels.axes, *sizes), y)
-        weight = self.filters_tensor(b, bank, *xs)
+        y = self.spread_bias(b, params, sizes, *xs)
+        if isinstance(y, float) and any(w.stride > 1 for w in params.windows):
+            y = b.full((*params.channels.axes, *sizes), y)
+        weight = self.filters_tensor(b, params, *xs)
         for sweeps_of_axes in product(*walks):
-            y = contract(b, x, weight, bank.channels, sweeps_of_axes, y)
+            y = contract(b, x, weight, params.channels, sweeps_of_axes, y)
         assert isinstance(y, Tensor)
-        return self.finish(b, y, bank)
+        return self.finish(b, y, params)
 
 
 class DeconvolutionOnPlane(OnPlane, DeconvolutionLayer):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from ncc.dialects.ncnn.convolution.contraction import Bank
+from ncc.dialects.ncnn.convolution.contraction import FilterParams
 from ncc.dialects.ncnn.convolution.convolution import ConvolutionLayer, DeconvolutionLayer
 from ncc.dialects.ncnn.convolution.filtering import Grouped
 from ncc.dialects.ncnn.convolution.windowed import OnPlane, Windowed
@@ -84,12 +84,12 @@ class ConvolutionDepthWise1DOp(Grouped, OnLine, ConvolutionLayer):
     have too many.
     """
 
-    def bank(self, *xs: Shape) -> Bank:
-        bank = super().bank(*xs)
+    def params(self, *xs: Shape) -> FilterParams:
+        params = super().params(*xs)
         if self.is_dynamic or self.reads_all(xs[0]):
-            return bank
+            return params
         inputs = planes(xs[0], 2)[0] // self.group
-        return Bank(replace(bank.channels, inputs=inputs), bank.windows)
+        return FilterParams(replace(params.channels, inputs=inputs), params.windows)
 
     def reads_all(self, x: Shape | None) -> bool:
         inputs = self.channels.inputs

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ncc.dialects.ncnn.convolution.contraction import Bank
+from ncc.dialects.ncnn.convolution.contraction import FilterParams
 from ncc.dialects.ncnn.convolution.filtering import Filtering
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import Array, Builder, LayerError, Shape, Tensor, layer
@@ -47,23 +47,23 @@ class DeformableConv2DOp(OnPlane, Filtering):
             raise LayerError("the pads of a DeformableConv2D are no codes", "pad_left")
 
     def infer(self, *xs: Shape) -> Shape:
-        bank = self.bank(*xs)
-        shape = self.planes_of(xs[0], bank)
-        sizes = output_sizes(bank.windows, padded_shape(shape[1:], self.pads), "kernel")
-        taps = int(np.prod(bank.kernel))
+        params = self.params(*xs)
+        shape = self.planes_of(xs[0], params)
+        sizes = output_sizes(params.windows, padded_shape(shape[1:], self.pads), "kernel")
+        taps = int(np.prod(params.kernel))
         for what, given, wanted in zip(("offsets", "mask"), xs[1:], (2 * taps, taps), strict=False):
             if given != (wanted, *sizes):
                 raise LayerError(f"the {what} {given} are not {(wanted, *sizes)}")
-        return (bank.num_output, *sizes)
+        return (params.num_output, *sizes)
 
     def reference(self, *xs: Array) -> Array:
         shapes = [x.shape for x in xs]
-        bank, shape = self.bank(*shapes), self.infer(*shapes)
-        x = xs[0].reshape(self.planes_of(shapes[0], bank))
-        offsets = xs[1].reshape(*bank.kernel, 2, *shape[1:])
+        params, shape = self.params(*shapes), self.infer(*shapes)
+        x = xs[0].reshape(self.planes_of(shapes[0], params))
+        offsets = xs[1].reshape(*params.kernel, 2, *shape[1:])
         starts = [
             _starts(window, count, before)
-            for window, count, (before, _) in zip(bank.windows, shape[1:], self.pads, strict=True)
+            for window, count, (before, _) in zip(params.windows, shape[1:], self.pads, strict=True)
         ]
         rows = starts[0][:, None, :, None] + offsets[:, :, 0]
         columns = starts[1][None, :, None, :] + offsets[:, :, 1]
@@ -72,31 +72,31 @@ class DeformableConv2DOp(OnPlane, Filtering):
         cells = interpolate_arrays(x, [linear_tap_arrays(place) for place in places])
         if len(xs) > 2:
             cells = cells * np.where(inside, xs[2].reshape(inside.shape), np.float32(0))
-        w, bias = self.filters_array(bank), self.bias_array()
+        w, bias = self.filters_array(params), self.bias_array()
         y = w.reshape(shape[0], -1) @ cells.reshape(-1, shape[1] * shape[2])
         y = y if bias is None else y + bias[:, None]
         return self.activate_array(y.reshape(shape))
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         shapes = [x.shape for x in xs]
-        bank, shape = self.bank(*shapes), self.infer(*shapes)
-        cells = self._cells(b, bank, shape[1:], *xs)
+        params, shape = self.params(*shapes), self.infer(*shapes)
+        cells = self._cells(b, params, shape[1:], *xs)
         w = b.collapse(b.weight(held(self.weight, "weight")), [[0], [1], [2, 3]])
-        init = self.spread_bias(b, bank, shape[1:])
+        init = self.spread_bias(b, params, shape[1:])
         o, y, z, i, u = b.loops("o y z i u")
         term = cells[i, u, y, z] * w[o, i, u]
-        return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), bank)
+        return self.finish(b, b.sum((o, y, z), over=(i, u), of=term, init=init), params)
 
-    def _cells(self, b: Builder, bank: Bank, sizes: Shape, *xs: Tensor) -> Tensor:
+    def _cells(self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor) -> Tensor:
         """What each tap reads, times the mask: (c, taps, h', w')."""
-        x = b.reshape(xs[0], self.planes_of(xs[0].shape, bank))
-        high, wide = bank.kernel
+        x = b.reshape(xs[0], self.planes_of(xs[0].shape, params))
+        high, wide = params.kernel
         image = frame(b, x)
         offsets = b.reshape(xs[1], (high, wide, 2, *sizes))
         mask = None if len(xs) < 3 else b.reshape(xs[2], (high, wide, *sizes))
         tables = [
             b.table(_starts(window, count, before))
-            for window, count, (before, _) in zip(bank.windows, sizes, self.pads, strict=True)
+            for window, count, (before, _) in zip(params.windows, sizes, self.pads, strict=True)
         ]
         c, v, u, y, z = b.loops_of((x.shape[0], high, wide, *sizes))
         places: list[Scalar] = [

@@ -1,7 +1,8 @@
 """Filters that slide: what convolutions and their transposes say, along any axes.
 
-The filters of one run are a `Bank`. They are stored, or with dynamic_weight they are an input, and
-the bias another one: then the file says nothing of their number and kernel, the input's shape does.
+The filters of one run are a `FilterParams`. They are stored, or with dynamic_weight they
+are an input, and the bias another one: then the file says nothing of their number and kernel, the
+input's shape does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import ClassVar
 
 from ncc.dialects.ncnn.axes import extents
 from ncc.dialects.ncnn.checks import check_positive
-from ncc.dialects.ncnn.convolution.contraction import Bank, Channels
+from ncc.dialects.ncnn.convolution.contraction import Channels, FilterParams
 from ncc.dialects.ncnn.convolution.windowed import Windowed
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -69,10 +70,10 @@ class Filtering(Windowed, Int8Layer):
         c = self.channels
         return (c.outputs, c.inputs, *(window.kernel for window in self.windows))
 
-    def bank(self, *xs: Shape) -> Bank:
+    def params(self, *xs: Shape) -> FilterParams:
         """The filters of a run on inputs of these shapes, or `LayerError`."""
         if not self.is_dynamic:
-            return Bank(self.channels, tuple(self.windows))
+            return FilterParams(self.channels, tuple(self.windows))
         named, inner_axis = extents(xs[1]), "h" if len(self.AXES) == 1 else "d"
         outer, inner = named["c"], named[inner_axis]
         if outer % self.groups or len(xs[1]) > len(self.AXES) + 2:
@@ -83,12 +84,12 @@ class Filtering(Windowed, Int8Layer):
             Window(named[axis], window.stride, window.dilation)
             for axis, window in zip(self.AXES, self.windows, strict=True)
         ]
-        bank = Bank(Channels(self.groups, outputs, inputs), tuple(windows))
-        if prod(xs[1]) != prod(bank.shape):
+        params = FilterParams(Channels(self.groups, outputs, inputs), tuple(windows))
+        if prod(xs[1]) != prod(params.shape):
             raise LayerError(f"filters {xs[1]} are no filters along {len(self.AXES)} axes")
-        if self.bias_term and prod(xs[2]) != bank.num_output:
-            raise LayerError(f"the bias {xs[2]} is not of {bank.num_output} channels")
-        return bank
+        if self.bias_term and prod(xs[2]) != params.num_output:
+            raise LayerError(f"the bias {xs[2]} is not of {params.num_output} channels")
+        return params
 
     def reads_all(self, x: Shape | None) -> bool:
         """Whether a run on an input of this shape, if it is known, reads all stored filters."""
@@ -121,12 +122,12 @@ class Filtering(Windowed, Int8Layer):
                 "weight_data_size",
             )
 
-    def planes_of(self, x: Shape, bank: Bank) -> Shape:
+    def planes_of(self, x: Shape, params: FilterParams) -> Shape:
         """The input as (channels, *space), fewer axes being one channel; or `LayerError`."""
         rank = len(self.AXES) + 1
         shape = planes(x, rank)
-        if len(shape) != rank or shape[0] != bank.num_input:
-            channels = f"{bank.num_input} channel{'s' * (bank.num_input != 1)}"
+        if len(shape) != rank or shape[0] != params.num_input:
+            channels = f"{params.num_input} channel{'s' * (params.num_input != 1)}"
             axes = "1 axis" if rank == 2 else f"{rank - 1} axes"
             raise LayerError(f"takes {channels} and {axes} of space, not {x}")
         return shape
@@ -138,13 +139,13 @@ class Filtering(Windowed, Int8Layer):
         """Filters that are no input, as they are multiplied with: int8 where that is how."""
         return self.weight if self.int8 is None else self.int8.weight
 
-    def filters_array(self, bank: Bank, *xs: Array) -> Array:
+    def filters_array(self, params: FilterParams, *xs: Array) -> Array:
         """The filters as (group, outputs, inputs, *kernel)."""
         if (stored := self.stored) is not None:
-            return stored.array().reshape(-1)[: prod(bank.shape)].reshape(bank.shape)
+            return stored.array().reshape(-1)[: prod(params.shape)].reshape(params.shape)
         if not self.INPUT_MAJOR:
-            return xs[1].reshape(bank.shape)
-        group, outputs, inputs, *kernel = bank.shape
+            return xs[1].reshape(params.shape)
+        group, outputs, inputs, *kernel = params.shape
         return xs[1].reshape(group, inputs, outputs, *kernel).swapaxes(1, 2)
 
     def bias_array(self, *xs: Array) -> Array | None:
@@ -153,26 +154,28 @@ class Filtering(Windowed, Int8Layer):
             return xs[2].reshape(-1) if self.bias_term else None
         return None if self.bias is None else self.bias.array()
 
-    def filters_tensor(self, b: Builder, bank: Bank, *xs: Tensor) -> Tensor:
+    def filters_tensor(self, b: Builder, params: FilterParams, *xs: Tensor) -> Tensor:
         """The filters as `contract` reads them."""
         if (stored := self.stored) is not None:
-            if prod(stored.shape) > prod(bank.shape):
-                stored = WeightAttr.of(self.filters_array(bank))
-            kept = bank.kept[len(bank.shape) - len(stored.shape) :]
+            if prod(stored.shape) > prod(params.shape):
+                stored = WeightAttr.of(self.filters_array(params))
+            kept = params.kept[len(params.shape) - len(stored.shape) :]
             return b.collapse(b.weight(stored), _groups(kept))
         if not self.INPUT_MAJOR:
-            return b.reshape(xs[1], _kept(bank.shape, bank.kept))
-        group, outputs, inputs, *kernel = bank.shape
+            return b.reshape(xs[1], _kept(params.shape, params.kept))
+        group, outputs, inputs, *kernel = params.shape
         w = b.reshape(xs[1], (group, inputs, outputs, *kernel))
-        g, o, i, *taps = b.loops_of(bank.shape)
-        return b.collapse(b.map((g, o, i, *taps), w[[g, i, o, *taps]]), _groups(bank.kept))
+        g, o, i, *taps = b.loops_of(params.shape)
+        return b.collapse(b.map((g, o, i, *taps), w[[g, i, o, *taps]]), _groups(params.kept))
 
-    def spread_bias(self, b: Builder, bank: Bank, sizes: Shape, *xs: Tensor) -> Tensor | float:
+    def spread_bias(
+        self, b: Builder, params: FilterParams, sizes: Shape, *xs: Tensor
+    ) -> Tensor | float:
         """The bias at every place of a result (*channels.axes, *sizes), or 0 without one.
 
         Sums of int8 start from 0: they get the bias when they are scaled.
         """
-        axes = bank.channels.axes
+        axes = params.channels.axes
         if self.int8 is not None:
             return 0.0
         if self.bias is not None:
@@ -184,11 +187,11 @@ class Filtering(Windowed, Int8Layer):
         loops = b.loops_of((*axes, *sizes))
         return b.map(loops, held[loops[: len(axes)]])
 
-    def finish(self, b: Builder, y: Tensor, bank: Bank) -> Tensor:
+    def finish(self, b: Builder, y: Tensor, params: FilterParams) -> Tensor:
         """Outputs of all groups side by side, and the activation."""
         if self.int8 is not None:
-            y = self.int8.finish(b, y, self, bank.channels.axes)
-        if len(bank.channels.axes) == 2:
+            y = self.int8.finish(b, y, self, params.channels.axes)
+        if len(params.channels.axes) == 2:
             y = b.collapse(y, [[0, 1], *([axis] for axis in range(2, y.rank))])
         return y if self.int8 is not None else self.activate(b, y)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.convolution.contraction import whole_reads
-from ncc.dialects.ncnn.convolution.sweep import Sweep, phases
+from ncc.dialects.ncnn.convolution.window_domain import WindowDomain, phases
 from ncc.dialects.ncnn.convolution.windowed import OnPlane
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -81,7 +81,7 @@ class UnfoldOp(PatchLayer):
         patches = windows_of(wide, self.windows)
         return patches.transpose(0, 3, 4, 1, 2).reshape(self.infer(x.shape))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         shape, pads, outputs = self.image(x.shape)
         lows, highs = zip((0, 0), *pads, strict=True)
         x = b.pad(b.reshape(x, shape), lows, highs, self.pad_value)
@@ -139,7 +139,7 @@ class FoldOp(PatchLayer):
         (top, _), (left, _) = self.pads
         return wide[:, top : top + self.output_h, left : left + self.output_w]
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         shape = self.infer(x.shape)
         x = b.reshape(x, (shape[0], *(w.kernel for w in self.windows), *self.patches))
         lows, highs, walks = [0, 0, 0], [0, 0, 0], []
@@ -157,11 +157,11 @@ class FoldOp(PatchLayer):
         return y
 
 
-def _gather_patches(b: Builder, x: Tensor, sweeps: Sequence[Sweep], init: Tensor) -> Tensor:
+def _gather_patches(b: Builder, x: Tensor, sweeps: Sequence[WindowDomain], init: Tensor) -> Tensor:
     """One phase of a result (c, h, w): of x (c, *kernel, *patches), the sum of what it meets."""
     x = whole_reads(b, x, sweeps)
     rows, columns = sweeps
     c, y, z, v, u = b.loops(f"c y:{rows.count} z:{columns.count} v:{rows.taps} u:{columns.taps}")
-    over = [loop for sweep, loop in zip(sweeps, (v, u), strict=True) if sweep.taps > 1]
+    over = [loop for domain, loop in zip(sweeps, (v, u), strict=True) if domain.taps > 1]
     cell = x[c, rows.tap(v), columns.tap(u), rows.x(y, v), columns.x(z, u)]
     return b.sum((c, rows.out(y), columns.out(z)), over=over, of=cell, init=init)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ncc.dialects.imperative import Memory, Value
 from ncc.dialects.ncnn.layer import Array
+from ncc.dialects.statements import MemoryView, Value
 
 COLUMNS = 6
 """Label, score, x1, y1, x2, y2."""
@@ -21,7 +21,7 @@ def rows_of(labels: Array, scores: Array, boxes: Array) -> Array:
     return np.concatenate(columns, axis=1, dtype=np.float32)
 
 
-def write_row(row: Memory, label: Value, score: Value, box: Memory) -> None:
+def write_row(row: MemoryView, label: Value, score: Value, box: MemoryView) -> None:
     """A row: label, score, corners."""
     row[0] = row.code.to_float(label)
     row[1] = score

@@ -7,7 +7,6 @@ from math import prod
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
-from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
 from ncc.dialects.ncnn.detection.suppression import Sorter, by_score, kept_of, suppress
@@ -23,8 +22,9 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.statements import Code, Value
 
-MOST_TURNS = 16
+MOST_ITERATIONS = 16
 """Turns that share the classes, or the priors: each has memory for all priors."""
 
 MXNET = -233
@@ -105,7 +105,7 @@ class DetectionOutputOp(Layer):
         rows = np.concatenate([np.zeros((0, COLUMNS), np.float32), *found])
         return rows[by_score(rows[:, 1])][: self.keep_top_k]
 
-    def expand(self, b: Builder, location: Tensor, confidence: Tensor, priors: Tensor) -> Tensor:
+    def lower(self, b: Builder, location: Tensor, confidence: Tensor, priors: Tensor) -> Tensor:
         number, classes = self.counts(location.shape, confidence.shape, priors.shape)
         mxnet = self.num_class == MXNET
         location = b.reshape(location, (number, 4))
@@ -113,10 +113,10 @@ class DetectionOutputOp(Layer):
         priors = b.reshape(priors, (number, 4) if mxnet else (2, number, 4))
         lists, longest = max(1, classes - 1), min(self.nms_top_k, number)
         kinds = [((lists, longest), f32), ((lists, longest, 4), f32), ((lists,), i64)]
-        turns = min(lists, MOST_TURNS)
+        iterations = min(lists, MOST_ITERATIONS)
         above = [] if mxnet else self._above(b, confidence)
-        code = Code([location, confidence, priors, *above], kinds, turns=turns)
-        first, last = ((code.turn + k) * (classes - 1) // turns for k in range(2))
+        code = Code([location, confidence, priors, *above], kinds, iterations=iterations)
+        first, last = ((code.iteration + k) * (classes - 1) // iterations for k in range(2))
         candidates = _Candidates(code, number, longest)
         with code.range(last, first) as place:
             self._detect(code, place, candidates)
@@ -130,10 +130,10 @@ class DetectionOutputOp(Layer):
         together, by whoever is likely to have made the scores.
         """
         number, classes = confidence.shape
-        lists, turns = max(1, classes - 1), min(number, MOST_TURNS)
-        kinds = [((turns, lists, -(-number // turns)), i64), ((turns, lists), i64)]
-        code = Code([confidence], kinds, turns=turns)
-        found, counts = (result.part(code.turn) for result in code.results)
+        lists, iterations = max(1, classes - 1), min(number, MOST_ITERATIONS)
+        kinds = [((iterations, lists, -(-number // iterations)), i64), ((iterations, lists), i64)]
+        code = Code([confidence], kinds, iterations=iterations)
+        found, counts = (result.part(code.iteration) for result in code.results)
         (scores,) = code.inputs
         with code.range(lists) as place:
             counts[place] = 0
@@ -144,7 +144,7 @@ class DetectionOutputOp(Layer):
         def counted(place: Value) -> Value:
             return code.select(is_above(place), code.value(1.0, f32), 0.0)
 
-        first, last = ((code.turn + k) * number // turns for k in range(2))
+        first, last = ((code.iteration + k) * number // iterations for k in range(2))
         with code.range(last, first) as box:
             some = code.sum(classes - 1, counted) > 0.0
             with code.if_(some), code.range(classes - 1) as place, code.if_(is_above(place)):

@@ -93,7 +93,7 @@ class PriorBoxOp(Layer):
     def reference(self, x: Array, image: Array | None = None) -> Array:
         return self.table(x.shape, None if image is None else image.shape)
 
-    def expand(self, b: Builder, x: Tensor, image: Tensor | None = None) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, image: Tensor | None = None) -> Tensor:
         return b.table(self.table(x.shape, None if image is None else image.shape))
 
     @np.errstate(invalid="ignore", over="ignore")

@@ -10,7 +10,6 @@ from math import floor
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
-from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
 from ncc.dialects.ncnn.layer import (
@@ -25,6 +24,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
     real,
 )
+from ncc.dialects.statements import Code, Value
 
 RATIOS = (0.5, 1.0, 2.0)
 """Height by width of the anchors."""
@@ -112,24 +112,24 @@ class ProposalOp(Layer):
             corners = [centre_x - half_x, centre_y - half_y, centre_x + half_x, centre_y + half_y]
         return np.stack(corners, axis=-1).reshape(-1, 4)
 
-    def expand(self, b: Builder, scores: Tensor, moves: Tensor, image: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, scores: Tensor, moves: Tensor, image: Tensor) -> list[Tensor]:
         _, h, w = scores.shape
-        turns = ANCHORS * h
-        kinds = [((turns * w,), f32), ((turns * w, 4), f32), ((turns,), i64)]
+        iterations = ANCHORS * h
+        kinds = [((iterations * w,), f32), ((iterations * w, 4), f32), ((iterations,), i64)]
         image = b.reshape(image, (int(np.prod(image.shape)),))
-        code = Code([scores, moves, image, b.table(self.anchors)], kinds, turns=turns)
+        code = Code([scores, moves, image, b.table(self.anchors)], kinds, iterations=iterations)
         rated, boxes, counts = code.results
-        anchor, i = code.turn // h, code.turn % h
+        anchor, i = code.iteration // h, code.iteration % h
         count = code.variable(0)
         with code.range(w) as j:
             box = self._moved(code, anchor, i, j)
             with code.if_(self._is_large(code, box)):
-                place = code.turn * w + count.value
+                place = code.iteration * w + count.value
                 rated[place] = code.inputs[0][anchor + ANCHORS, i, j]
                 for k in range(4):
                     boxes[place, k] = box[k]
                 count.value = count.value + 1
-        counts[code.turn] = count.value
+        counts[code.iteration] = count.value
         return b.counted_code(self._kept(b.code(code.operation())).operation())
 
     def _kept(self, made: list[Tensor]) -> Code:

@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.imperative import Code, Value
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     DYNAMIC,
@@ -32,6 +31,7 @@ from ncc.dialects.ncnn.layer import (
 )
 from ncc.dialects.ncnn.reciprocal import refined_reciprocal
 from ncc.dialects.ncnn.sampling.sampling import clamp_array
+from ncc.dialects.statements import Code, Value
 
 CORNERS = 4
 
@@ -81,10 +81,10 @@ class RegionPooling(Layer):
         with np.errstate(all="ignore"):
             return self.pooled(x, corners.astype(np.float32))
 
-    def expand(self, b: Builder, x: Tensor, region: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, region: Tensor) -> Tensor:
         inputs = [self.cells(b, x), region, *([region.count] if region.count else [])]
         shape = self.infer(x.shape, region.shape)
-        code = Code(inputs, [(shape, f32)], turns=self.pooled_height)
+        code = Code(inputs, [(shape, f32)], iterations=self.pooled_height)
         first = [np.unravel_index(k, region.shape) for k in range(CORNERS)]
         corners = [code.inputs[1][tuple(map(int, place))] for place in first]
         if region.count is not None:
@@ -139,7 +139,7 @@ class CellPooling(RegionPooling):
         _, h, w = shape
         result = code.results[0]
         channels, high, wide = result.shape
-        i = code.turn
+        i = code.iteration
         rows = self.span(code, y1, y2, i, high, h)
         with code.range(wide) as j:
             columns = self.span(code, x1, x2, j, wide, w)

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.detection.regions import RegionPooling
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -24,6 +23,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.ncnn.sampling.sampling import clamp_array
+from ncc.dialects.statements import Code, Value
 
 LARGEST_GRID = 1 << 16
 """The most samples along one axis of a bin: more than any region needs that memory can hold."""
@@ -50,7 +50,7 @@ class ROIAlignOp(RegionPooling):
 
     def check(self) -> None:
         super().check()
-        check_choice(self, "version", (0, 1))
+        check_optimization(self, "version", (0, 1))
 
     # --- in numpy ---------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class ROIAlignOp(RegionPooling):
         channels, h, w = shape
         half = 0.5 if self.aligned else 0.0
         x1, y1, x2, y2 = (corner * self.spatial_scale - half for corner in corners)
-        i = code.turn
+        i = code.iteration
         rows = _Samples(self, code, (y1, y2), i, self.pooled_height, h)
         with code.range(self.pooled_width) as j:
             columns = _Samples(self, code, (x1, x2), j, self.pooled_width, w)

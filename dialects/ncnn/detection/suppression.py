@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, f32, i32, i64
 
-from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.layer import Array
+from ncc.dialects.statements import Code, MemoryView, Value, Variable
 
 Indices = NDArray[np.int64]
 
@@ -58,32 +58,32 @@ class Sorter:
         self._keys = code.private((capacity,), i32)
         self._places = code.scratch((PASSES, DIGITS), i64)
 
-    def sort(self, scores: Memory, count: Value) -> None:
+    def sort(self, scores: MemoryView, count: Value) -> None:
         """Order 0 ... count - 1 by falling score, equal ones in their order, NaN last.
 
         By one digit of the keys after the other, the lowest first: how often each occurs tells
         where those that have it begin.
         """
         code, places = self.code, self._places
-        with code.range(PASSES) as turn, code.range(DIGITS) as digit:
-            places[turn, digit] = 0
+        with code.range(PASSES) as iteration, code.range(DIGITS) as digit:
+            places[iteration, digit] = 0
         with code.range(count) as i:
             self.order[i] = i
             self._keys[i] = key = _key(code, scores[i])
             for number in range(PASSES):
                 digit = _digit(code, key, number)
                 places[number, digit] = places[number, digit] + 1
-        with code.range(PASSES) as turn:
+        with code.range(PASSES) as iteration:
             total = code.variable(0)
             with code.range(DIGITS) as digit:
                 before = total.value
-                total.value = before + places[turn, digit]
-                places[turn, digit] = before
+                total.value = before + places[iteration, digit]
+                places[iteration, digit] = before
         for number in range(0, PASSES, 2):
             self._pass(number, self.order, self._spare, count)
             self._pass(number + 1, self._spare, self.order, count)
 
-    def _pass(self, number: int, source: Memory, target: Memory, count: Value) -> None:
+    def _pass(self, number: int, source: MemoryView, target: MemoryView, count: Value) -> None:
         """Those of each digit together, in the order they had."""
         code = self.code
         with code.range(count) as i:
@@ -115,13 +115,13 @@ class Found:
     how much it was at place t of the last one.
     """
 
-    def __init__(self, code: Code, scores: Memory, counts: Memory) -> None:
+    def __init__(self, code: Code, scores: MemoryView, counts: MemoryView) -> None:
         """All of it by falling score; of equal score, by turns and as they found it."""
-        capacity, (turns,) = scores.shape[0], counts.shape
+        capacity, (iterations,) = scores.shape[0], counts.shape
         self._places, rated = code.scratch((capacity,), i64), code.scratch((capacity,))
         self._sorter, count = Sorter(code, capacity), code.variable(0)
-        with code.range(turns) as turn, code.range(counts[turn]) as k:
-            place = turn * (capacity // turns) + k
+        with code.range(iterations) as iteration, code.range(counts[iteration]) as k:
+            place = iteration * (capacity // iterations) + k
             self._places[count.value] = place
             rated[count.value] = scores[place]
             count.value = count.value + 1
@@ -137,8 +137,8 @@ def suppress(
     code: Code,
     box_of: Callable[[Value], Sequence[Value]],
     count: Value,
-    picked: Memory,
-    corners: Memory,
+    picked: MemoryView,
+    corners: MemoryView,
     threshold: float,
 ) -> Variable:
     """Put the ranks of those that are kept into `picked` until it is full; how many they are.

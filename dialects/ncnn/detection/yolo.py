@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32, i64
 
 from ncc.dialects.element import holds
-from ncc.dialects.imperative import Code, Memory, Value, Variable
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.detected_rows import COLUMNS, rows_of, write_row
 from ncc.dialects.ncnn.detection.suppression import Found, by_score, kept_of, suppress
@@ -27,6 +26,7 @@ from ncc.dialects.ncnn.layer import (
     reals,
 )
 from ncc.dialects.ncnn.reduction.reduction import softmax_array
+from ncc.dialects.statements import Code, MemoryView, Value, Variable
 
 Cell: TypeAlias = tuple[Value, Value]
 
@@ -61,7 +61,13 @@ class YoloLayer(Layer):
         raise NotImplementedError
 
     def rate(
-        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+        self,
+        code: Code,
+        x: MemoryView,
+        first: Value,
+        row: Value,
+        best: MemoryView,
+        confidence: MemoryView,
     ) -> None:
         """Confidences of the anchor of channels from `first` on, in the cells of a row.
 
@@ -112,21 +118,21 @@ class YoloLayer(Layer):
         boxes = np.stack(corners, axis=-1).astype(np.float32)
         return scores.reshape(-1), labels.reshape(-1), boxes.reshape(-1, 4)
 
-    def expand(self, b: Builder, *maps: Tensor) -> Tensor:
+    def lower(self, b: Builder, *maps: Tensor) -> Tensor:
         rows = [self.num_box * x.shape[1] for x in maps]
-        turns, width = sum(rows), max(x.shape[2] for x in maps)
-        most = turns * width
-        kinds = [((most,), f32), ((most,), i64), ((most, 4), f32), ((turns,), i64)]
+        iterations, width = sum(rows), max(x.shape[2] for x in maps)
+        most = iterations * width
+        kinds = [((most,), f32), ((most,), i64), ((most, 4), f32), ((iterations,), i64)]
         heads, boxes = range(len(maps)), range(self.num_box)
         anchors = np.array([self.anchor(head, box) for head in heads for box in boxes], np.float32)
-        code = Code([*maps, b.table(anchors)], kinds, turns=turns)
+        code = Code([*maps, b.table(anchors)], kinds, iterations=iterations)
         count = code.variable(0)
         first = 0
         for head, more in enumerate(rows):
-            with code.if_((code.turn >= first) & (code.turn < first + more)):
-                self._search(code, head, code.turn - first, code.turn * width, count)
+            with code.if_((code.iteration >= first) & (code.iteration < first + more)):
+                self._search(code, head, code.iteration - first, code.iteration * width, count)
             first += more
-        code.results[3][code.turn] = count.value
+        code.results[3][code.iteration] = count.value
         made = b.code(code.operation())[: len(kinds)]
         return b.counted_code(self._kept(made).operation())[0]
 
@@ -179,7 +185,7 @@ class YoloLayer(Layer):
         return code.range(first + (5 + self.num_class), first + 5)
 
     def _add(
-        self, code: Code, head: int, anchor: Memory, first: Value, cell: Cell, place: Value
+        self, code: Code, head: int, anchor: MemoryView, first: Value, cell: Cell, place: Value
     ) -> None:
         """Put label and box of what the anchor of channels from `first` on finds in a cell."""
         x = code.inputs[head]
@@ -223,7 +229,13 @@ class YoloDetectionOutputOp(YoloLayer):
         return sure * chances.max(1), chances.argmax(1)
 
     def rate(
-        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+        self,
+        code: Code,
+        x: MemoryView,
+        first: Value,
+        row: Value,
+        best: MemoryView,
+        confidence: MemoryView,
     ) -> None:
         w = x.shape[2]
         with code.lanes(w) as j:
@@ -275,7 +287,13 @@ class Yolov3DetectionOutputOp(YoloLayer):
         return 1 / (1 + np.exp(-something) * (1 + np.exp(-best))), classes.argmax(1)
 
     def rate(
-        self, code: Code, x: Memory, first: Value, row: Value, best: Memory, confidence: Memory
+        self,
+        code: Code,
+        x: MemoryView,
+        first: Value,
+        row: Value,
+        best: MemoryView,
+        confidence: MemoryView,
     ) -> None:
         with code.lanes(x.shape[2]) as j:
             something = x[first + 4, row, j]

@@ -11,7 +11,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.ir.affine import AffineExpr
 
 from ncc.dialects.ncnn.axes import only_axis
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -210,7 +210,7 @@ class BinaryOpOp(Layer):
     b = real(2)
 
     def check(self) -> None:
-        check_choice(self, "op_type", range(len(BINARY_FUNCTIONS)))
+        check_optimization(self, "op_type", range(len(BINARY_FUNCTIONS)))
         wanted = 1 if self.with_scalar else 2
         if len(self.operands) != wanted:
             raise LayerError(
@@ -230,7 +230,7 @@ class BinaryOpOp(Layer):
             stretched = p.reshape(aligned(p.shape, q.shape)), q.reshape(aligned(q.shape, p.shape))
             return function(*stretched).astype(np.float32, copy=False)
 
-    def expand(self, b: Builder, p: Tensor, q: Tensor | None = None) -> Tensor:
+    def lower(self, b: Builder, p: Tensor, q: Tensor | None = None) -> Tensor:
         function = BINARY_FUNCTIONS[self.op_type][1]
         if q is None:
             at = b.loops_of(p.shape)
@@ -252,7 +252,7 @@ class EltwiseOp(Layer):
     coeffs = reals(1)
 
     def check(self) -> None:
-        check_choice(self, "op_type", (PRODUCT, SUM, MAX))
+        check_optimization(self, "op_type", (PRODUCT, SUM, MAX))
         if self.coeffs and len(self.coeffs) != len(self.operands):
             raise LayerError(f"{len(self.coeffs)} coeffs for {len(self.operands)} inputs", "coeffs")
 
@@ -270,7 +270,7 @@ class EltwiseOp(Layer):
             scaled = [x * k for x, k in zip(xs, self._coefficients(), strict=True)]
             return reduce(np.add, scaled)
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         at = b.loops_of(xs[0].shape)
         read = [x[at] for x in xs]
         if self.op_type == PRODUCT:
@@ -310,7 +310,7 @@ class GLUOp(Layer):
         with np.errstate(over="ignore"):
             return np.asarray(a / (1 + np.exp(-b)), np.float32)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         axis = self.along(x.rank)
         shape = self.infer(x.shape)
         middle = [shape[axis] if k == axis else 0 for k in range(x.rank)]

@@ -89,7 +89,7 @@ class ScaleOp(Layer):
         scaled = scale_channels(x, factor, self.bias.array() if self.bias else None)
         return [scaled, factor][: len(self.results)]
 
-    def expand(self, b: Builder, x: Tensor, scale: Tensor | None = None) -> list[Tensor]:
+    def lower(self, b: Builder, x: Tensor, scale: Tensor | None = None) -> list[Tensor]:
         factor = b.weight(held(self.scale, "scale")) if scale is None else scale
         scaled = expand_scale(b, x, factor, b.weight(self.bias) if self.bias else None)
         return [scaled, factor][: len(self.results)]
@@ -115,7 +115,7 @@ class BiasOp(Layer):
         bias = held(self.bias, "bias").array()
         return np.asarray(x + (bias.reshape(along_axis(0, x.ndim)) if x.ndim > 2 else bias[0]))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         bias = b.weight(held(self.bias, "bias"))
         at = b.loops_of(x.shape)
         return b.map(at, x[at] + bias[at[0] if x.rank > 2 else 0])
@@ -164,7 +164,7 @@ class BatchNormOp(Layer):
         with np.errstate(all="ignore"):
             return np.asarray((x - mean) / deviation * slope + bias)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         factor, offset = self.scale_and_offset()
         return expand_scale(b, x, b.table(factor), b.table(offset))
 
@@ -191,7 +191,7 @@ class PReLUOp(Layer):
         slope = held(self.slope, "slope").array().reshape(along_axis(0, x.ndim))
         return np.where(x < 0, x * slope, x)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         slope = b.weight(held(self.slope, "slope"))
         at = b.loops_of(x.shape)
         value = x[at]

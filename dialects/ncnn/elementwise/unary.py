@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects import math as math_dialect
 from xdsl.ir import Operation
 
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -64,7 +64,7 @@ class Unary(Layer):
         with np.errstate(all="ignore"):
             return self.array(x).astype(np.float32, copy=False)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         at = b.loops_of(x.shape)
         return b.map(at, self.scalar(x[at]))
 
@@ -204,7 +204,7 @@ class UnaryOpOp(Unary):
     op_type = integer(0)
 
     def check(self) -> None:
-        check_choice(self, "op_type", range(len(UNARY_FUNCTIONS)))
+        check_optimization(self, "op_type", range(len(UNARY_FUNCTIONS)))
 
     def array(self, x: Array) -> Array:
         return UNARY_FUNCTIONS[self.op_type][0](x)

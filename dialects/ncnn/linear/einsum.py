@@ -86,7 +86,7 @@ class EinsumOp(Layer):
         computed = np.einsum(f"{','.join(tokens)}->{result}", *inputs, optimize=True)
         return np.asarray(computed).reshape(self.infer(*(x.shape for x in inputs)))
 
-    def expand(self, b: Builder, *inputs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *inputs: Tensor) -> Tensor:
         tokens, result = self.tokens
         extents = self._extents([x.shape for x in inputs])
         letters = sorted(extents)

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Index
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.index_notation import Index
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -159,7 +159,7 @@ class GemmOp(Quantizable):
         check_quantize_term(self.quantize_term)
         if self.blocks:
             self._check_blocks()
-        check_choice(self, "constant_broadcast_type_C", range(NO_C, ROW + 1))
+        check_optimization(self, "constant_broadcast_type_C", range(NO_C, ROW + 1))
         kind = self.constant_broadcast_type_C
         needed = "MK" * bool(self.constantA) + "NK" * bool(self.constantB)
         if self.constantC:
@@ -234,7 +234,7 @@ class GemmOp(Quantizable):
         )
         return FactorArray.of_rows(a, a_scales).times(FactorArray.of_whole(b, b_scales))
 
-    def expand(self, b: Builder, *inputs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *inputs: Tensor) -> Tensor:
         shape = self.infer(*(x.shape for x in inputs))
         sizes = self.sizes([x.shape for x in inputs])
         given = list(inputs)

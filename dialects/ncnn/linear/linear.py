@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Index
+from ncc.dialects.index_notation import Index
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -99,7 +99,7 @@ class InnerProductOp(Int8Layer):
             y = y + self.bias.array()
         return self.activate_array(y.reshape(self.infer(x.shape)))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         if (int8 := self.int8) is not None:
             x = int8.quantize(b, x)
             if self.batched(x.shape):
@@ -163,7 +163,7 @@ class EmbedOp(Layer):
         y = rows * self.unit
         return np.asarray(y if self.bias is None else y + self.bias.array(), np.float32)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         w = b.weight(held(self.weight, "weight"))
         bias = None if self.bias is None else b.weight(self.bias)
         i, o = b.loops_of((x.shape[0], self.num_output))
@@ -204,7 +204,7 @@ class MatMulOp(Layer):
         transposed = np.swapaxes(b, -1, -2) if self.transB and b.ndim > 1 else b
         return np.asarray(a @ transposed).reshape(shape)
 
-    def expand(self, b: Builder, x: Tensor, w: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, w: Tensor) -> Tensor:
         shape = self.infer(x.shape, w.shape)
         left, right = self.factors(x.shape, w.shape)
         outer = _broadcast_outer(left[:-2], right[:-2]) or ()

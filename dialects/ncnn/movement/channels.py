@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -49,7 +49,7 @@ class ShuffleChannelOp(MovingLayer):
         grouped = x.reshape(*self._groups(x.shape), *x.shape[1:])
         return grouped.swapaxes(0, 1).reshape(x.shape)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         groups, size = self._groups(x.shape)
         if 1 in (groups, size):
             return x
@@ -80,7 +80,7 @@ class PixelShuffleOp(BlockLayer):
 
     def check(self) -> None:
         check_positive(self, ["upscale_factor"])
-        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
+        check_optimization(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
@@ -99,7 +99,7 @@ class PixelShuffleOp(BlockLayer):
             split = x.reshape(r, r, shape[0], height, width).transpose(2, 0, 1, 3, 4)
         return split.transpose(0, 3, 1, 4, 2).reshape(shape)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         r, (channels, _, _) = self.upscale_factor, self.infer(x.shape)
         if r == 1:
             return x
@@ -121,7 +121,7 @@ class ReorgOp(BlockLayer):
 
     def check(self) -> None:
         check_positive(self, ["stride"])
-        check_choice(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
+        check_optimization(self, "mode", (BLOCK_INNER, BLOCK_OUTER))
 
     def infer(self, x: Shape) -> Shape:
         channels, height, width = self._image(x)
@@ -138,7 +138,7 @@ class ReorgOp(BlockLayer):
         order = (0, 2, 4, 1, 3) if self.mode == BLOCK_INNER else (2, 4, 0, 1, 3)
         return split.transpose(order).reshape(shape)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         s, (_, height, width) = self.stride, self.infer(x.shape)
         if s == 1:
             return x

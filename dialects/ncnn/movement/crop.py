@@ -173,7 +173,7 @@ class CropOp(MovingLayer):
         begin, size = self.box(*(x.shape for x in xs), vector=vector)
         return xs[0][tuple(slice(p, p + n) for p, n in zip(begin, size, strict=True))]
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         return b.slice(xs[0], *self.box(*(x.shape for x in xs)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ncc.dialects.ncnn.axes import EXTENT_NAMES, resolve_axes, resolve_axis
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -39,7 +39,7 @@ class ConcatOp(JoiningLayer):
     def reference(self, *xs: Array) -> Array:
         return np.concatenate(xs, axis=self.axis)
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         return b.concat(xs, resolve_axis(self.axis, xs[0].rank))
 
 
@@ -98,7 +98,7 @@ class SliceOp(MovingLayer):
         cuts = [begin + size for begin, size in self._parts(x.shape)]
         return np.split(x, cuts, axis=self.axis)[: len(cuts)]
 
-    def expand(self, b: Builder, x: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, x: Tensor) -> list[Tensor]:
         axis = resolve_axis(self.axis, x.rank)
         begins = [
             [begin if k == axis else 0 for k in range(x.rank)] for begin, _ in self._parts(x.shape)
@@ -127,7 +127,7 @@ class PermuteOp(MovingLayer):
     order_type = integer(0)
 
     def check(self) -> None:
-        check_choice(self, "order_type", range(24))
+        check_optimization(self, "order_type", range(24))
 
     def order(self, rank: int) -> tuple[int, ...]:
         """The input's axis that becomes each axis of the result, in numpy order."""
@@ -145,7 +145,7 @@ class PermuteOp(MovingLayer):
     def reference(self, x: Array) -> Array:
         return x.transpose(self.order(x.ndim))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         order = self.order(x.rank)
         if order == tuple(range(x.rank)):
             return x
@@ -171,7 +171,7 @@ class FlipOp(MovingLayer):
     def reference(self, x: Array) -> Array:
         return np.flip(x, self._flipped(x.ndim))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         flipped = self._flipped(x.rank)
         if not flipped:
             return x
@@ -216,7 +216,7 @@ class TileOp(MovingLayer):
         shape, repeats = self._aligned(x.shape)
         return np.tile(x.reshape(shape), repeats)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         shape, repeats = self._aligned(x.shape)
         x = b.reshape(x, shape)
         if all(times == 1 for times in repeats):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Attribute
 
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_choice, check_element
+from ncc.dialects.ncnn.checks import check_element, check_optimization
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -54,7 +54,7 @@ class PaddingOp(MovingLayer):
     )
 
     def check(self) -> None:
-        check_choice(self, "type", (CONSTANT, REPLICATE, REFLECT))
+        check_optimization(self, "type", (CONSTANT, REPLICATE, REFLECT))
         if self.per_channel_pad_data_size < 0:
             raise LayerError(
                 f"per_channel_pad_data_size is {self.per_channel_pad_data_size}",
@@ -107,7 +107,7 @@ class PaddingOp(MovingLayer):
         filled[tuple(slice(p, p + n) for (p, _), n in zip(pads, x.shape, strict=True))] = x
         return filled
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         pads = self.pads(x.rank)
         if not any(map(any, pads)):
             return x

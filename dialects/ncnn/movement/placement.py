@@ -77,7 +77,7 @@ class CopyToOp(JoiningLayer):
         y[tuple(slice(p, p + n) for p, n in zip(begin, size, strict=True))] = source.reshape(size)
         return y
 
-    def expand(self, b: Builder, x: Tensor, source: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, source: Tensor) -> Tensor:
         begin = self.begin(x.shape, source.shape)
         if source.shape == x.shape:
             return source
@@ -130,7 +130,7 @@ class DiagOp(MovingLayer):
         self.infer(x.shape)
         return np.diag(x, self.diagonal)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         row, column = self._first()
         shape = self.infer(x.shape)
         [i] = b.loops_of(shape[:1] if x.rank == 2 else x.shape)

@@ -43,7 +43,7 @@ class View(MovingLayer):
     def reference(self, x: Array, *others: Array) -> Array:
         return x.reshape(self.infer(x.shape, *(other.shape for other in others)))
 
-    def expand(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor, *others: Tensor) -> Tensor:
         return b.reshape(x, self.infer(x.shape, *(other.shape for other in others)))
 
 

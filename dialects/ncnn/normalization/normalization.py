@@ -86,7 +86,7 @@ class LayerNormOp(InnerRegion):
         inner = x.shape[region[0] :]
         return y * self.gamma.array().reshape(inner) + self.beta.array().reshape(inner)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         region = self.region(x.shape)
         if self.gamma is None or self.beta is None:
             return normalized(b, x, region, self.eps, lambda value, _: value)
@@ -111,7 +111,7 @@ class RMSNormOp(InnerRegion):
         y = np.asarray(x / np.sqrt(power_of_x + np.float32(self.eps)))
         return y if self.gamma is None else y * self.gamma.array().reshape(x.shape[region[0] :])
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         region = self.region(x.shape)
         squares = fold(b, x, region, lambda value, _: value * value)
         squares = b.scaled(squares, 1 / prod(x.shape[axis] for axis in region))
@@ -156,7 +156,7 @@ class GroupNormOp(Layer):
         y = normalized_array(split, (1,), self.eps).reshape(x.shape)
         return _affine_array(y, self.gamma, self.beta)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         inside = self.channels // self.group
         groups = [[0, 1], *([axis + 1] for axis in range(1, x.rank))]
         split = b.expand(x, groups, (self.group, inside, *x.shape[1:]))
@@ -197,7 +197,7 @@ class InstanceNormOp(Layer):
         y = normalized_array(x, tuple(range(1, x.ndim)), self.eps)
         return _affine_array(y, self.gamma, self.beta)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         region = range(1, x.rank)
         if self.gamma is None or self.beta is None:
             return normalized(b, x, region, self.eps, lambda value, _: value)
@@ -240,7 +240,7 @@ class MVNOp(Layer):
         deviation = np.sqrt(np.square(off).mean(region, keepdims=True))
         return np.asarray(off / (deviation + np.float32(self.eps)))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         x = b.reshape(x, self.infer(x.shape))
         region = self.region(x.rank)
         mean = mean_of(b, x, region)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ncc.dialects.ncnn.axes import along_axis
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -43,7 +43,7 @@ class NormalizeOp(Layer):
 
     def check(self) -> None:
         check_positive(self, ["scale_data_size"])
-        check_choice(self, "eps_mode", range(3))
+        check_optimization(self, "eps_mode", range(3))
 
     @property
     def identity(self) -> bool:
@@ -81,7 +81,7 @@ class NormalizeOp(Layer):
         scaled = wide / norm * scale.reshape(along_axis(0, wide.ndim))
         return np.asarray(scaled).reshape(x.shape)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         if self.identity:
             return x
         shape, x = x.shape, b.reshape(x, planes(x.shape, 3))

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Indices
+from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.layer import Array, Builder, Tensor
 from ncc.dialects.scalar import Scalar, sqrt
 

@@ -53,7 +53,7 @@ class StatisticsPoolingOp(Layer):
         mean = cells.mean(axis=1)
         return np.concatenate([mean, cells.std(axis=1)]) if self.include_stddev else mean
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         cells = b.reshape(x, self._channels(x.shape))
         mean = pool_all(b, cells, MEAN)
         if not self.include_stddev:
@@ -135,7 +135,7 @@ class SPPOp(Layer):
         shape = self.infer(x.shape)
         return np.concatenate(levels)[: prod(shape)].reshape(shape)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         levels = []
         for rows, columns in self.levels(x.shape):
             windows = [rows.window, columns.window]

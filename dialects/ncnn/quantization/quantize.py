@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import bf16, f16, f32, i8, i32
 from xdsl.ir import Attribute
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
-from ncc.dialects.comprehension import Indices
 from ncc.dialects.element import BLOB_ELEMENTS, dtype_of
+from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.axes import along_axis
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.elementwise.activation import activate, activate_array, check_activation
@@ -86,7 +86,7 @@ class QuantizeOp(Scaling):
     def reference(self, x: Array) -> Array:
         return quantize_array(x, self.numbers(self.scale_data, x))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         scale = self.number(b, held(self.scale_data, "scale_data"), x)
         at = b.loops_of(x.shape)
         return b.map(at, saturated_int8(x[at] * scale.at(at)))
@@ -114,7 +114,7 @@ class DequantizeOp(Scaling):
         y = x.astype(np.float32) * self.numbers(self.scale_data, x)
         return np.asarray(y + self.numbers(self.bias_data, x))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         scale = self.number(b, held(self.scale_data, "scale_data"), x)
         bias = None if self.bias_data is None else self.number(b, self.bias_data, x)
         at = b.loops_of(x.shape)
@@ -154,7 +154,7 @@ class RequantizeOp(Scaling):
         y = activate_array(y, self.activation_type, self.activation_params)
         return quantize_array(y, self.numbers(self.scale_out_data, x))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         scale_in = self.number(b, held(self.scale_in_data, "scale_in_data"), x)
         scale_out = self.number(b, held(self.scale_out_data, "scale_out_data"), x)
         bias = None if self.bias_data is None else self.number(b, self.bias_data, x)
@@ -210,7 +210,7 @@ class CastOp(Layer):
         with np.errstate(over="ignore"):
             return x.astype(dtype_of(_CAST_TYPES[self.type_to]))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         if self.type_from == self.type_to:
             return x
         at = b.loops_of(x.shape)

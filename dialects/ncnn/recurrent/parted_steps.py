@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code, Memory, Value
-from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, Operands, Rule, add_product
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, add_product
+from ncc.dialects.statements import Code, MemoryView, Value
 
 WORTH_A_THREAD = 1 << 16
 """The fewest weights of a part: fewer take a thread less time than to wait for the others."""
@@ -34,7 +34,9 @@ def parts_of(rule: Rule, directions: int, weights: int, threads: int) -> int:
     return max(parts for parts in range(1, most + 1) if rule.hidden % parts == 0)
 
 
-def expand_parted_steps(b: Builder, rule: Rule, operands: Operands, parts: int) -> list[Tensor]:
+def expand_parted_steps(
+    b: Builder, rule: Rule, operands: RecurrentOperands, parts: int
+) -> list[Tensor]:
     """As `expand_steps` of one direction, without projection and float32.
 
     The weight is (parts, outputs, gates / parts): of each gate the places of the part.
@@ -42,7 +44,7 @@ def expand_parted_steps(b: Builder, rule: Rule, operands: Operands, parts: int) 
     steps = operands.inputs.shape[0]
     shapes = [(steps, rule.hidden), *[(1, rule.hidden)] * rule.states, (2, rule.hidden)]
     results = [(shape, f32) for shape in shapes]
-    code = Code(operands.given(), results, turns=parts, steps=steps + 1)
+    code = Code(operands.given(), results, iterations=parts, steps=steps + 1)
     _PartedSteps(code, rule, operands, parts).write()
     return b.code(code.operation())[:-1]
 
@@ -50,13 +52,13 @@ def expand_parted_steps(b: Builder, rule: Rule, operands: Operands, parts: int) 
 class _PartedSteps:
     """The statements of one part, a turn of the code. Step 0 writes what the first step reads."""
 
-    def __init__(self, code: Code, rule: Rule, operands: Operands, parts: int) -> None:
+    def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands, parts: int) -> None:
         self.code, self.rule = code, rule
         self.extent = rule.hidden // parts
-        self.first_place = code.turn * self.extent
+        self.first_place = code.iteration * self.extent
         memories = dict(zip(operands.given(), code.inputs, strict=True))
         self.inputs = memories[operands.inputs]
-        self.weight = memories[operands.weight].part(code.turn)
+        self.weight = memories[operands.weight].part(code.iteration)
         self.bias = memories[operands.bias].part(0)
         self.given = [memories[state].part(0) for state in operands.states]
         self.rows, *states, self.hidden = code.results
@@ -109,7 +111,7 @@ class _PartedSteps:
         outputs, gates = self.weight.shape
         return outputs * gates * (self.rule.hidden // self.extent) > HELD
 
-    def _add_product(self, x: Memory, fro: Value | int) -> None:
+    def _add_product(self, x: MemoryView, fro: Value | int) -> None:
         """The sums of this part: its biases, and x times its matrix."""
         code = self.code
         with code.lanes(self.extent) as j:

@@ -18,8 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute
 
-from ncc.dialects.imperative import Code, Value
-from ncc.dialects.ncnn.checks import check_choice, check_positive
+from ncc.dialects.ncnn.checks import check_optimization, check_positive
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -39,8 +38,14 @@ from ncc.dialects.ncnn.param import held
 from ncc.dialects.ncnn.quantization.int8 import product
 from ncc.dialects.ncnn.quantization.int8_product import Factor, FactorArray
 from ncc.dialects.ncnn.recurrent.parted_steps import expand_parted_steps, parts_of
-from ncc.dialects.ncnn.recurrent.recurrent_steps import Operands, Rule, Values, expand_steps
+from ncc.dialects.ncnn.recurrent.recurrent_steps import (
+    RecurrentOperands,
+    Rule,
+    Values,
+    expand_steps,
+)
 from ncc.dialects.scalar import convert
+from ncc.dialects.statements import Code, Value
 from ncc.dialects.weights.derived import Blocked, Paired, Taken
 
 FORWARD, REVERSE, BOTH = 0, 1, 2
@@ -126,7 +131,7 @@ class Recurrent(Layer):
 
     def check(self) -> None:
         check_positive(self, ["num_output", "weight_data_size"])
-        check_choice(self, "direction", range(FORWARD, BOTH + 1))
+        check_optimization(self, "direction", range(FORWARD, BOTH + 1))
         if self.weight_data_size % self.gate_rows:
             raise LayerError(
                 f"weight_data_size is {self.weight_data_size}, not a multiple of {self.gate_rows}, "
@@ -231,13 +236,13 @@ class Recurrent(Layer):
 
     # --- expansion --------------------------------------------------------------------------
 
-    def expand(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
+    def lower(self, b: Builder, x: Tensor, *states: Tensor) -> list[Tensor]:
         shape = (self.directions, self.gates)
         reverse = self.direction == REVERSE
         rule = Rule(self.cell, self.hidden, self.num_output, self.STATES, reverse)
         weights = 0 if self.int8_scale_term else self.gates * self.num_output
         parts = parts_of(rule, self.directions, weights, b.threads)
-        operands = Operands(
+        operands = RecurrentOperands(
             inputs=self._expand_inputs(b, x),
             weight=self._expand_weight(b, parts),
             bias=b.table(self.biases[1]),

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import f32, i32
 
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code, Memory, Value
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.statements import Code, MemoryView, Value
 
 Values: TypeAlias = Callable[[int], Value]
 """The inputs or the recurrent parts of the gates, or the states, by their number."""
@@ -46,7 +46,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Operands:
+class RecurrentOperands:
     """What the steps are computed of.
 
     inputs      (steps, directions * gates)
@@ -70,13 +70,13 @@ class Operands:
         return [tensor for tensor in maybe if tensor is not None]
 
 
-def expand_steps(b: Builder, rule: Rule, operands: Operands) -> list[Tensor]:
+def expand_steps(b: Builder, rule: Rule, operands: RecurrentOperands) -> list[Tensor]:
     """The rows of all steps, (steps, directions * outputs), and the last states."""
     directions = operands.weight.shape[0]
     rows = (operands.inputs.shape[0], directions * rule.outputs)
     extents = (rule.outputs, rule.hidden)[: rule.states]
     results = [(shape, f32) for shape in (rows, *((directions, extent) for extent in extents))]
-    code = Code(operands.given(), results, turns=directions)
+    code = Code(operands.given(), results, iterations=directions)
     _Steps(code, rule, operands).write()
     return b.code(code.operation())
 
@@ -84,15 +84,15 @@ def expand_steps(b: Builder, rule: Rule, operands: Operands) -> list[Tensor]:
 class _Steps:
     """The statements of one direction, a turn of the code."""
 
-    def __init__(self, code: Code, rule: Rule, operands: Operands) -> None:
+    def __init__(self, code: Code, rule: Rule, operands: RecurrentOperands) -> None:
         self.code, self.rule = code, rule
         directions, _, gates = operands.weight.shape
         self.gates = gates
-        self.backwards: Value | int = code.turn if directions == 2 else int(rule.reverse)
+        self.backwards: Value | int = code.iteration if directions == 2 else int(rule.reverse)
         memories = dict(zip(operands.given(), code.inputs, strict=True))
 
-        def own(tensor: Tensor) -> Memory:
-            return memories[tensor].part(code.turn)
+        def own(tensor: Tensor) -> MemoryView:
+            return memories[tensor].part(code.iteration)
 
         self.inputs = code.inputs[0]
         self.weight, self.bias = own(operands.weight), own(operands.bias)
@@ -100,7 +100,7 @@ class _Steps:
         self.projection = None if operands.projection is None else own(operands.projection)
         self.first = [own(state) for state in operands.states]
         self.rows = code.results[0]
-        self.state = [state.part(code.turn) for state in code.results[1:]]
+        self.state = [state.part(code.iteration) for state in code.results[1:]]
         self.sums = code.scratch((gates,), f32 if self.counts is None else i32)
         self.cell_output = self.state[0]
         if self.projection is not None:
@@ -121,7 +121,7 @@ class _Steps:
         with code.lanes(hidden) as j:
 
             def given(gate: int) -> Value:
-                return inputs[code.turn * self.gates + gate * hidden + j]
+                return inputs[code.iteration * self.gates + gate * hidden + j]
 
             def recurrent(gate: int) -> Value:
                 place = j + gate * hidden
@@ -134,12 +134,12 @@ class _Steps:
             for memory, value in zip([self.cell_output, *self.state[1:]], new, strict=True):
                 memory[j] = value
             if self.projection is None:
-                row[code.turn * outputs + j] = new[0]
+                row[code.iteration * outputs + j] = new[0]
         if self.projection is not None:
             _set(code, self.state[0], 0.0)
             add_product(code, self.state[0], self.cell_output, self.projection)
             with code.lanes(outputs) as j:
-                row[code.turn * outputs + j] = self.state[0][j]
+                row[code.iteration * outputs + j] = self.state[0][j]
 
     def _recurrent(self, odd: Value) -> Value | None:
         """Put what the hidden state gives into the sums; of int8, returns what 1 of it counts.
@@ -168,7 +168,7 @@ class _Pairs:
         self._numbers = code.scratch((2 * half,), i32)
         _set(code, self._numbers, 0)
 
-    def quantize(self, x: Memory) -> Value:
+    def quantize(self, x: MemoryView) -> Value:
         """Take x; returns what 1 counts."""
         code, (half,) = self.code, self.values.shape
         largest = code.largest(x.shape[0], lambda k: code.absolute(x[k]), 0.0)
@@ -181,7 +181,9 @@ class _Pairs:
         return 1.0 / scale
 
 
-def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory, fro: Value | int = 0) -> None:
+def add_product(
+    code: Code, sums: MemoryView, x: MemoryView, matrix: MemoryView, fro: Value | int = 0
+) -> None:
     """sums[j] += the sum over k of x[k] * matrix[k, j], float32 or pairs of int8.
 
     Some rows of the matrix at a time, so that a sum is not read and written for each of them; the
@@ -209,6 +211,6 @@ def add_product(code: Code, sums: Memory, x: Memory, matrix: Memory, fro: Value 
         take_in(blocks * ROWS, rest)
 
 
-def _set(code: Code, memory: Memory, value: Memory | float) -> None:
+def _set(code: Code, memory: MemoryView, value: MemoryView | float) -> None:
     with code.lanes(memory.shape[0]) as j:
-        memory[j] = value[j] if isinstance(value, Memory) else value
+        memory[j] = value[j] if isinstance(value, MemoryView) else value

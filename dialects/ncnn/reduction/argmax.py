@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.checks import check_positive
 from ncc.dialects.ncnn.detection.suppression import Sorter
 from ncc.dialects.ncnn.layer import (
@@ -22,6 +21,7 @@ from ncc.dialects.ncnn.layer import (
     layer,
 )
 from ncc.dialects.scalar import equal, select
+from ncc.dialects.statements import Code
 
 MOST_PASSES = 4
 """Up to so many values are searched one by one; more are sorted."""
@@ -58,7 +58,7 @@ class ArgMaxOp(Layer):
         found = places_of(x.shape)[order]
         return np.stack([flat[order], found] if self.out_max_val else [found])
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         places = b.table(places_of(x.shape))
         flat = b.reshape(x, (prod(x.shape),))
         if self.topk > MOST_PASSES:

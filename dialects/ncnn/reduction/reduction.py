@@ -8,9 +8,9 @@ from math import prod
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Indices
+from ncc.dialects.index_notation import Indices
 from ncc.dialects.ncnn.axes import only_axis
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.layer import (
     Array,
     Builder,
@@ -59,7 +59,7 @@ class ReductionOp(Layer):
     fixbug0 = integer(5)
 
     def check(self) -> None:
-        check_choice(self, "operation", range(SUM, LOG_SUM_EXP + 1))
+        check_optimization(self, "operation", range(SUM, LOG_SUM_EXP + 1))
         if self.axes and not self.fixbug0:
             raise LayerError("axes without 5=1: the file is too old, convert it again", "axes")
         for axis in self.axes:
@@ -109,7 +109,7 @@ class ReductionOp(Layer):
             y = np.asarray(y * np.float32(self.factor(x.shape)))
         return y.reshape(self.infer(x.shape))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         reduced = self.reduced(x.rank)
         at = b.loops_of(x.shape)
         over = [at[axis] for axis in reduced]
@@ -190,7 +190,7 @@ class SoftmaxOp(Layer):
     def reference(self, x: Array) -> Array:
         return softmax_array(x, self.along(x.ndim))
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         return softmax(b, x, self.along(x.rank))
 
 

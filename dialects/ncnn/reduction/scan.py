@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 from xdsl.dialects.builtin import f32
 
-from ncc.dialects.imperative import Code
 from ncc.dialects.ncnn.axes import only_axis
 from ncc.dialects.ncnn.layer import Array, Builder, Layer, Shape, Tensor, integer, layer
+from ncc.dialects.statements import Code
 
 ROWS = 8
 """Rows that one turn sums side by side."""
@@ -35,7 +35,7 @@ class CumulativeSumOp(Layer):
     def reference(self, x: Array) -> Array:
         return np.cumsum(x, axis=self.along(x.ndim), dtype=np.float32)
 
-    def expand(self, b: Builder, x: Tensor) -> Tensor:
+    def lower(self, b: Builder, x: Tensor) -> Tensor:
         axis = self.along(x.rank)
         outer, extent, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
         folded = b.reshape(x, (outer, extent, inner))
@@ -47,9 +47,9 @@ class CumulativeSumOp(Layer):
 def _rows(x: Tensor) -> Code:
     """Sums along the last axis: some rows side by side, since each waits for its last sum."""
     rows, extent, _ = x.shape
-    code = Code([x], [(x.shape, f32)], turns=-(-rows // ROWS))
+    code = Code([x], [(x.shape, f32)], iterations=-(-rows // ROWS))
     source, sums = code.inputs[0], code.results[0]
-    own = [code.minimum(code.turn * ROWS + k, rows - 1) for k in range(min(ROWS, rows))]
+    own = [code.minimum(code.iteration * ROWS + k, rows - 1) for k in range(min(ROWS, rows))]
     for row in own:
         sums[row, 0, 0] = source[row, 0, 0]
     with code.range(extent, 1) as i:
@@ -62,9 +62,9 @@ def _planes(x: Tensor) -> Code:
     """Sums of neighbours at once; threads share the outer axes, or else pieces of the inner one."""
     outer, extent, inner = x.shape
     pieces = -(-inner // PIECE) if outer == 1 else 1
-    code = Code([x], [(x.shape, f32)], turns=outer * pieces)
-    place = code.turn if outer > 1 else 0
-    start = code.turn * PIECE if pieces > 1 else 0
+    code = Code([x], [(x.shape, f32)], iterations=outer * pieces)
+    place = code.iteration if outer > 1 else 0
+    start = code.iteration * PIECE if pieces > 1 else 0
     stop = code.minimum(start + PIECE, inner) if pieces > 1 else inner
     source, sums = code.inputs[0].part(place), code.results[0].part(place)
     with code.lanes(stop, start) as k:

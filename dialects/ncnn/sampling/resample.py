@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncc.dialects.ncnn.axes import extents
-from ncc.dialects.ncnn.checks import check_choice
+from ncc.dialects.ncnn.checks import check_optimization
 from ncc.dialects.ncnn.expression import check_expression, evaluate_expression
 from ncc.dialects.ncnn.layer import (
     Array,
@@ -35,7 +35,7 @@ NONE, NEAREST, BILINEAR, BICUBIC = range(4)
 
 
 @dataclass(frozen=True)
-class Sweep:
+class WindowDomain:
     """The places of one axis of the result: `n` cells become `out`, in steps of `ratio` cells."""
 
     n: int
@@ -88,7 +88,7 @@ class Sweep:
         return self.linear() if resize_type == BILINEAR else self.cubic()
 
 
-def resample_array(x: Array, axis: int, sweep: Sweep, resize_type: int) -> Array:
+def resample_array(x: Array, axis: int, sweep: WindowDomain, resize_type: int) -> Array:
     """x with one axis at another size."""
     cells, weights = sweep.taps(resize_type)
     shape = tuple(sweep.out if k == axis else 1 for k in range(x.ndim))
@@ -127,7 +127,7 @@ class InterpOp(Layer):
         return not (self.size_expr or self.dynamic_target_size or stated)
 
     def check(self) -> None:
-        check_choice(self, "resize_type", (NONE, NEAREST, BILINEAR, BICUBIC))
+        check_optimization(self, "resize_type", (NONE, NEAREST, BILINEAR, BICUBIC))
         for name in ("output_width", "output_height"):
             if getattr(self, name) < 0:
                 raise LayerError(f"{name} is {getattr(self, name)}", name)
@@ -167,7 +167,7 @@ class InterpOp(Layer):
             return False
         return x[-1] == width and (len(x) == 2 or x[-2] == height)
 
-    def _sweeps(self, *xs: Shape) -> dict[int, Sweep]:
+    def _sweeps(self, *xs: Shape) -> dict[int, WindowDomain]:
         """How each axis of a row or an image is resized that is."""
         x, (height, width) = _image(xs[0]), self._size(*xs)
         sizes = {1: (width, self.width_scale)}
@@ -177,7 +177,7 @@ class InterpOp(Layer):
         for axis, (out, scale) in sizes.items():
             by_size = np.float32(x[axis]) / np.float32(out)
             ratio = np.float32(1) / np.float32(scale) if self.by_scale else by_size
-            sweeps[axis] = Sweep(x[axis], out, ratio, bool(self.align_corner))
+            sweeps[axis] = WindowDomain(x[axis], out, ratio, bool(self.align_corner))
         return sweeps
 
     def infer(self, *xs: Shape) -> Shape:
@@ -202,7 +202,7 @@ class InterpOp(Layer):
             x = resample_array(x, axis, sweep, self.resize_type)
         return x
 
-    def expand(self, b: Builder, *xs: Tensor) -> Tensor:
+    def lower(self, b: Builder, *xs: Tensor) -> Tensor:
         x, shapes = xs[0], [x.shape for x in xs]
         shape = self.infer(*shapes)
         if x.rank == 1:
@@ -224,7 +224,7 @@ def _image(x: Shape) -> Shape:
     return (x[0], *x[2:]) if len(x) == 4 else x
 
 
-def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep]) -> Tensor:
+def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain]) -> Tensor:
     """Each cell repeated where all ratios are whole, else a look-up of the cell."""
     if not all(sweep.repeats for sweep in sweeps.values()):
         tables = {axis: b.table(sweep.nearest()) for axis, sweep in sweeps.items()}
@@ -240,7 +240,7 @@ def _expand_nearest(b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep
 
 
 def _expand_taps(
-    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep], resize_type: int
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
 ) -> Tensor:
     """The weighted sum of the cells around each place, axis by axis, innermost axis first.
 
@@ -256,7 +256,7 @@ def _expand_taps(
 
 
 def _weighted(
-    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, Sweep], resize_type: int
+    b: Builder, x: Tensor, shape: Shape, sweeps: dict[int, WindowDomain], resize_type: int
 ) -> Tensor:
     """The same along some axes, all in one; along others nothing changes."""
     taps = {}

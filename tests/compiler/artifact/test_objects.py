@@ -17,7 +17,7 @@ from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.kept.cache import Cache
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.object_code import emit_object
-from ncc.compiler.loops.network import Loops
+from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.measure.stopwatch import Stopwatch
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
@@ -34,7 +34,7 @@ Softmax prob 1 1 m prob 0=0
 
 
 @pytest.fixture
-def loops(tmp_path: Path) -> Loops:
+def loops(tmp_path: Path) -> NetworkLoops:
     """Three kernels and more."""
     path = tmp_path / "net.param"
     path.write_text(NETWORK)
@@ -42,13 +42,13 @@ def loops(tmp_path: Path) -> Loops:
     return compilation.loops(*compilation.planned)
 
 
-def by_workers(loops: Loops, cache: Cache | None = None) -> tuple[bytes, ...]:
+def by_workers(loops: NetworkLoops, cache: Cache | None = None) -> tuple[bytes, ...]:
     made = Objects(loops, TARGET, cache, Stopwatch())
     with made.made_by_workers():
         return made.all()
 
 
-def test_copies_make_the_same(loops: Loops, tmp_path: Path) -> None:
+def test_copies_make_the_same(loops: NetworkLoops, tmp_path: Path) -> None:
     """Bit by bit, with some from a cache or none, which has all of them then."""
     here = Objects(loops, TARGET, None, Stopwatch())
     wanted = here.all()
@@ -59,7 +59,7 @@ def test_copies_make_the_same(loops: Loops, tmp_path: Path) -> None:
     assert tuple(map(cache.get, here.keys)) == wanted
 
 
-def test_what_copies_do_is_timed(loops: Loops) -> None:
+def test_what_copies_do_is_timed(loops: NetworkLoops) -> None:
     """The stages of all of them, added up."""
     stopwatch = Stopwatch()
     made = Objects(loops, TARGET, None, stopwatch)
@@ -68,7 +68,7 @@ def test_what_copies_do_is_timed(loops: Loops) -> None:
     assert min(stopwatch.seconds[what] for what in ("write loops", "lower to LLVM", "LLVM")) > 0
 
 
-def test_what_a_copy_raises_is_raised(loops: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_copy_raises_is_raised(loops: NetworkLoops, monkeypatch: pytest.MonkeyPatch) -> None:
     """By this process, which does the part again."""
 
     def refuse(text: str, *_: object) -> bytes:
@@ -81,7 +81,7 @@ def test_what_a_copy_raises_is_raised(loops: Loops, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_end_of_a_copy_is_a_bug_with_the_text(
-    loops: Loops, monkeypatch: pytest.MonkeyPatch
+    loops: NetworkLoops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LLVM does not refuse all that it cannot do: some is its end, and that of its process."""
 
@@ -95,7 +95,7 @@ def test_the_end_of_a_copy_is_a_bug_with_the_text(
 
 
 def test_parts_of_copies_that_are_killed_are_made_here(
-    loops: Loops, monkeypatch: pytest.MonkeyPatch
+    loops: NetworkLoops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where memory is short, the system ends those that have much of it."""
     here, wanted = os.getpid(), Objects(loops, TARGET, None, Stopwatch()).all()
@@ -110,7 +110,7 @@ def test_parts_of_copies_that_are_killed_are_made_here(
 
 
 def test_an_interrupt_drops_what_waits_for_llvm(
-    loops: Loops, monkeypatch: pytest.MonkeyPatch
+    loops: NetworkLoops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kernels that are written and not begun are not made any more: Ctrl-C ends a command."""
     texts, emitted, dropped = list[str](), list[str](), Event()

@@ -9,7 +9,7 @@ import pytest
 
 from ncc.compiler.commands.bench import show
 from ncc.compiler.measure.bench import Benchmark, StepCost
-from ncc.compiler.measure.ceilings import Ceilings
+from ncc.compiler.measure.roofline import Roofline
 from ncc.compiler.measure.timing import Timing
 
 STEPS = tuple(
@@ -22,7 +22,7 @@ RESULT = Benchmark(
     threads=1,
     time=Timing(24.69, 25.0, 26.0, 100),
     multiply_adds=10**9,
-    ceilings=Ceilings(1, 100.0, {1 << 20: 10.0}, tile_gigaflops=1000.0),
+    roofline=Roofline(1, 100.0, {1 << 20: 10.0}, tile_gigaflops=1000.0),
     footprint=1000,
     steps=STEPS,
     feeds={},

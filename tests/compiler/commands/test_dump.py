@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
 from ncc.compiler.options import Options
-from ncc.compiler.passes import structured_passes
+from ncc.compiler.passes import linalg_passes
 from ncc.compiler.universe import UNIVERSE
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
@@ -28,7 +28,7 @@ def test_every_pass_is_told_and_every_change_written(
     told = capfd.readouterr().out.splitlines()
     names = [line.split()[0].partition(".")[0] for line in told]
     assert [name[:3] for name in names] == [f"{number:02}-" for number in range(len(names))]
-    passes = [one.name for one in structured_passes(Options.of(opt_level=opt_level))]
+    passes = [one.name for one in linalg_passes(Options.of(opt_level=opt_level))]
     layers = ["read", "infer-shapes", *["canonicalize", "optimize"][: 2 * (opt_level > 0)]]
     assert [name[3:] for name in names] == [*layers, *passes, "loops", "llvm", "asm"]
     written = [line.split()[0] for line in told if not line.endswith("changed nothing")]

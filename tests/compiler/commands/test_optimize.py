@@ -13,8 +13,8 @@ import pytest
 
 from ncc.compiler import cli
 from ncc.compiler.commands import exit_codes
-from ncc.compiler.optimizer import Cost, OptimizeReport, optimize
-from ncc.compiler.read.network import read
+from ncc.compiler.optimizer import NetworkCost, OptimizeReport, optimize
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import verify
 from ncc.compiler.verification.verify import Report, Row
 from ncc.dialects.ncnn.network import Network
@@ -96,7 +96,7 @@ def test_the_report_for_programs(ncc: Run) -> None:
 )
 def test_sizes_are_in_the_unit_that_fits_the_larger(before: int, after: int, shown: str) -> None:
     """Two numbers of one line are compared, and those of a small network are not all 0.00 MB."""
-    costs = Cost(1, before, None, None), Cost(1, after, None, None)
+    costs = NetworkCost(1, before, None, None), NetworkCost(1, after, None, None)
     lines = str(OptimizeReport((), (), (), *costs, None)).splitlines()
     assert lines[1:3] == [f"weights        {shown}", "blobs          unknown -> unknown"]
 

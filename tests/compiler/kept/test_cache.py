@@ -127,14 +127,15 @@ def test_key_changes_with_the_generator(tmp_path: Path, monkeypatch: pytest.Monk
         "dialects",
     ):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("loops/nest.py", *(n for n in cache_module._GENERATORS if n.endswith(".py"))):
+    for name in ("loops/emit/nest.py", *(n for n in cache_module._GENERATORS if n.endswith(".py"))):
+        (tmp_path / "compiler" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "compiler" / name).write_text("before")
     monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "compiler/kept/cache.py"))
     version = cache_module.generator_version.__wrapped__
     before = version()
     (tmp_path / "compiler/options.py").write_text("unrelated")
     assert version() == before
-    (tmp_path / "compiler/loops/nest.py").write_text("after")
+    (tmp_path / "compiler/loops/emit/nest.py").write_text("after")
     after = version()
     assert after != before
     monkeypatch.setattr(cache_module, "generator_version", lambda: before)

@@ -243,7 +243,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "input_types": {"input_types": {"data": "float32"}},
     "outputs": {"outputs": ("a",)},
     "random_weights": {"random_weights": 1},
-    "stamps": {"stamps": True},
+    "timestamps": {"timestamps": True},
     "tuned": {"tuned": False},
 }
 

@@ -1,4 +1,4 @@
-"""Networks that are compiled by passes of the structured level, and without."""
+"""Networks that are compiled by passes of the linalg level, and without."""
 
 from __future__ import annotations
 

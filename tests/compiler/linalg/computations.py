@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir.affine import AffineExpr
 
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp, maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr

@@ -1,4 +1,4 @@
-"""Passes of the structured level that change no number: what is there behind them."""
+"""Passes of the linalg level that change no number: what is there behind them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import View
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from tests.structured.evaluate import evaluate
 
 
-def after(module: ModuleOp, *passes: ModulePass) -> list[View]:
+def after(module: ModuleOp, *passes: ModulePass) -> list[LinalgOp]:
     """The computations of the network behind passes, each of which leaves all its results."""
     function = network_of(module)
     types = function.function_type.inputs.data
@@ -25,11 +25,11 @@ def after(module: ModuleOp, *passes: ModulePass) -> list[View]:
         module.verify()
         for a, b in zip(wanted, evaluate(network_of(module), feeds), strict=True):
             np.testing.assert_array_equal(a, b)
-    return list(map(View, generics_of(network_of(module).body.block)))
+    return list(map(LinalgOp, generics_of(network_of(module).body.block)))
 
 
 def marked(module: ModuleOp) -> ModuleOp:
     """The network, whose computations have attributes now: what they say holds of them alone."""
     for op in generics_of(network_of(module).body.block):
-        op.attributes["tails"] = ArrayAttr([])
+        op.attributes["valid_extents"] = ArrayAttr([])
     return module

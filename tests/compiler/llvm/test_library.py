@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ncc.compiler.llvm import library
-from ncc.compiler.llvm.library import Library, Refused
+from ncc.compiler.llvm.library import MathLibrary, Refused
 from ncc.compiler.llvm.object_code import TRIPLE, emit_object
 from ncc.compiler.target import AVX2
 
@@ -24,13 +24,13 @@ COMPILE = f"import ncc; ncc.compile({str(DIGITS)!r})"
 
 
 @pytest.fixture(scope="module")
-def llvm() -> Library:
+def llvm() -> MathLibrary:
     """The library, with the code generators that this process already has."""
     emit_object(TEXT, AVX2)
-    return Library()
+    return MathLibrary()
 
 
-def test_text_becomes_code(llvm: Library) -> None:
+def test_text_becomes_code(llvm: MathLibrary) -> None:
     """An object or assembly, of any number of modules after one another."""
     machine = llvm.machine(TRIPLE, "x86-64-v3", "", 2)
     layout = llvm.data_layout(machine)
@@ -45,7 +45,7 @@ def test_text_becomes_code(llvm: Library) -> None:
 def test_a_system_without_proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its code stays in memory."""
     monkeypatch.setattr(library, "_MAPS", tmp_path / "maps")
-    Library().unmap_code()
+    MathLibrary().unmap_code()
 
 
 def test_memory_that_is_short_is_named() -> None:
@@ -64,7 +64,7 @@ def test_memory_that_is_short_is_named() -> None:
          "  br label %b\nb:\n  ret i32 %x\n}", "does not dominate"),
     ],
 )  # fmt: skip
-def test_it_says_what_it_refuses(llvm: Library, text: str, what: str) -> None:
+def test_it_says_what_it_refuses(llvm: MathLibrary, text: str, what: str) -> None:
     """The parser does, and the verifier; the next text is taken."""
     layout = llvm.data_layout(llvm.machine(TRIPLE, "x86-64", "", 0))
     with pytest.raises(Refused, match=what), llvm.module(text, TRIPLE, layout):
@@ -73,7 +73,7 @@ def test_it_says_what_it_refuses(llvm: Library, text: str, what: str) -> None:
         pass
 
 
-def test_an_architecture_that_is_none_is_refused(llvm: Library) -> None:
+def test_an_architecture_that_is_none_is_refused(llvm: MathLibrary) -> None:
     """By LLVM's words."""
     with pytest.raises(Refused, match="abacus"):
         llvm.machine("abacus-unknown-linux", "", "", 2)

@@ -14,20 +14,20 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.fusion.fuse import Fuse
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.fusion.form_fusion_groups import FormFusionGroups
 from ncc.compiler.linalg.memory.plan_memory import plan
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import shape_of
 from ncc.compiler.llvm.emit import emit_llvm
 from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.llvm.threads import threads_text
-from ncc.compiler.loops.kernel import Kernel
-from ncc.compiler.loops.network import build
-from ncc.compiler.loops.read_kernel import kernel_of
-from ncc.compiler.loops.schedule import Schedule
-from ncc.compiler.loops.strategies.writer import chunk_count, write
-from ncc.compiler.plan import Call, Frame, Kind, Plan, Root
+from ncc.compiler.loops.build_network import build
+from ncc.compiler.loops.emit.emitter import chunk_count, write
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan
 from ncc.compiler.target import Target
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Array
@@ -44,7 +44,7 @@ GUARD = 64
 
 def kernels(module: ModuleOp, target: Target | None = None) -> list[Kernel]:
     """The kernels of a network in order."""
-    Fuse().apply(Context(), module)
+    FormFusionGroups().apply(Context(), module)
     return [kernel_of(step, target) for step in plan(module).steps if isinstance(step, Call)]
 
 
@@ -60,39 +60,39 @@ class Program:
 
     def run(self, code: MachineCode) -> list[Array]:
         """The results. Fails where a kernel writes outside its roots."""
-        memory: dict[Root, Array] = {}
-        for place in self.plan.places.values():
-            if place.root not in memory:
-                memory[place.root] = self._root(place.root)
+        memory: dict[Buffer, Array] = {}
+        for subview in self.plan.subviews.values():
+            if subview.buffer not in memory:
+                memory[subview.buffer] = self._root(subview.buffer)
         kernels = iter(zip(self.names, self.kernels, self.schedules, strict=True))
         for step in self.plan.steps:
-            if isinstance(step, Frame):
-                _fill(memory[step.place.root][GUARD:], step)
+            if isinstance(step, Halo):
+                _fill(memory[step.subview.buffer][GUARD:], step)
                 continue
             assert isinstance(step, Call), "a plan for several threads"
             name, kernel, schedule = next(kernels)
-            places = [*step.operands, *step.results]
+            subviews = [*step.operands, *step.results]
             addresses = [
-                memory[p.root][GUARD + p.offset :].ctypes.data if p.root in memory else 0
-                for p in places
+                memory[p.buffer][GUARD + p.offset :].ctypes.data if p.buffer in memory else 0
+                for p in subviews
             ]
             _call(code.address(name), addresses, chunk_count(kernel, schedule))
         for array in memory.values():
             edges = np.concatenate([array[:GUARD], array[len(array) - GUARD :]])
             assert (edges == _guard(array.dtype)).all(), "a kernel wrote outside its memory"
         return [
-            memory[root][GUARD:-GUARD].reshape(root.value.type.get_shape()).copy()  # type: ignore
-            for root in self.plan.outputs
+            memory[buffer][GUARD:-GUARD].reshape(buffer.value.type.get_shape()).copy()  # type: ignore
+            for buffer in self.plan.outputs
         ]
 
-    def _root(self, root: Root) -> Array:
-        if root.kind is Kind.INPUT:
-            held = np.asarray(self.arguments[root.number], np.float32)
-        elif root.kind is Kind.CONSTANT:
-            held = evaluate_value(root.value)
+    def _root(self, buffer: Buffer) -> Array:
+        if buffer.kind is Kind.INPUT:
+            held = np.asarray(self.arguments[buffer.number], np.float32)
+        elif buffer.kind is Kind.CONSTANT:
+            held = evaluate_value(buffer.value)
         else:
-            held = np.full(root.elements, np.nan, np.float32)
-        array = np.full(root.elements + 2 * GUARD, _guard(held.dtype), held.dtype)
+            held = np.full(buffer.elements, np.nan, np.float32)
+        array = np.full(buffer.elements + 2 * GUARD, _guard(held.dtype), held.dtype)
         array[GUARD:-GUARD] = held.ravel()
         return array
 
@@ -101,20 +101,20 @@ def _guard(dtype: np.dtype[np.generic]) -> float:
     return 12345.0 if dtype == np.float32 else 0
 
 
-def _fill(memory: Array, frame: Frame) -> None:
+def _fill(memory: Array, halo: Halo) -> None:
     """Set the whole padded tensor: its producer overwrites the inside later."""
-    strides = [4 * s for s in frame.place.strides]
-    view = np.lib.stride_tricks.as_strided(memory[frame.place.offset :], frame.shape, strides)
-    view[...] = frame.value
+    strides = [4 * s for s in halo.subview.strides]
+    linalg_op = np.lib.stride_tricks.as_strided(memory[halo.subview.offset :], halo.shape, strides)
+    linalg_op[...] = halo.value
 
 
-def _call(address: int, places: Sequence[int], chunks: int) -> None:
+def _call(address: int, subviews: Sequence[int], chunks: int) -> None:
     """Run all chunks, the later half first, as two threads might."""
-    types = [ctypes.c_void_p] * len(places) + [ctypes.c_int64] * 2
+    types = [ctypes.c_void_p] * len(subviews) + [ctypes.c_int64] * 2
     kernel = ctypes.CFUNCTYPE(None, *types)(address)
     half = chunks // 2
-    kernel(*places, half, chunks)
-    kernel(*places, 0, half)
+    kernel(*subviews, half, chunks)
+    kernel(*subviews, 0, half)
 
 
 ScheduleOf = Callable[[Kernel], Schedule]
@@ -130,7 +130,7 @@ def run_all(
     functions: dict[Hashable, func.FuncOp] = {}
     programs: list[Program] = []
     for module, arguments in networks:
-        Fuse().apply(Context(), module)
+        FormFusionGroups().apply(Context(), module)
         program = Program(plan(module), arguments)
         for step in program.plan.steps:
             if not isinstance(step, Call):
@@ -174,7 +174,7 @@ def run_networks() -> Callable[..., tuple[list[list[Array]], list[Program]]]:
 
 def model_of(module: ModuleOp, target: Target, threads: int) -> Model:
     """The model of a network without constants."""
-    Fuse().apply(Context(), module)
+    FormFusionGroups().apply(Context(), module)
     planned = plan(module)
     network = network_of(module)
     returned = network.body.block.last_op

@@ -19,7 +19,7 @@ def work(
     path = folder / "net.param"
     path.write_text("\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""]))
     options = Options.of(
-        opt_level=level, random_weights=1, stamps=True, target=target, num_threads=num_threads
+        opt_level=level, random_weights=1, timestamps=True, target=target, num_threads=num_threads
     )
     info = front.compile_with(path, None, options).artifact.info
     kinds = [kernel.rpartition("_")[0] for kernel, _ in info["steps"]]

@@ -14,7 +14,7 @@ import ncc
 from ncc.compiler.cli import ncc as command
 from ncc.compiler.kept.cache import FOLDER_VARIABLE
 from ncc.compiler.kept.tuned import SWITCH_VARIABLE, tuned_file, tuned_schedules
-from ncc.compiler.loops.strategies.choose import rivals
+from ncc.compiler.loops.schedule.choose import rivals
 from ncc.compiler.measure.tune import tune
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation, Schedulings
@@ -59,9 +59,9 @@ def image() -> np.ndarray[Any, Any]:
 def contenders(network: Path, chosen: Options) -> dict[str, list[str]]:
     """The texts of the candidates of all kernels that have some."""
     found = {
-        step.signature or "": list(map(str, rivals(step.computation, chosen.target)))
+        step.signature or "": list(map(str, rivals(step.generic_op, chosen.target)))
         for step in Schedulings(network, None, chosen).steps
-        if step.computation is not None
+        if step.generic_op is not None
     }
     return {name: texts for name, texts in found.items() if len(texts) > 1}
 

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.ncnn.check_rewrites import require_equal_results
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
 from ncc.dialects.ncnn.layer import WeightAttr, shape_of

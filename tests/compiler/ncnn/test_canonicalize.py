@@ -17,7 +17,7 @@ from ncc.compiler.ncnn.canonicalize import canonicalize, pattern_names
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.optimize import explain
 from ncc.compiler.ncnn.rewrite import Rewrite
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network

@@ -31,13 +31,13 @@ class Wrong(LayerPattern):
 
     name = "forget"
 
-    def look(self, op: Layer) -> Match | None:
+    def match(self, op: Layer) -> Match | None:
         return (op,)
 
-    def legal(self, *layers: Any) -> str | None:
+    def check(self, *layers: Any) -> str | None:
         return None
 
-    def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
+    def rewrite(self, rewriter: PatternRewriter, *layers: Any) -> None:
         forward(rewriter, layers[-1])
 
 
@@ -67,7 +67,7 @@ def legal_rewrites(module: ModuleOp) -> list[tuple[LayerPattern, Match]]:
         for op in Network.of(module).layers
         for pattern in op.get_canonicalization_patterns()
         if isinstance(pattern, LayerPattern)
-        if (match := pattern.look(op)) is not None and pattern.legal(*match) is None
+        if (match := pattern.match(op)) is not None and pattern.check(*match) is None
     ]
 
 
@@ -151,7 +151,7 @@ def test_results_that_others_read_are_compared() -> None:
     """A rewrite that keeps its own result and spoils what a layer outside reads is refused."""
 
     class Spoils(Wrong):
-        def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
+        def rewrite(self, rewriter: PatternRewriter, *layers: Any) -> None:
             layers[0].properties["slope"] = to_attribute("float", 0.5)
 
     body = "%r = ncnn.ReLU(%x) -> %a = ncnn.AbsVal(%r) -> %b = ncnn.AbsVal(%r) ->"
@@ -165,7 +165,7 @@ def test_a_constant_edited_in_place_is_found() -> None:
     """The constants that the layers read take part in the trial, whoever else reads them."""
 
     class Edits(Wrong):
-        def become(self, rewriter: PatternRewriter, *layers: Any) -> None:
+        def rewrite(self, rewriter: PatternRewriter, *layers: Any) -> None:
             constant = layers[-1].operands[1].owner
             constant.properties["data"] = WeightAttr.of(np.zeros(4, np.float32))
 

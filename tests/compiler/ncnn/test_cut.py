@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn.cut import cut
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
 from ncc.dialects.ncnn.layer import shape_of
 from ncc.dialects.ncnn.network import Network

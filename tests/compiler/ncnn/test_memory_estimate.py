@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.memory_estimate import blob_bytes, weight_bytes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.layer import WeightAttr
 from ncc.dialects.ncnn.network import Network
 

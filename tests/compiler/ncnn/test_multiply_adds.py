@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
 from ncc.compiler.ncnn.multiply_adds import multiply_adds, multiply_adds_of
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.network import Network
 

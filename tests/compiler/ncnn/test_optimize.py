@@ -12,8 +12,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.ncnn import optimize as optimize_room
-from ncc.compiler.ncnn.choices.choice import CHOICES
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
+from ncc.compiler.ncnn.optimizations.optimization import OPTIMIZATIONS
 from ncc.compiler.ncnn.optimize import explain, optimize_module, pattern_names
 from ncc.compiler.ncnn.rewrite import Rewrite
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
@@ -231,17 +231,17 @@ MANY = """
 @pytest.fixture
 def shuffled() -> Iterator[Any]:
     """shuffled(seed): offer patterns in another order, for one test."""
-    choices, truths = list(CHOICES), {type: list(held) for type, held in PATTERNS.items()}
+    choices, truths = list(OPTIMIZATIONS), {type: list(held) for type, held in PATTERNS.items()}
 
     def shuffle(seed: int) -> None:
         generator = random.Random(seed)
-        generator.shuffle(CHOICES)
+        generator.shuffle(OPTIMIZATIONS)
         for held in PATTERNS.values():
             generator.shuffle(held)
         optimize_room._choices.cache_clear()
 
     yield shuffle
-    CHOICES[:] = choices
+    OPTIMIZATIONS[:] = choices
     for type, held in truths.items():
         PATTERNS[type][:] = held
     optimize_room._choices.cache_clear()

@@ -11,7 +11,7 @@ import pytest
 
 from ncc.compiler.ncnn.canonicalize import canonicalize
 from ncc.compiler.ncnn.optimize import explain, optimize_module
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.weights.stored import noting
 from tests.ncnn_text import types

@@ -14,7 +14,7 @@ import pytest
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 
 pytestmark = [
     pytest.mark.slow,

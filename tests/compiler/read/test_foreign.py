@@ -10,7 +10,7 @@ from zipfile import ZipFile, ZipInfo
 import pytest
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 
 
 def zipped(name: str) -> bytes:

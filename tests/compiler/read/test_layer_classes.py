@@ -10,7 +10,7 @@ import pytest
 
 import ncc
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.layer import LAYERS, Layer, layer
 from ncc.dialects.ncnn.network import Network
 

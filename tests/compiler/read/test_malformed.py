@@ -17,7 +17,7 @@ import pytest
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.ncnn.infer_shapes import infer_shapes
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 
 ERRORS = Path(__file__).parents[2] / "errors"
 MODELS = sorted(path.stem for path in ERRORS.glob("*.param"))

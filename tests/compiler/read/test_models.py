@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.read.layer_types import LAYER_TYPES
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.read.records import Graph, LayerRecord, RawValue, Spelling
 from ncc.compiler.read.resolve import mean_bits
 from ncc.dialects.ncnn.layer import LAYERS, Layer

@@ -8,7 +8,7 @@ import pytest
 
 from ncc.compiler.diagnostics import ModelError
 from ncc.compiler.read.param import read_text
-from ncc.compiler.read.records import Graph, Place, RawValue, Spelling
+from ncc.compiler.read.records import Graph, Location, RawValue, Spelling
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
 
@@ -40,8 +40,8 @@ def test_a_layer_keeps_its_names_and_their_places() -> None:
     assert (record.type.text, record.name.text) == ("Eltwise", "sum")
     assert [blob.text for blob in record.inputs] == ["data", "data"]
     assert [blob.text for blob in record.outputs] == ["out"]
-    assert record.outputs[0].place == Place(4, 29, 3)
-    assert record.position == Place(4, 1, 7)
+    assert record.outputs[0].place == Location(4, 29, 3)
+    assert record.position == Location(4, 1, 7)
 
 
 @pytest.mark.parametrize(

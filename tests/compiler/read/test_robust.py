@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ncc.compiler.diagnostics import ModelError, Unsupported
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 
 TEXT = b"""7767517
 6 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.records import Place, RawValue, Source, Spelling
+from ncc.compiler.read.records import Location, RawValue, Source, Spelling
 from ncc.compiler.read.value import counted_array, integer, scalar_or_array
 from ncc.dialects.ncnn.file_format import LONGEST_NAME
 
@@ -14,7 +14,7 @@ INT, FLOAT, STRING = Spelling.INT, Spelling.FLOAT, Spelling.STRING
 
 def read(text: str, counted: bool = False) -> RawValue:
     reader = counted_array if counted else scalar_or_array
-    return reader(Source("net.param"), text, Place(3, 7))
+    return reader(Source("net.param"), text, Location(3, 7))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_spellings(
         with pytest.raises(ModelError, match="the value is not a number"):
             read(text)
     else:
-        assert read(text) == RawValue(spelling, values, Place(3, 7), is_array)  # type: ignore[arg-type]
+        assert read(text) == RawValue(spelling, values, Location(3, 7), is_array)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_is_no_value(text: str, message: str) -> None:
 
 def test_the_old_form_of_arrays() -> None:
     """It starts with its length, which may be none."""
-    assert read("2,4,5", counted=True) == RawValue(INT, (4, 5), Place(3, 7), True)
+    assert read("2,4,5", counted=True) == RawValue(INT, (4, 5), Location(3, 7), True)
     assert read("0", counted=True).values == ()
     for text in ("x,1", "-1", "3,1,2", "1,2,3"):
         with pytest.raises(ModelError):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ncc.compiler.diagnostics import ModelError
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.weights.sources import Random
 from ncc.dialects.weights.stored import Encoding, Stored

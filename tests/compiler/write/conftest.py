@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from tests import ncnn_text
 
 Network: TypeAlias = Callable[[str], ModuleOp]

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
-from ncc.compiler.write.network import network_text, write
+from ncc.compiler.write.write_network import network_text, write
 from ncc.dialects.ncnn.layer import LAYERS, LayerError, WeightAttr
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp

@@ -17,10 +17,10 @@ from xdsl.ir import Block, Region
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.ncnn.canonicalize import canonicalize
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
-from ncc.compiler.write.network import write
 from ncc.compiler.write.wiring import wire
+from ncc.compiler.write.write_network import write
 from ncc.dialects.ncnn.elementwise.arithmetic import BinaryOpOp
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.network import Network

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp
 
-from ncc.dialects.comprehension import Tensor
+from ncc.dialects.index_notation import Tensor
 from ncc.dialects.ncnn.layer import Array
 
 

@@ -12,7 +12,7 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation
 
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape, WeightAttr
 from ncc.dialects.weights.weight import ConstantOp
 

@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.dialects.ncnn.moving import wanted_by_readers
 from ncc.dialects.ncnn.network import Network
 
@@ -61,6 +61,6 @@ def test_moves_may_follow_each_other(path: Path) -> None:
     assert wanted(path, *lines) is None
     lines = ["Split split0 1 2 x p0 q0"]
     for k in range(60):
-        lines.append(f"Concat joint{k} 2 1 p{k} q{k} j{k}")
+        lines.append(f"Concat concat{k} 2 1 p{k} q{k} j{k}")
         lines.append(f"Split split{k + 1} 1 2 j{k} p{k + 1} q{k + 1}")
     assert wanted(path, *lines) is None

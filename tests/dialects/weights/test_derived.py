@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import bf16
 
 from ncc.dialects.bfloat16 import from_bfloat16, to_bfloat16
 from ncc.dialects.weights.derived import (
+    Bf16Pairs,
     Bits,
     Blocked,
     Folded,
-    Halves,
     Joined,
     OfRows,
     Paired,
@@ -142,7 +142,7 @@ def test_halves() -> None:
     """Each value as two bfloat16, one behind the other in front of the last three axes."""
     values = np.random.default_rng(0).standard_normal((3, 4, 5, 2)).astype(np.float32)
     plain = WeightAttr.of(values).data
-    halves = Halves(plain).weights
+    halves = Bf16Pairs(plain).weights
     assert WeightAttr(halves).element_type == bf16 and halves.shape == (3, 2, 4, 5, 2)
     both = from_bfloat16(halves.array())
     np.testing.assert_allclose(both.sum(axis=1), values, rtol=2.0**-17, atol=0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ncc.dialects.weights.derived import Bits, Blocked, Taken, Transformed
-from ncc.dialects.weights.narrow import Fractions, Scales, ShortFractions, narrowed
+from ncc.dialects.weights.narrow import FixedPoint, Scales, ShortFixedPoint, narrowed
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.stored import Encoding, Stored, noting
 from ncc.dialects.weights.weight import WeightAttr
@@ -93,7 +93,7 @@ def test_fractions_of_rows() -> None:
     values[0, 3], values[1], values[2, 7] = 2.0, 0, np.nextafter(np.float32(-8), np.float32(0))
     values[3] *= 1e-30
     weights = WeightAttr.of(values).data
-    held, scales = Fractions(weights, (0,)).weights, Scales(weights, (0,)).weights
+    held, scales = FixedPoint(weights, (0,)).weights, Scales(weights, (0,)).weights
     assert (held.shape, held.dtype.itemsize, scales.shape) == ((4, 50), 3, (4,))
     powers = scales.array()
     largest = abs(values).max(1)
@@ -109,7 +109,7 @@ def test_short_fractions() -> None:
     values[0, 3, 4], values[0, 3, 5] = 4.0, np.nextafter(np.float32(8), np.float32(0))
     values[1, :, 7], values[1, 9, 8] = 0, np.nextafter(np.float32(-8), np.float32(0))
     weights = WeightAttr.of(values).data
-    held, scales = ShortFractions(weights, (0, 2)).weights, Scales(weights, (0, 2)).weights
+    held, scales = ShortFixedPoint(weights, (0, 2)).weights, Scales(weights, (0, 2)).weights
     assert (held.shape, held.dtype.itemsize) == ((3, 50, 20), 2)
     numbers = short_fractions(held.array())
     assert numbers.min() == 0 and numbers.max() == (1 << 20) - 1
@@ -118,7 +118,7 @@ def test_short_fractions() -> None:
     assert (abs(found - values) <= 2.0**-20 * powers)[values < 7].all()
     assert (abs(found - values) <= 2.0**-19 * powers).all()  # not up to a whole one
     some = WeightAttr.of(values[1:]).data
-    rows = ShortFractions(some, (0, 2)).weights.array()
+    rows = ShortFixedPoint(some, (0, 2)).weights.array()
     assert rows.tobytes() == held.array()[1:].tobytes()
 
 
@@ -126,8 +126,8 @@ def test_fractions_of_a_matrix_by_columns_and_of_blocks(tmp_path: Path) -> None:
     """Axes of rows lie anywhere; some rows are as they are among all, where they lie in front."""
     values = np.random.default_rng(1).standard_normal((6, 5)).astype(np.float32)
     weights = WeightAttr.of(values).data
-    by_column = fractions(Fractions(weights, (1,)).weights.array())
-    by_row = Fractions(Taken(weights, (0, 1, 2, 3, 4), 1).weights, (1,)).weights
+    by_column = fractions(FixedPoint(weights, (1,)).weights.array())
+    by_row = FixedPoint(Taken(weights, (0, 1, 2, 3, 4), 1).weights, (1,)).weights
     assert by_row.rows(0, 1) is None and Scales(weights, (1,)).weights.shape == (5,)
     np.testing.assert_allclose(
         by_column * Scales(weights, (1,)).weights.array(), values, rtol=0, atol=2.0**-22
@@ -135,7 +135,7 @@ def test_fractions_of_a_matrix_by_columns_and_of_blocks(tmp_path: Path) -> None:
     path = tmp_path / "net.bin"
     path.write_bytes(values.tobytes())
     blocks = Blocked(Weights((6, 5), Stored(str(path), 0, Encoding.FP32)), (0,), 4).weights
-    held, scales = Fractions(blocks, (0, 2)).weights, Scales(blocks, (0, 2)).weights
+    held, scales = FixedPoint(blocks, (0, 2)).weights, Scales(blocks, (0, 2)).weights
     assert (held.shape, scales.shape) == ((2, 5, 4), (2, 4))
     for whole in (held, scales):
         rows = whole.rows(1, 2)

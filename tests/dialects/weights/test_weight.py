@@ -13,11 +13,11 @@ from xdsl.printer import Printer
 
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weights.derived import (
+    Bf16Pairs,
     Bits,
     Blocked,
     Dequantized,
     Folded,
-    Halves,
     Joined,
     Paired,
     Phases,
@@ -26,7 +26,7 @@ from ncc.dialects.weights.derived import (
     Transformed,
     Unstrided,
 )
-from ncc.dialects.weights.narrow import Fractions, Narrow, Scales
+from ncc.dialects.weights.narrow import FixedPoint, Narrow, Scales
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.stored import Encoding, Stored
 from ncc.dialects.weights.weight import WeightAttr
@@ -45,7 +45,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
     [
         Weights((2,), Stored("net.bin", 4, Encoding.FP16)),
         Narrow(Weights((2,), Stored("net.bin", 4, Encoding.FP16))).weights,
-        Fractions(_counted(3, 2), (0,)).weights,
+        FixedPoint(_counted(3, 2), (0,)).weights,
         Scales(_counted(3, 2, 4), (0, 2)).weights,
         Weights((2, 3), Random(7, 1, 0.5, 9.0)),
         Weights((2, 3), Random(7, 1, dtype="i1")),
@@ -56,7 +56,7 @@ BYTES = WeightAttr.of(np.arange(6, dtype=np.int8).reshape(2, 3)).data
         Paired(BYTES).weights,
         Surplus(BYTES, (1,)).weights,
         Bits(_counted(2, 3)).weights,
-        Halves(_counted(2, 2, 2, 2)).weights,
+        Bf16Pairs(_counted(2, 2, 2, 2)).weights,
         Taken(_counted(3, 2), (2, 0, 2, 1)).weights,
         Joined(_counted(2, 1, 2, 3), 2).weights,
         Unstrided(_counted(2, 1, 3, 3), 2).weights,

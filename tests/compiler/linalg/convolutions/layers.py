@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import add, relu

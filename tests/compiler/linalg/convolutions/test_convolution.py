@@ -10,12 +10,12 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.convolution import Convolution, match
-from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.compiler.linalg.view import View
 from ncc.compiler.target import AVX512
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import convert, maximum, saturated_int8
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import relu
@@ -134,8 +134,10 @@ def stepping(b: Builder, x: Tensor) -> Tensor:
 
 def found(module: ModuleOp) -> Convolution | str:
     """What the one contraction of a network is."""
-    views = [View(op) for op in generics_of(network_of(module).body.block)]
-    (op,) = (view.op for view in views if view.product is not None and view.reduced)
+    views = [LinalgOp(op) for op in generics_of(network_of(module).body.block)]
+    (op,) = (
+        linalg_op.op for linalg_op in views if linalg_op.product is not None and linalg_op.reduced
+    )
     return match(op, AVX512)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ncc.compiler.linalg.convolutions import convolve
+from ncc.compiler.linalg.convolutions import choose_convolution as convolve
 from ncc.compiler.linalg.convolutions.forms import Form
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import pool, weights
 from tests.compiler.linalg.convolutions.tiled import MakeNetwork, calls_of, check_numbers

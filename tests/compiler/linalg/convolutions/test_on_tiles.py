@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from xdsl.ir import SSAValue
 
-from ncc.compiler.linalg.network import network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import convolution, grouped, weights

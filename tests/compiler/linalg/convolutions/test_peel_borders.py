@@ -15,13 +15,13 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.convolutions import peel_borders
 from ncc.compiler.linalg.convolutions.peel_borders import PeelBorders
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
 from ncc.compiler.target import AVX512
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.sources import Random, Weights
@@ -106,7 +106,7 @@ def test_numbers(
     shapes = [(3, 26, 23), (32, *((n - window) // stride + 1 for n in size))]
     module = make_network(shapes, convolution(window, stride, sides))
     x, before = check_peeled(module, shapes)
-    Pack().apply(Context(), module)
+    PackChannels().apply(Context(), module)
     (packed,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
 
@@ -126,7 +126,7 @@ def test_what_is_read_elsewhere(
 def test_what_takes_every_other_cell(
     make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads the joint: cells of a part are not as many as it makes of them."""
+    """It reads the concat: cells of a part are not as many as it makes of them."""
     monkeypatch.setattr(peel_borders, "MOST_WORK", 1 << 20)
     write = convolution(3, 1, (1, 1, 1, 1))
     module = make_network([(3, 24, 24)], lambda b, x: every_other(b, write(b, x)))

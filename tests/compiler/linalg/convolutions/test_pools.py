@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.convolutions.pools import Pool, pool_of
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import add, relu, turned
 from tests.compiler.linalg.convolutions.layers import pointwise, weights
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import ncc
 from ncc.compiler.linalg.convolutions.separate_windows import SeparateWindows
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import constant
 from tests.compiler.linalg.same_numbers import after
 

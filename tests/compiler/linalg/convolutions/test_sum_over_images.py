@@ -12,10 +12,10 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
-from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.convolutions.sum_over_images import SumOverImages
-from ncc.compiler.linalg.network import network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import whole_numbers
 from tests.compiler.linalg.same_numbers import after, marked
 from tests.runnable import NAMES
@@ -42,14 +42,14 @@ def depthwise(
     return write
 
 
-def products(module: ModuleOp, *passes: SumOverImages | Pack) -> int:
+def products(module: ModuleOp, *passes: SumOverImages | PackChannels) -> int:
     """Those for a channel that are left of the convolution behind passes, which change no number;
     of all that packing puts in place of it, too.
     """
     return sum(
-        prod(view.extents[d] for d in (*view.parallel[1:3], *view.reduced))
-        for view in after(module, *passes)
-        if view.reduced
+        prod(linalg_op.extents[d] for d in (*linalg_op.parallel[1:3], *linalg_op.reduced))
+        for linalg_op in after(module, *passes)
+        if linalg_op.reduced
     )
 
 
@@ -75,7 +75,7 @@ def test_numbers(
     """Along each axis that all windows see whole there is a product for each cell, no border."""
     module = make_network([(CHANNELS, *shape)], write)
     assert products(module, SumOverImages()) == left
-    assert products(module, Pack()) == left
+    assert products(module, PackChannels()) == left
 
 
 def test_nothing_is_padded(make_network: MakeNetwork) -> None:

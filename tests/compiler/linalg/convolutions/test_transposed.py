@@ -11,10 +11,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.convolutions.join_phases import JoinPhases
 from ncc.compiler.linalg.convolutions.transposed import Axis, Walk
-from ncc.compiler.linalg.network import network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from tests.compiler.linalg.computations import add, relu
 from tests.compiler.linalg.convolutions.layers import weights

@@ -15,13 +15,13 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir.affine import AffineExpr
 
 import ncc
-from ncc.compiler.linalg.channels.pack import Pack
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
+from ncc.compiler.linalg.analysis.tensors import pad_sides
 from ncc.compiler.linalg.convolutions import trim_windows
 from ncc.compiler.linalg.convolutions.trim_windows import TrimWindows
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.tensors import pad_sides
-from ncc.compiler.linalg.view import View
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
 from ncc.dialects.weights.sources import Random, Weights
 from ncc.dialects.weights.weight import WeightAttr
@@ -59,10 +59,10 @@ def convolution(
     return write
 
 
-def sums(module: ModuleOp) -> list[View]:
+def sums(module: ModuleOp) -> list[LinalgOp]:
     """The convolutions of a network."""
-    views = [View(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
-    return [view for view in views if view.reduced]
+    views = [LinalgOp(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    return [linalg_op for linalg_op in views if linalg_op.reduced]
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_numbers(
     TrimWindows().apply(Context(), module)
     module.verify()
     assert len(sums(module)) == parts
-    assert sum(prod(view.extents) for view in sums(module)) == 3 * 32 * left
+    assert sum(prod(linalg_op.extents) for linalg_op in sums(module)) == 3 * 32 * left
     assert not any(isinstance(op, tensor.PadOp) for op in network_of(module).body.block.ops)
     (after,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
-    Pack().apply(Context(), module)
+    PackChannels().apply(Context(), module)
     (packed,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(packed, before, rtol=0, atol=1e-12)
 
@@ -114,7 +114,7 @@ def test_cells_are_not_gone_through_one_by_one(make_network: MakeNetwork) -> Non
     module = make_network([(3, 8, 8)], convolution((3, 3), 1, 1, (1, 1, 1, 2**31 - 1)))
     TrimWindows().apply(Context(), module)
     module.verify()
-    assert [view.extents[1:3] for view in sums(module)] == [(8, 9)]
+    assert [linalg_op.extents[1:3] for linalg_op in sums(module)] == [(8, 9)]
 
 
 WINDOWS: dict[str, Callable[..., tuple[tuple[int, ...], tuple[AffineExpr, ...]]]] = {
@@ -297,9 +297,9 @@ def test_what_says_more_of_itself_stays(make_network: MakeNetwork) -> None:
     assert len(after(module, TrimWindows())) == 1
 
 
-@pytest.mark.parametrize(("side", "frame"), [(10, (4, 9)), (9, (9, 4))])
+@pytest.mark.parametrize(("side", "halo"), [(10, (4, 9)), (9, (9, 4))])
 def test_taps_that_are_seen_together_and_alone(
-    make_network: MakeNetwork, side: int, frame: tuple[int, int]
+    make_network: MakeNetwork, side: int, halo: tuple[int, int]
 ) -> None:
     """At stride 2 nothing lies between the cells of two taps, and a blind one between these and
     those of the third. So the border is as wide as the former ask for.
@@ -311,7 +311,7 @@ def test_taps_that_are_seen_together_and_alone(
     TrimWindows().apply(Context(), module)
     module.verify()
     (pad,) = (op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp))
-    assert pad_sides(pad) == ([0, *frame[:1] * 2], [0, *frame[1:] * 2])
+    assert pad_sides(pad) == ([0, *halo[:1] * 2], [0, *halo[1:] * 2])
     assert len(sums(module)) == 4
     (found,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(found, before, rtol=0, atol=1e-12)
@@ -368,7 +368,7 @@ def test_slices(
     TrimWindows().apply(Context(), module)
     module.verify()
     assert len(sums(module)) == parts
-    assert sum(prod(view.extents) for view in sums(module)) == 3 * 32 * left
+    assert sum(prod(linalg_op.extents) for linalg_op in sums(module)) == 3 * 32 * left
     (after,) = evaluate(network_of(module), x, dtype=np.float64)
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
 
@@ -378,7 +378,7 @@ NETWORK = """7767517
 Input data 0 1 data 0=17 1=16 2=24
 Convolution near 1 1 data a 0=40 1=3 2=9 4=9 5=1 6=8640 9=1
 Convolution far 1 1 data b 0=20 1=3 2=18 4=18 5=1 6=4320
-Concat joint 2 1 a b c
+Concat concat 2 1 a b c
 """
 SLICES = """7767517
 4 4

@@ -13,6 +13,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.linalg.convolutions import convolution
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
@@ -23,8 +25,6 @@ from ncc.compiler.linalg.convolutions.forms import (
     Form,
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
-from ncc.compiler.linalg.network import network_of
-from ncc.compiler.linalg.view import shape_of
 from ncc.dialects.ncnn.dialect import NCNN
 from ncc.dialects.weights.derived import Blocked, Transformed
 from ncc.dialects.weights.sources import Random, Weights

@@ -10,8 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ncc.compiler.linalg.convolutions.convolve import ChooseConvolution
-from ncc.compiler.linalg.network import network_of
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.plan import Call, Plan
 from tests.structured.evaluate import evaluate
 

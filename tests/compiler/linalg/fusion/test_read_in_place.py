@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 
-from ncc.compiler.linalg.channels.pack import Pack
-from ncc.compiler.linalg.channels.select_channels import select
-from ncc.compiler.linalg.fusion.find_groups import find_groups
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.fusion.fusion_groups import find_groups
 from ncc.compiler.linalg.fusion.read_in_place import MOST_BLOCKS, ReadInPlace
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from tests.compiler.linalg.computations import pointwise_convolution
 from tests.compiler.linalg.same_numbers import after
@@ -22,46 +22,48 @@ from tests.compiler.linalg.same_numbers import after
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
 
 CHANNELS = [*range(0, 60, 2), *range(1, 9)]
-"""What is taken of a joint of 30 and 30 channels: two blocks and a bit."""
+"""What is taken of a concat of 30 and 30 channels: two blocks and a bit."""
 
 
-def joint(b: Builder, x: Tensor) -> Tensor:
+def concat_op(b: Builder, x: Tensor) -> Tensor:
     return b.concat([pointwise_convolution(b, x, 30), pointwise_convolution(b, x, 30)], 0)
 
 
 def one_reader(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 20)]
+    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 20)]
 
 
 def two_readers(b: Builder, x: Tensor) -> list[Tensor]:
-    selected = select(b, joint(b, x).value, CHANNELS)
+    selected = select(b, concat_op(b, x).value, CHANNELS)
     return [pointwise_convolution(b, selected, 20), pointwise_convolution(b, selected, 32)]
 
 
 def many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 16 * MOST_BLOCKS + 1)]
+    return [
+        pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * MOST_BLOCKS + 1)
+    ]
 
 
 def window(b: Builder, x: Tensor) -> list[Tensor]:
     """What works channel by channel reads vectors of lanes."""
-    x = select(b, joint(b, x).value, CHANNELS)
+    x = select(b, concat_op(b, x).value, CHANNELS)
     w = b.weight(WeightAttr.of(np.ones((x.shape[0], 2), np.float32)))
     c, y, z, k = b.loops(f"c y:{x.shape[1] - 1} z:{x.shape[2]} k:2")
     return [b.sum((c, y, z), (k,), x[c, y + k, z] * w[c, k])]
 
 
 def as_many_results(b: Builder, x: Tensor) -> list[Tensor]:
-    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 16 * MOST_BLOCKS)]
+    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 16 * MOST_BLOCKS)]
 
 
 def few_results(b: Builder, x: Tensor) -> list[Tensor]:
     """Fewer than a block of them."""
-    return [pointwise_convolution(b, select(b, joint(b, x).value, CHANNELS), 3)]
+    return [pointwise_convolution(b, select(b, concat_op(b, x).value, CHANNELS), 3)]
 
 
 def inner_product(b: Builder, x: Tensor) -> list[Tensor]:
     """Sums over the whole image: results are no image."""
-    x = select(b, joint(b, x).value, CHANNELS)
+    x = select(b, concat_op(b, x).value, CHANNELS)
     w = b.weight(WeightAttr.of(np.ones((32, *x.shape), np.float32)))
     o, c, y, z = b.loops("o c y z")
     return [b.sum((o,), (c, y, z), x[c, y, z] * w[o, c, y, z])]
@@ -69,18 +71,18 @@ def inner_product(b: Builder, x: Tensor) -> list[Tensor]:
 
 def largest(b: Builder, x: Tensor) -> list[Tensor]:
     """A window of what is no sum of products."""
-    x = select(b, joint(b, x).value, CHANNELS)
+    x = select(b, concat_op(b, x).value, CHANNELS)
     c, y, z, k = b.loops(f"c y:{x.shape[1] - 1} z k:2")
     return [b.max((c, y, z), (k,), x[c, y + k, z])]
 
 
 def read_besides(b: Builder, x: Tensor) -> list[Tensor]:
-    """A joint with a reader that may want a border around it."""
-    whole = joint(b, x)
+    """A concat with a reader that may want a border around it."""
+    whole = concat_op(b, x)
     return [pointwise_convolution(b, select(b, whole.value, CHANNELS), 20), whole]
 
 
-def two_joints(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
+def two_concats(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
     """A selection of a part of what another one is of."""
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
     some = select(b, b.concat(parts, axis).value, [*range(0, 32, 2), *range(1, 6)])
@@ -88,12 +90,12 @@ def two_joints(b: Builder, x: Tensor, axis: int = 0) -> list[Tensor]:
     return [pointwise_convolution(b, turned, 20), pointwise_convolution(b, some, 20)]
 
 
-def joint_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
+def concat_of_rows(b: Builder, x: Tensor) -> list[Tensor]:
     """Parts that lie apart in memory."""
-    return two_joints(b, x, axis=1)
+    return two_concats(b, x, axis=1)
 
 
-def joint_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
+def concat_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
     parts = [pointwise_convolution(b, x, 32) for _ in range(2)]
     turned = select(b, parts[0].value, range(31, -1, -1))
     return [pointwise_convolution(b, turned, 20), b.concat(parts, 0)]
@@ -104,7 +106,7 @@ def joint_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
     [
         (one_reader, 1),
         (as_many_results, 1),
-        (two_joints, 2),
+        (two_concats, 2),
         (two_readers, 0),
         (many_results, 0),
         (few_results, 1),
@@ -112,8 +114,8 @@ def joint_that_is_read(b: Builder, x: Tensor) -> list[Tensor]:
         (inner_product, 0),
         (largest, 0),
         (read_besides, 0),
-        (joint_of_rows, 1),
-        (joint_that_is_read, 0),
+        (concat_of_rows, 1),
+        (concat_that_is_read, 0),
     ],
 )
 def test_which(
@@ -121,22 +123,22 @@ def test_which(
 ) -> None:
     """A selection that is read in place is part of its reader's kernel."""
     module = make_network([(16, 5, 4)], write)
-    after(module, Pack())
+    after(module, PackChannels())
     block = network_of(module).body.block
     before = len(find_groups(block))
     after(module, ReadInPlace())
     groups = find_groups(block)
     assert len(groups) == before - in_place
-    assert sum(group.selection is not None for group in groups) == in_place
+    assert sum(group.gather is not None for group in groups) == in_place
 
 
 def test_what_says_more_of_itself_reads_a_selection(make_network: MakeNetwork) -> None:
     """Attributes of a sum, but for those of blocks, are about how it reads."""
     module = make_network([(16, 5, 4)], one_reader)
-    after(module, Pack())
+    after(module, PackChannels())
     block = network_of(module).body.block
-    [selection] = (op for op in generics_of(block) if "lanes" in op.attributes)
-    [reader] = (use.operation for use in selection.results[0].uses)
+    [gather] = (op for op in generics_of(block) if "lanes" in op.attributes)
+    [reader] = (use.operation for use in gather.results[0].uses)
     reader.attributes["channels"] = ArrayAttr([])
     before = len(find_groups(block))
     after(module, ReadInPlace())

@@ -10,9 +10,9 @@ import pytest
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.groups.grouped_convolution import GroupedConvolution
-from ncc.compiler.linalg.network import network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -22,8 +22,8 @@ GROUPS, OUTPUTS, INPUTS = 3, 5, 4
 def grouped_convolutions(module: ModuleOp) -> list[GroupedConvolution]:
     """Those of a network."""
     ops = network_of(module).body.block.ops
-    joints = [op for op in ops if isinstance(op, tensor.CollapseShapeOp)]
-    return [one for joint in joints if (one := GroupedConvolution.of(joint)) is not None]
+    concats = [op for op in ops if isinstance(op, tensor.CollapseShapeOp)]
+    return [one for concat_op in concats if (one := GroupedConvolution.of(concat_op)) is not None]
 
 
 def weights(b: Builder, *shape: int) -> Tensor:
@@ -87,7 +87,7 @@ def test_groups(
 
 
 def test_channels_read_twice(make_network: MakeNetwork) -> None:
-    """What is read beside the joint has to stay in groups."""
+    """What is read beside the concat has to stay in groups."""
 
     def write(b: Builder, x: Tensor) -> list[Tensor]:
         y = plain(b, x)

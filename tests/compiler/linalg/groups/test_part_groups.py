@@ -11,9 +11,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import ncc
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.groups.part_groups import PartGroups
-from ncc.compiler.linalg.network import generics_of, network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.same_numbers import after
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir.affine import AffineExpr
 
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.compiled import compiled
 from tests.compiler.linalg.computations import relu, whole_numbers
 from tests.compiler.linalg.same_numbers import after
@@ -123,7 +123,7 @@ def test_which_are_repeated(make_network: MakeNetwork, name: str) -> None:
     write = (REPEATED | OTHERS)[name]
     module = make_network([(16, 4, 5)], lambda b, x: write(b, relu(b, x)))
     found = after(module, RepeatGroups())
-    assert any("channels" in view.op.attributes for view in found) == (name in REPEATED)
+    assert any("channels" in linalg_op.op.attributes for linalg_op in found) == (name in REPEATED)
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -134,7 +134,7 @@ def test_of_an_input(make_network: MakeNetwork, padded: bool) -> None:
         return sums(b, b.pad(x, [0, 0, 1], [0, 0, 0]) if padded else x)
 
     found = after(make_network([(16, 4, 5)], write), RepeatGroups())
-    assert not any("channels" in view.op.attributes for view in found)
+    assert not any("channels" in linalg_op.op.attributes for linalg_op in found)
 
 
 NETWORK = """7767517

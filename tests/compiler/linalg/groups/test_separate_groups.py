@@ -14,7 +14,7 @@ import ncc
 from ncc.compiler.linalg.groups import separate_groups
 from ncc.compiler.linalg.groups.repeat_groups import RepeatGroups
 from ncc.compiler.linalg.groups.separate_groups import SeparateGroups
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar
 from ncc.dialects.shapes import Shape
 from ncc.dialects.weights.weight import WeightAttr
@@ -200,7 +200,7 @@ FOLLOWERS: dict[str, tuple[Shape, Callable[[Builder, Tensor, Tensor], Tensor], b
         False,
     ),
 }
-"""What is read behind a joint of 32 x 7 x 7: the other operand, and whether each group does it."""
+"""What is read behind a concat of 32 x 7 x 7: the other operand, and whether each group does it."""
 
 
 def every(b: Builder, of: Callable[..., Scalar], into: Tensor | None = None) -> Tensor:

@@ -12,13 +12,13 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.linalg.ops import GenericOp
 
 import ncc
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp
 from ncc.compiler.linalg.memory import add_in_place
 from ncc.compiler.linalg.memory.add_in_place import added_in_place
-from ncc.compiler.linalg.view import View
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan, Subview
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import maximum
+from ncc.dialects.statements import Code
 from ncc.runtime.artifact import ALIGNMENT
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -110,8 +110,12 @@ def test_which(
     """Only what is read at the cell that is stored, for the last time."""
     call = first_addition(make_plan(make_network([(4, 8, 8)], write)))
     (result,) = call.results
-    places = [place.root.byte_offset for place in call.operands if place.root is not result.root]
-    assert (result.root.byte_offset in places) == in_place
+    subviews = [
+        subview.buffer.byte_offset
+        for subview in call.operands
+        if subview.buffer is not result.buffer
+    ]
+    assert (result.buffer.byte_offset in subviews) == in_place
 
 
 def test_many_operands_are_looked_at_together(
@@ -126,13 +130,13 @@ def test_many_operands_are_looked_at_together(
         at = tuple(b.loops_of(x.shape))
         return turned(b, b.map(at, sum((y[at] for y in values), total[at])))
 
-    def counted(op: GenericOp) -> View:
+    def counted(op: GenericOp) -> LinalgOp:
         nonlocal looked_at
         looked_at += 1
-        return View(op)
+        return LinalgOp(op)
 
     call = first_addition(make_plan(make_network([(4, 8, 8)], write)))
-    monkeypatch.setattr(add_in_place, "View", counted)
+    monkeypatch.setattr(add_in_place, "LinalgOp", counted)
     list(added_in_place(call))
     assert len(call.operands) > 30 and looked_at == 2
 
@@ -146,7 +150,7 @@ def returned(b: Builder, x: Tensor) -> Tensor:
     return add(b, mix(b, turned(b, x)), x)
 
 
-def in_other_joints(b: Builder, x: Tensor) -> Tensor:
+def in_other_concats(b: Builder, x: Tensor) -> Tensor:
     """Memory of one size, in which rows lie otherwise."""
     x = turned(b, x)
     beside = b.concat([x, turned(b, x)], 2)
@@ -155,14 +159,14 @@ def in_other_joints(b: Builder, x: Tensor) -> Tensor:
 
 
 def in_turns(b: Builder, x: Tensor) -> Tensor:
-    """What no computation of the structured level says, of a shape like that of its result."""
+    """What no computation of the linalg level says, of a shape like that of its result."""
     code = Code([turned(b, x)], [(x.shape, f32)])
     return turned(b, b.code(code.operation())[0])
 
 
 @pytest.mark.parametrize(
     ("write", "here"),
-    [(residual, 1), (of_the_input, 0), (returned, 0), (in_other_joints, 0), (in_turns, 0)],
+    [(residual, 1), (of_the_input, 0), (returned, 0), (in_other_concats, 0), (in_turns, 0)],
 )
 def test_whose_memory_it_is(
     make_network: MakeNetwork, make_plan: MakePlan, write: Write, here: int
@@ -173,9 +177,9 @@ def test_whose_memory_it_is(
     assert sum(len(list(added_in_place(call))) for call in calls) == here
 
 
-@pytest.mark.parametrize(("sides", "frames"), [((1, 1), 1), ((0, 2), 2)])
+@pytest.mark.parametrize(("sides", "halos"), [((1, 1), 1), ((0, 2), 2)])
 def test_a_border_is_written_once(
-    make_network: MakeNetwork, make_plan: MakePlan, sides: tuple[int, int], frames: int
+    make_network: MakeNetwork, make_plan: MakePlan, sides: tuple[int, int], halos: int
 ) -> None:
     """The result has that of the value in whose place it is; within another one, it lies apart."""
 
@@ -184,12 +188,12 @@ def test_a_border_is_written_once(
         return box(b, add(b, mix(b, box(b, x, 1, 1)), x), *sides)
 
     plan = make_plan(make_network([(4, 8, 8)], write))
-    assert sum(isinstance(step, Frame) for step in plan.steps) == frames
+    assert sum(isinstance(step, Halo) for step in plan.steps) == halos
     calls = [step for step in plan.steps if isinstance(step, Call)]
     [call] = [c for c in calls if len(c.operands) > 1 and _has_a_border(c.results[0])]
     (result,) = call.results
-    places = [place.root.byte_offset for place in call.operands if _has_a_border(place)]
-    assert (result.root.byte_offset in places) == (frames == 1)
+    subviews = [subview.buffer.byte_offset for subview in call.operands if _has_a_border(subview)]
+    assert (result.buffer.byte_offset in subviews) == (halos == 1)
 
 
 @pytest.mark.parametrize(("size", "shared"), [(13, True), (8, False)])
@@ -212,12 +216,12 @@ def test_borders_on_other_sides(
         if isinstance(step, Call) and len(step.operands) > 1 and _stride(step.results[0]) > size
     )
     (result,) = call.results
-    [value] = [place for place in call.operands if _stride(place) > size]
-    further = result.root.byte_offset - value.root.byte_offset
+    [value] = [subview for subview in call.operands if _stride(subview) > size]
+    further = result.buffer.byte_offset - value.buffer.byte_offset
     assert (further == 4 * (_stride(value) + 1) == ALIGNMENT) == shared
-    assert result.root.byte_offset + result.root.bytes <= plan.arena_bytes
-    frames = [n for n, s in enumerate(plan.steps) if isinstance(s, Frame) and s.place == result]
-    assert (frames[0] > position) == shared
+    assert result.buffer.byte_offset + result.buffer.bytes <= plan.arena_bytes
+    halos = [n for n, s in enumerate(plan.steps) if isinstance(s, Halo) and s.subview == result]
+    assert (halos[0] > position) == shared
 
 
 @pytest.mark.parametrize("step", [1, -1], ids=["further behind", "further in front"])
@@ -233,18 +237,18 @@ def test_borders_further_and_further(
         return box(b, add(b, mix(b, box(b, y, *sides[1])), y), *sides[2])
 
     plan = make_plan(make_network([(4, 13, 13)], write))
-    three = dict.fromkeys(p.root for p in plan.places.values() if p.strides == (225, 15, 1))
-    first, second, third = (root.byte_offset for root in three)
+    three = dict.fromkeys(p.buffer for p in plan.subviews.values() if p.strides == (225, 15, 1))
+    first, second, third = (buffer.byte_offset for buffer in three)
     assert second - first == third - second == step * ALIGNMENT
     assert min(first, third) >= 0
     for call in (planned for planned in plan.steps if isinstance(planned, Call)):
-        arena = [place.root for place in call.places if place.root.kind is Kind.ARENA]
+        arena = [subview.buffer for subview in call.subviews if subview.buffer.kind is Kind.ARENA]
         for one, other in combinations(arena, 2):
             assert one in three and other in three or _are_apart(one, other)
 
 
-def _are_apart(one: Root, other: Root) -> bool:
-    low, high = sorted((one, other), key=lambda root: root.byte_offset)
+def _are_apart(one: Buffer, other: Buffer) -> bool:
+    low, high = sorted((one, other), key=lambda buffer: buffer.byte_offset)
     return low.byte_offset + low.bytes <= high.byte_offset
 
 
@@ -263,13 +267,13 @@ def test_little_memory_beside(
     assert sum(len(list(added_in_place(call))) for call in calls) == here
 
 
-def _stride(place: Place) -> int:
+def _stride(subview: Subview) -> int:
     """From one row to the next."""
-    return place.strides[-2]
+    return subview.strides[-2]
 
 
-def _has_a_border(place: Place) -> bool:
-    return place.offset > 0 or place.strides[-2] > 8
+def _has_a_border(subview: Subview) -> bool:
+    return subview.offset > 0 or subview.strides[-2] > 8
 
 
 def in_parts(ends: list[int], read: Callable[[Builder, Tensor, int, int], Tensor]) -> Write:
@@ -324,8 +328,8 @@ def test_parts(
     assert len(sums) == len(ends)
     for call in sums:
         (result,) = call.results
-        given = [place.root.byte_offset for place in call.operands]
-        assert (result.root.byte_offset in given) == in_place
+        given = [subview.buffer.byte_offset for subview in call.operands]
+        assert (result.buffer.byte_offset in given) == in_place
 
 
 def test_numbers(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.linalg.memory.alive import alive_at, touches
 from ncc.compiler.plan import Plan, touched
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import relu
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -33,6 +33,6 @@ def test_who_touches(make_network: MakeNetwork, make_plan: MakePlan) -> None:
         return relu(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]))
 
     steps = make_plan(make_network([(4, 8, 8)], write)).steps
-    padded = next(root for root in touched(steps[0])[1])
+    padded = next(buffer for buffer in touched(steps[0])[1])
     assert touches(steps)[padded] == [0, 1, 2]
     assert touches([steps[2], steps[2]])[padded] == [0, 1]

@@ -13,8 +13,8 @@ from xdsl.ir import Block
 
 import ncc
 from ncc.compiler.linalg.memory.join_pads import join_pads
-from ncc.compiler.plan import Call, Frame, Plan
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.compiler.plan import Call, Halo, Plan
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import flip
 
 MakeNetwork = Callable[..., ModuleOp]
@@ -57,7 +57,7 @@ def test_one_frame_holds_all(
     """As wide as the widest on each side; nobody copies."""
     plan = planned((((1, 1), (1, 1)), 0.0), (other, 0.0), (((1, 1), (1, 1)), 0.0))
     assert copies(plan) == 0
-    assert [step.shape for step in plan.steps if isinstance(step, Frame)] == [shape]
+    assert [step.shape for step in plan.steps if isinstance(step, Halo)] == [shape]
 
 
 @pytest.mark.parametrize("number", [2.0, -0.0])
@@ -65,7 +65,7 @@ def test_frames_of_other_numbers_are_others(number: float, planned: Callable[...
     """A zero of the other sign is another number."""
     plan = planned((((1, 1), (1, 1)), 0.0), (((1, 1), (1, 1)), number))
     assert copies(plan) == 1
-    assert sum(isinstance(step, Frame) for step in plan.steps) == 2
+    assert sum(isinstance(step, Halo) for step in plan.steps) == 2
 
 
 def test_frames_of_integers_are_joined() -> None:

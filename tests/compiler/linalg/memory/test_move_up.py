@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i64
 from xdsl.ir import Block, Region
 
 from ncc.compiler.linalg.memory.move_up import move_up
-from ncc.compiler.plan import Call, Frame, Kind, Place, Plan, Root
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan, Subview
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
+from ncc.dialects.statements import Code
 from ncc.runtime.artifact import DYNAMIC_HEADER
 from tests.compiler.linalg.computations import relu
 
@@ -51,7 +51,7 @@ def test_rows_that_stay_apart(
         return relu(b, b.concat([last, relu(b, y)], axis=1))
 
     (copy,) = copies(make_plan(make_network([(4, ROWS, 16), (4, ROWS - kept, 16)], write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert (old.byte_offset == new.byte_offset) == same
 
 
@@ -65,7 +65,7 @@ def test_memory_that_is_still_read(make_network: MakeNetwork, make_plan: MakePla
         return b.map(loops, whole[loops] + before[loops])
 
     (copy,) = copies(make_plan(make_network([(4, ROWS, 16), (4, 6, 16)], write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert old.byte_offset != new.byte_offset
 
 
@@ -77,7 +77,7 @@ def test_memory_that_was_begun_before(make_network: MakeNetwork, make_plan: Make
         return relu(b, b.concat([b.slice(before, [0, 6, 0], [4, 2, 16]), rows], axis=1))
 
     (copy,) = copies(make_plan(make_network([(4, ROWS, 16), (4, 6, 16)], write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert old.byte_offset != new.byte_offset
 
 
@@ -89,7 +89,7 @@ def test_memory_of_another_size(make_network: MakeNetwork, make_plan: MakePlan) 
         return relu(b, b.concat([last, relu(b, y)], axis=0))
 
     (copy,) = copies(make_plan(make_network([(ROWS, 16), (ROWS, 16)], write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert old.byte_offset != new.byte_offset
 
 
@@ -107,12 +107,12 @@ def test_a_frame_is_written_once(make_network: MakeNetwork, make_plan: MakePlan)
 
     shapes = [(4, ROWS, 16), (4, ROWS - 2, 16), (4, ROWS - 3, 16)]
     plan = make_plan(make_network(shapes, write))
-    frames = [step for step in plan.steps if isinstance(step, Frame)]
-    assert [frame.high for frame in frames] == [(0, 0, 1), (0, 1, 1)]
+    halos = [step for step in plan.steps if isinstance(step, Halo)]
+    assert [halo.high for halo in halos] == [(0, 0, 1), (0, 1, 1)]
     first, second = copies(plan)
-    assert first.places[0].root.byte_offset == first.places[1].root.byte_offset
+    assert first.subviews[0].buffer.byte_offset == first.subviews[1].buffer.byte_offset
     at = list(plan.steps).index(second)
-    assert plan.steps[at + 1] is frames[1]
+    assert plan.steps[at + 1] is halos[1]
 
 
 @pytest.mark.parametrize("given", ["input", "output"])
@@ -128,7 +128,7 @@ def test_memory_that_is_not_the_arena(
         return [whole] if given == "input" else [whole, before]
 
     (copy,) = copies(plan := make_plan(make_network([(4, ROWS, 16), (4, ROWS - 2, 16)], write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert (old.kind.name.lower(), new.kind) == (given, Kind.ARENA)
     assert (new.byte_offset, plan.arena_bytes) == (0, new.bytes)
 
@@ -145,7 +145,7 @@ def test_a_result_begins_where_its_array_does(
 
     shapes = [(4, ROWS, 16), (4, ROWS - 2, 16), (4, 2 * ROWS, 16)]
     (copy,) = copies(make_plan(make_network(shapes, write)))
-    old, new = (place.root for place in copy.places)
+    old, new = (subview.buffer for subview in copy.subviews)
     assert old.kind is Kind.ARENA and old.byte_offset > 0
     assert (new.kind, new.byte_offset) == (Kind.OUTPUT, 0)
 
@@ -159,7 +159,7 @@ def test_a_result_keeps_its_header(make_network: MakeNetwork, make_plan: MakePla
         return [rows, relu(b, b.concat([last, relu(b, y)], axis=0))]
 
     plan = make_plan(make_network([(ROWS, 16), (ROWS - 2, 16)], write))
-    assert [root.byte_offset for root in plan.outputs] == [DYNAMIC_HEADER, 0]
+    assert [buffer.byte_offset for buffer in plan.outputs] == [DYNAMIC_HEADER, 0]
 
 
 def test_a_result_larger_than_what_is_read(make_network: MakeNetwork, make_plan: MakePlan) -> None:
@@ -173,7 +173,7 @@ def test_a_result_larger_than_what_is_read(make_network: MakeNetwork, make_plan:
 
     _, spread, *_ = make_plan(make_network([(4, ROWS, 16), (4, ROWS - 5, 16)], write)).steps
     assert isinstance(spread, Call)
-    old, new = (place.root for place in spread.places)
+    old, new = (subview.buffer for subview in spread.subviews)
     assert old.byte_offset != new.byte_offset
 
 
@@ -195,9 +195,11 @@ def moves(
     strides: those of the value that is copied to.
     """
     type = TensorType(f32, extents)
-    values = [Root(Kind.ARENA, prod(SHAPE), 4, k, Block(arg_types=[type]).args[0]) for k in (0, 1)]
-    one = Place(values[0], 0, STRIDES).moved(old)
-    other = Place(values[1], 0, strides).moved(new)
+    values = [
+        Buffer(Kind.ARENA, prod(SHAPE), 4, k, Block(arg_types=[type]).args[0]) for k in (0, 1)
+    ]
+    one = Subview(values[0], 0, STRIDES).moved(old)
+    other = Subview(values[1], 0, strides).moved(new)
     function = func.FuncOp("copy", ([type], [type]), Region(Block(arg_types=[type])))
     _, memory = move_up([Call(function, (one,), (other,), ())])
     return bool(memory)

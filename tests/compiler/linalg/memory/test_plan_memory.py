@@ -14,11 +14,11 @@ from xdsl.ir import Block
 
 from ncc.compiler.linalg.memory import plan_memory
 from ncc.compiler.linalg.memory.plan_memory import LARGEST_ON_STACK
-from ncc.compiler.plan import Call, Frame, Kind, Plan, Root, touched
-from ncc.dialects.comprehension import Builder, Tensor
-from ncc.dialects.imperative import Code
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Plan, touched
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import exp
 from ncc.dialects.shapes import Shape
+from ncc.dialects.statements import Code
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from tests.steps import lines_of
@@ -71,14 +71,14 @@ def random_network(seed: int) -> tuple[list[Shape], Callable[..., list[Tensor]]]
     return shapes, write
 
 
-def lifetimes(plan: Plan) -> dict[Root, tuple[int, int]]:
+def lifetimes(plan: Plan) -> dict[Buffer, tuple[int, int]]:
     """First and last step of everything in the arena."""
-    found: dict[Root, tuple[int, int]] = {}
+    found: dict[Buffer, tuple[int, int]] = {}
     for time, step in enumerate(plan.steps):
-        for roots in touched(step):
-            for root in roots:
-                if root.kind is Kind.ARENA:
-                    found[root] = (found.get(root, (time, time))[0], time)
+        for buffers in touched(step):
+            for buffer in buffers:
+                if buffer.kind is Kind.ARENA:
+                    found[buffer] = (found.get(buffer, (time, time))[0], time)
     return found
 
 
@@ -88,9 +88,9 @@ def test_random_networks(make_network: MakeNetwork, make_plan: MakePlan, first: 
     for seed in range(first, first + 50):
         plan = make_plan(make_network(*random_network(seed)))
         alive = lifetimes(plan)
-        for root in alive:
-            assert root.byte_offset % ALIGNMENT == 0
-            assert 0 <= root.byte_offset <= plan.arena_bytes - root.bytes
+        for buffer in alive:
+            assert buffer.byte_offset % ALIGNMENT == 0
+            assert 0 <= buffer.byte_offset <= plan.arena_bytes - buffer.bytes
         for a, b in combinations(alive, 2):
             together = alive[a][0] <= alive[b][1] and alive[b][0] <= alive[a][1]
             ends = a.byte_offset + a.bytes, b.byte_offset + b.bytes
@@ -105,10 +105,10 @@ def test_places_stay_inside_their_roots(
     """No value reaches beyond the memory it is a window of."""
     for seed in range(first, first + 50):
         plan = make_plan(make_network(*random_network(seed)))
-        for value, place in plan.places.items():
+        for value, subview in plan.subviews.items():
             shape = value.type.get_shape()  # type: ignore[attr-defined]
-            reach = sum((n - 1) * s for n, s in zip(shape, place.strides, strict=True))
-            assert 0 <= place.offset and place.offset + reach < place.root.elements
+            reach = sum((n - 1) * s for n, s in zip(shape, subview.strides, strict=True))
+            assert 0 <= subview.offset and subview.offset + reach < subview.buffer.elements
 
 
 @pytest.mark.parametrize("first", range(0, 100, 50))
@@ -118,11 +118,13 @@ def test_everything_is_written_before_it_is_read(
     """In the order of the steps; inputs and constants are there from the start."""
     for seed in range(first, first + 50):
         plan = make_plan(make_network(*random_network(seed)))
-        written: set[Root] = set()
+        written: set[Buffer] = set()
         for step in plan.steps:
             reads, writes = touched(step)
-            for root in reads:
-                assert root in written or root.kind in (Kind.INPUT, Kind.CONSTANT), f"seed {seed}"
+            for buffer in reads:
+                assert buffer in written or buffer.kind in (Kind.INPUT, Kind.CONSTANT), (
+                    f"seed {seed}"
+                )
             written.update(writes)
         assert set(plan.outputs) <= written
 
@@ -131,10 +133,10 @@ def test_frames_stand_before_their_values(make_network: MakeNetwork, make_plan: 
     """A frame overwrites nothing: it comes before the first kernel that writes into its root."""
     for seed in range(100):
         plan = make_plan(make_network(*random_network(seed)))
-        written: set[Root] = set()
+        written: set[Buffer] = set()
         for step in plan.steps:
-            if isinstance(step, Frame):
-                assert step.place.root not in written, f"seed {seed}"
+            if isinstance(step, Halo):
+                assert step.subview.buffer not in written, f"seed {seed}"
             else:
                 written.update(touched(step)[1])
 
@@ -197,17 +199,17 @@ def long_chain(b: Builder, x: Tensor, *others: Tensor) -> Tensor:
     return x
 
 
-def joint_of_inputs(b: Builder, *inputs: Tensor) -> Tensor:
+def concat_of_inputs(b: Builder, *inputs: Tensor) -> Tensor:
     return b.concat(inputs, 0)
 
 
-def joint_of_results(b: Builder, *inputs: Tensor) -> Tensor:
+def concat_of_results(b: Builder, *inputs: Tensor) -> Tensor:
     return work(b, b.concat([work(b, x) for x in inputs], 0))
 
 
 @pytest.mark.parametrize(
     ("write", "name"),
-    [(long_chain, "_offsets"), (joint_of_inputs, "Placement"), (joint_of_results, "Placement")],
+    [(long_chain, "_offsets"), (concat_of_inputs, "Placement"), (concat_of_results, "Placement")],
 )
 def test_twice_as_many_values_take_twice_as_long(
     make_network: MakeNetwork,
@@ -216,7 +218,7 @@ def test_twice_as_many_values_take_twice_as_long(
     write: Callable[..., Tensor],
     name: str,
 ) -> None:
-    """However long a network is, and however many values a joint has."""
+    """However long a network is, and however many values a concat has."""
     work = getattr(plan_memory, name)
     lines: list[int] = []
 
@@ -245,7 +247,7 @@ def test_stretches_of_steps_change_no_offset(
         with monkeypatch.context() as patch:
             patch.setattr(plan_memory, "STRETCH", stretch)
             other = make_plan(make_network(*random_network(seed)))
-        offsets = [[root.byte_offset for root in lifetimes(found)] for found in (plan, other)]
+        offsets = [[buffer.byte_offset for buffer in lifetimes(found)] for found in (plan, other)]
         assert offsets[0] == offsets[1]
         assert plan.arena_bytes == other.arena_bytes
 
@@ -261,8 +263,8 @@ def framed(b: Builder, x: Tensor, rows: int = 4, value: float = 0.0) -> Tensor:
     return b.pad(work(b, x, rows), (1, 0), (1, 0), value)
 
 
-def frames(plan: Plan) -> list[Frame]:
-    return [step for step in plan.steps if isinstance(step, Frame)]
+def halos(plan: Plan) -> list[Halo]:
+    return [step for step in plan.steps if isinstance(step, Halo)]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_values_of_one_size_take_turns_between_their_frames(
         return work(b, framed(b, x, rows, value), 2)
 
     plan = make_plan(make_network([(2, 16)], write))
-    assert len(frames(plan)) == count
+    assert len(halos(plan)) == count
     padded = [r for r in lifetimes(plan) if r.elements == 6 * 16]
     if count == 1:
         assert len(padded) == 2 and padded[0].byte_offset == padded[1].byte_offset
@@ -315,7 +317,7 @@ def test_threads_wait_longer_for_their_turn(
         return work(b, framed(b, x), 2)
 
     plan = make_plan(make_network([(2, 16)], write), threads=threads)
-    assert len(frames(plan)) == (1 if stays else 2)
+    assert len(halos(plan)) == (1 if stays else 2)
 
 
 def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan: MakePlan) -> None:
@@ -329,8 +331,8 @@ def test_constants_lie_one_behind_the_other(make_network: MakeNetwork, make_plan
         return work(b, x)
 
     plan = make_plan(make_network([(4, 9)], write))
-    assert [root.bytes for root in plan.constants] == [108, 180]
-    assert [root.byte_offset for root in plan.constants] == [0, 128]
+    assert [buffer.bytes for buffer in plan.constants] == [108, 180]
+    assert [buffer.byte_offset for buffer in plan.constants] == [0, 128]
     assert plan.constant_bytes == 128 + 192
 
 
@@ -341,7 +343,7 @@ def test_values_begin_at_whole_lines(make_network: MakeNetwork, make_plan: MakeP
         return work(b, join(b, work(b, x), join(b, x, x)))
 
     plan = make_plan(make_network([(5, 9)], write))
-    begins = [p.root.byte_offset for p in plan.places.values() if p.root.kind is Kind.ARENA]
+    begins = [p.buffer.byte_offset for p in plan.subviews.values() if p.buffer.kind is Kind.ARENA]
     assert set(begins) == {0, 192}
 
 
@@ -355,7 +357,7 @@ def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) 
 
 
 @pytest.mark.parametrize(
-    ("size", "turns", "in_arena"),
+    ("size", "iterations", "in_arena"),
     [
         (LARGEST_ON_STACK, None, False),
         (LARGEST_ON_STACK + 4, None, True),
@@ -363,12 +365,16 @@ def test_steps_say_their_layers(make_network: MakeNetwork, make_plan: MakePlan) 
     ],
 )
 def test_large_scratch_memory_lies_in_the_arena(
-    make_network: MakeNetwork, make_plan: MakePlan, size: int, turns: int | None, in_arena: bool
+    make_network: MakeNetwork,
+    make_plan: MakePlan,
+    size: int,
+    iterations: int | None,
+    in_arena: bool,
 ) -> None:
     """But for turns, which may run at the same time: each has its own."""
 
     def write(b: Builder, x: Tensor) -> Sequence[Tensor]:
-        code = Code([x], [(x.shape, f32)], turns=turns)
+        code = Code([x], [(x.shape, f32)], iterations=iterations)
         held = code.scratch((size // 4,))
         held[0] = code.inputs[0][0]
         code.results[0][0] = held[0]
@@ -377,8 +383,8 @@ def test_large_scratch_memory_lies_in_the_arena(
     plan = make_plan(make_network([(4,)], write))
     (call,) = plan.steps
     assert isinstance(call, Call)
-    (place,) = call.scratch
-    assert (place is not None) == in_arena
+    (subview,) = call.scratch
+    assert (subview is not None) == in_arena
     assert (plan.arena_bytes >= size) == in_arena
 
 
@@ -405,7 +411,7 @@ def test_another_order_where_the_largest_first_leaves_gaps(
     plan = make_plan(make_network([(16, 16)], crossing(seed)))
     alive = lifetimes(plan)
     assert plan.arena_bytes == max(
-        sum(root.bytes for root, (first, last) in alive.items() if first <= at <= last)
+        sum(buffer.bytes for buffer, (first, last) in alive.items() if first <= at <= last)
         for at in range(len(plan.steps))
     )
     monkeypatch.setattr(plan_memory, "TRIES", 0)
@@ -418,7 +424,7 @@ def test_those_that_live_to_the_last_come_first_where_no_order_of_sizes_helps() 
     spans = [(5, 0, 1), (2, 4, 5), (2, 1, 3), (3, 3, 5), (3, 2, 3), (4, 1, 3)]
     (value,) = Block(arg_types=[f32]).args
     alive = {
-        Root(Kind.ARENA, 16 * lines, 4, number, value): (first, last)
+        Buffer(Kind.ARENA, 16 * lines, 4, number, value): (first, last)
         for number, (lines, first, last) in enumerate(spans)
     }
     offsets, size = plan_memory._least_offsets(alive, 64 * 12)

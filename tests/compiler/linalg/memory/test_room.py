@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room, rooms
-from ncc.compiler.linalg.network import network_of
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from tests.compiler.linalg.computations import add, flip, work
 
 MakeNetwork = Callable[..., ModuleOp]

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ncc.compiler.linalg.memory.rounds import FEWEST_ROUNDS, MOST_UNEVEN, share_of, stays
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
-from ncc.compiler.plan import Call, Frame, Kind, Plan, Rounds
+from ncc.compiler.plan import Call, Halo, Kind, Plan, Rounds
 from ncc.compiler.target import AVX512
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.artifact import ALIGNMENT
 from ncc.runtime.session import Model
@@ -78,7 +78,7 @@ def test_chunks_are_rounds(make_network: MakeNetwork, make_plan: MakePlan, threa
     assert (rounds.count, rounds.threads) == (6, threads)
     assert rounds.further == ((ROWS * COLUMNS, 0), (0, ROWS * (COLUMNS - 4)))
     (own,) = rounds.own
-    assert first.results[0].root is own is second.operands[0].root
+    assert first.results[0].buffer is own is second.operands[0].buffer
     each, rest = divmod(own.bytes, threads)
     assert (rest, each % ALIGNMENT) == (0, 0)
     assert 0 <= each - 4 * 3 * (ROWS + 2) * (COLUMNS - 2) < ALIGNMENT
@@ -148,15 +148,15 @@ def test_a_sum_in_place(make_network: MakeNetwork, make_plan: MakePlan) -> None:
 
     plan = make_plan(make_network([(3, 28, COLUMNS)], write), threads=2)
     (rounds,) = rounds_of(plan)
-    given = {place.root for call in rounds.calls for place in call.operands}
-    (made,) = {place.root for call in rounds.calls for place in call.results} - rounds.own
+    given = {subview.buffer for call in rounds.calls for subview in call.operands}
+    (made,) = {subview.buffer for call in rounds.calls for subview in call.results} - rounds.own
     (taken,) = [
-        root
-        for root in given
-        if root.kind is Kind.ARENA
-        and root not in rounds.own
-        and root.byte_offset < made.byte_offset + made.bytes
-        and made.byte_offset < root.byte_offset + root.bytes
+        buffer
+        for buffer in given
+        if buffer.kind is Kind.ARENA
+        and buffer not in rounds.own
+        and buffer.byte_offset < made.byte_offset + made.bytes
+        and made.byte_offset < buffer.byte_offset + buffer.bytes
     ]
     assert taken.bytes <= made.bytes
 
@@ -169,7 +169,7 @@ def test_borders_stand_before_rounds(make_network: MakeNetwork, make_plan: MakeP
         return box(b, b.pad(write(b, x), [0, 1, 1], [0, 1, 1], 0.0))
 
     steps = make_plan(make_network(shapes, framed), threads=2).steps
-    assert [type(step) for step in steps] == [Frame, Rounds, Call]
+    assert [type(step) for step in steps] == [Halo, Rounds, Call]
 
 
 def test_weights_have_to_stay(make_network: MakeNetwork, make_plan: MakePlan) -> None:

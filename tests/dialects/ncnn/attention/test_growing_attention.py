@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ncc
-from ncc.compiler.read.network import read
+from ncc.compiler.read.read_network import read
 from ncc.compiler.verification.interpret import interpret
 from tests.runnable import NAMES as RUNNABLE
 

@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 
-from ncc.dialects.ncnn.convolution.contraction import Bank, Channels
+from ncc.dialects.ncnn.convolution.contraction import Channels, FilterParams
 from ncc.dialects.ncnn.convolution.filtering import Filtering
 from ncc.dialects.ncnn.layer import LAYERS, ParamValue, Shape
 from ncc.dialects.ncnn.window import Window
@@ -23,9 +23,9 @@ def layer(type: str, inputs: int, **params: ParamValue) -> Filtering:
 def test_stored_filters_are_what_the_params_say() -> None:
     """The channels of the input are what is left of the weights."""
     op = layer("ConvolutionDepthWise", 1, num_output=6, kernel_w=3, weight_data_size=108, group=2)
-    bank = op.bank((4, 9, 9))
-    assert bank == Bank(Channels(2, 3, 2), (Window(3), Window(3)))
-    assert (bank.num_input, bank.num_output, bank.shape) == (4, 6, (2, 3, 2, 3, 3))
+    params = op.params((4, 9, 9))
+    assert params == FilterParams(Channels(2, 3, 2), (Window(3), Window(3)))
+    assert (params.num_input, params.num_output, params.shape) == (4, 6, (2, 3, 2, 3, 3))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_stored_filters_are_what_the_params_say() -> None:
 def test_filters_that_are_inputs(type: str, filters: Shape, shape: Shape) -> None:
     """(group, outputs, inputs, *kernel), whichever of the channels the blob has first."""
     group = {"group": 2} if "DepthWise" in type else {}
-    bank = layer(type, 2, dynamic_weight=1, stride_w=2, **group).bank((4, 9, 9), filters)
-    assert bank.shape == shape
-    assert all(window.stride == 2 for window in bank.windows)
+    params = layer(type, 2, dynamic_weight=1, stride_w=2, **group).params((4, 9, 9), filters)
+    assert params.shape == shape
+    assert all(window.stride == 2 for window in params.windows)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp as SourceOp
 from xdsl.ir import Block
 
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.detection.proposal import ANCHORS, ProposalOp
 from ncc.dialects.ncnn.layer import LayerError
 

@@ -10,9 +10,9 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.dialects.test import TestOp
 
-from ncc.dialects.comprehension import Tensor
-from ncc.dialects.imperative import Code, Value
+from ncc.dialects.index_notation import Tensor
 from ncc.dialects.ncnn.detection.suppression import Found, Sorter, by_score, kept_of, suppress
+from ncc.dialects.statements import Code, Value
 
 Array = np.ndarray[Any, Any]
 RunCode = Callable[..., list[Array]]

@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
 
-from ncc.dialects.comprehension import Builder, Tensor
+from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.elementwise.activation import (
     activate,
     activate_array,
@@ -25,7 +25,7 @@ X = np.array([-100, -2, -0.5, 0, 0.5, 2, 30], np.float32)
 
 
 def expanded(x: Array, kind: int, params: Sequence[float]) -> Array:
-    """The activation by way of the structured level."""
+    """The activation by way of the linalg level."""
     block = Block(arg_types=[TensorType(f32, [x.size])])
     b, tensor = Builder(block), Tensor(block.args[0], x.shape)
     [i] = b.loops_of(x.shape)

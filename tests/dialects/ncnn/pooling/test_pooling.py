@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
-from ncc.compiler.linalg.view import shape_of
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.dialects.ncnn.layer import LayerError
 from tests.dialects.ncnn.arrays import array, ramp
 

@@ -12,15 +12,15 @@ from xdsl.ir import Block
 
 import ncc
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder
-from ncc.dialects.imperative import Code, Value
+from ncc.dialects.index_notation import Builder
 from ncc.dialects.ncnn.recurrent import parted_steps
 from ncc.dialects.ncnn.recurrent.parted_steps import (
     WORTH_A_THREAD,
     expand_parted_steps,
     parts_of,
 )
-from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, Operands, Rule, Values
+from ncc.dialects.ncnn.recurrent.recurrent_steps import HELD, RecurrentOperands, Rule, Values
+from ncc.dialects.statements import Code, Value
 from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
@@ -52,7 +52,7 @@ def test_steps(
     states = [random(1, hidden), random(1, hidden)] if given else []
     arrays = [inputs, matrices, bias, *states]
     tensors = [tensor(*array.shape) for array in arrays]
-    operands = Operands(tensors[0], tensors[1], tensors[2], None, None, tensors[3:])
+    operands = RecurrentOperands(tensors[0], tensors[1], tensors[2], None, None, tensors[3:])
     block = Block()
     rule = Rule(integrator, hidden, hidden, 2, reverse)
     made = expand_parted_steps(Builder(block), rule, operands, parts)

@@ -11,18 +11,18 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
 from ncc.dialects.code import CodeOp
-from ncc.dialects.comprehension import Builder
-from ncc.dialects.imperative import Code, Value
+from ncc.dialects.index_notation import Builder
 from ncc.dialects.ncnn.recurrent import recurrent_steps
 from ncc.dialects.ncnn.recurrent.recurrent_steps import (
     HELD,
     ROWS,
-    Operands,
+    RecurrentOperands,
     Rule,
     Values,
     add_product,
     expand_steps,
 )
+from ncc.dialects.statements import Code, Value
 from tests.dialects.ncnn.arrays import random, tensor
 
 Array = np.ndarray[Any, Any]
@@ -72,7 +72,7 @@ def test_steps(
     states = [random(directions, outputs), random(directions, hidden)] if given else []
     arrays = [inputs, weight, bias, projection, *states]
     tensors = [tensor(*array.shape) for array in arrays]
-    operands = Operands(tensors[0], tensors[1], tensors[2], None, tensors[3], tensors[4:])
+    operands = RecurrentOperands(tensors[0], tensors[1], tensors[2], None, tensors[3], tensors[4:])
     block = Block()
     rule = Rule(integrator, hidden, outputs, 2, reverse)
     expand_steps(Builder(block), rule, operands)

@@ -1,0 +1,391 @@
+"""A `linalg.generic` as passes and schedulers see it: extents, kinds of loops, linear accesses.
+
+A view is cheap; make it anew, never keep it across a rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.affine_form import AffineForm, linear
+from ncc.dialects.attributes import memoized
+from ncc.dialects.fixed_point import held_by
+from ncc.dialects.operation import operands_of, ops_of
+
+
+@dataclass(frozen=True)
+class _IterationSpace:
+    """What the maps and kinds of a generic say, whatever it reads.
+
+    `shown` has for every loop the operand and the axis that are as long as it.
+    """
+
+    forms: tuple[tuple[AffineForm, ...], ...]
+    reduced: tuple[int, ...]
+    parallel: tuple[int, ...]
+    shown: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _IterationSpace:
+        """Views are many and maps few: what is found is kept with the maps, which never change."""
+        maps, kinds = op.properties["indexing_maps"], op.properties["iterator_types"]
+        known: tuple[Attribute, _IterationSpace] | None = vars(maps).get("loops")
+        if known is None or known[0] is not kinds:
+            known = kinds, _IterationSpace._read(op.indexing_maps, op.iterator_types)
+            vars(maps)["loops"] = known
+        return known[1]
+
+    @staticmethod
+    def _read(
+        maps: ArrayAttr[AffineMapAttr], iterators: ArrayAttr[IteratorTypeAttr]
+    ) -> _IterationSpace:
+        forms = tuple(tuple(linear(result) for result in map.data.results) for map in maps.data)
+        kinds = [kind.data for kind in iterators.data]
+        shown: dict[int, tuple[int, int]] = {}
+        for operand, index in enumerate(forms):
+            for axis, form in enumerate(index):
+                if form.bare is not None:
+                    shown[form.bare] = operand, axis
+        if len(shown) != len(kinds):
+            raise CompilerBug(f"a loop without extent in {maps}")
+        return _IterationSpace(
+            forms,
+            tuple(d for d, kind in enumerate(kinds) if kind is IteratorType.REDUCTION),
+            tuple(d for d, kind in enumerate(kinds) if kind is IteratorType.PARALLEL),
+            tuple(shown[d] for d in range(len(kinds))),
+        )
+
+
+VALID_EXTENTS = "valid_extents"
+"""The attribute that `LinalgOp.tails` reads."""
+
+
+def valid_extents_attribute(rows: Iterable[Sequence[int]]) -> Attribute:
+    """Tails, each (outer, inner, n), as `LinalgOp.tails` reads them."""
+    return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in row]) for row in rows])
+
+
+Matrix: TypeAlias = tuple[tuple[float, ...], ...]
+"""The rows of a small constant matrix."""
+
+
+def _matrix(held: ArrayAttr[Attribute]) -> Matrix:
+    """The matrix that an attribute holds row by row."""
+    rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
+    return tuple(tuple(n.value.data for n in row if isinstance(n, FloatAttr)) for row in rows)
+
+
+@dataclass(frozen=True)
+class TensorAccess:
+    """A tensor and the linear form of each of its coordinates."""
+
+    value: SSAValue
+    index: tuple[AffineForm, ...]
+
+    def uses(self, loop: int) -> bool:
+        return any(form.coefficient(loop) for form in self.index)
+
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """The loops that its coordinates are, if each is one alone, and no two are the same."""
+        loops = tuple(form.bare for form in self.index if form.bare is not None)
+        return loops if len(set(loops)) == len(self.index) else None
+
+    def begins_with(self, *loops: int) -> bool:
+        """Whether its first coordinates are these loops, which move none of the others."""
+        first, rest = self.index[: len(loops)], self.index[len(loops) :]
+        alone = not any(form.coefficient(loop) for form in rest for loop in loops)
+        return alone and [form.bare for form in first] == list(loops)
+
+
+class Role(Enum):
+    """What a loop of a reduction does."""
+
+    IMAGE = auto()  # parallel, moves the data operand only
+    OUT = auto()  # parallel, moves the weights only
+    BATCH = auto()  # parallel, moves both
+    REDUCE = auto()  # reduced
+    WINDOW = auto()  # reduced, beside an image loop in one index
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a tensor value."""
+    return _shape(value.type)
+
+
+@memoized
+def _shape(kind: Attribute) -> tuple[int, ...]:
+    if not isinstance(kind, TensorType):
+        raise CompilerBug(f"{kind} is no ranked tensor")
+    return kind.get_shape()
+
+
+def outs_of(op: GenericOp) -> SSAValue:
+    """The value that a generic starts from, and writes over."""
+    *_, outs = operands_of(op)
+    return outs
+
+
+def constant_number(value: SSAValue) -> float | None:
+    """The number that a value is, if it is a constant."""
+    constant = value.owner
+    if isinstance(constant, arith.ConstantOp) and isinstance(
+        constant.value, FloatAttr | IntegerAttr
+    ):
+        return constant.value.value.data
+    return None
+
+
+def filled_with(value: SSAValue) -> float | None:
+    """The number that every element of a value is, if a fill made it."""
+    return fill_number(value.owner) if isinstance(value.owner, FillOp) else None
+
+
+def fill_number(op: FillOp) -> float:
+    """The constant that a tensor is filled with."""
+    number = constant_number(operands_of(op)[0])
+    if number is None:
+        raise CompilerBug("a fill whose value is no constant")
+    return number
+
+
+def uncast(value: SSAValue) -> SSAValue:
+    """What an exact conversion to a wider type was made of: itself, if it is none."""
+    while isinstance(value.owner, (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)):
+        value = value.owner.operands[0]
+    held = held_by(value)
+    return value if held is None else held
+
+
+def factors(total: Operation, accumulator: SSAValue) -> tuple[SSAValue, SSAValue] | None:
+    """The a and b of acc + a * b, of floats or integers, exact conversions to wider types aside."""
+    if not isinstance(total, (arith.AddfOp, arith.AddiOp)):
+        return None
+    others = [operand for operand in operands_of(total) if operand is not accumulator]
+    factor = others[0].owner if len(others) == 1 else None
+    if not isinstance(factor, arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp):
+        return None
+    a, b = operands_of(factor)
+    return uncast(a), uncast(b)
+
+
+class LinalgOp:
+    """The loops, accesses and body of one generic."""
+
+    def __init__(self, op: GenericOp) -> None:
+        self.op = op
+        self._loops = loops = _IterationSpace.of(op)
+        self.body: Block = op.regions[0].block
+        self.reduced = loops.reduced
+        self.parallel = loops.parallel
+
+    @cached_property
+    def reads(self) -> list[TensorAccess]:
+        """What it reads, and where."""
+        *reads, _ = map(TensorAccess, operands_of(self.op), self._loops.forms)
+        return reads
+
+    @cached_property
+    def write(self) -> TensorAccess:
+        """What it writes over, and where."""
+        return TensorAccess(outs_of(self.op), self._loops.forms[-1])
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """How many turns each loop has."""
+        shapes = [shape_of(value) for value in operands_of(self.op)]
+        return tuple(shapes[operand][axis] for operand, axis in self._loops.shown)
+
+    @cached_property
+    def live(self) -> list[int]:
+        """The inputs that the body reads (others only say an extent)."""
+        return [i for i in range(len(self.reads)) if self.body.args[i].uses]
+
+    @cached_property
+    def yielded(self) -> SSAValue:
+        """What the body computes for one point."""
+        last = self.body.last_op
+        if last is None or not operands_of(last):
+            raise CompilerBug("a generic without a yield")
+        value, *_ = operands_of(last)
+        return value
+
+    @property
+    def accumulator(self) -> BlockArgument:
+        """The block argument that holds the value in `outs`."""
+        return self.body.args[-1]
+
+    @property
+    def reads_outs(self) -> bool:
+        """Whether the result depends on what `outs` held before."""
+        return bool(self.accumulator.uses)
+
+    @cached_property
+    def combiner(self) -> tuple[Operation, SSAValue] | None:
+        """The operation that folds into the accumulator and the value it folds in."""
+        op = self.yielded.owner
+        if not isinstance(op, Operation) or len(operands_of(op)) != 2:
+            return None
+        lhs, rhs = operands_of(op)
+        if lhs is self.accumulator:
+            return op, rhs
+        return (op, lhs) if rhs is self.accumulator else None
+
+    @property
+    def is_pointwise(self) -> bool:
+        """All loops parallel, and nothing read of `outs`."""
+        return not self.reduced and not self.reads_outs
+
+    @cached_property
+    def product(self) -> tuple[int, int] | None:
+        """The inputs a, b of a contraction acc + a*b, data first; None for anything else."""
+        total = self.yielded.owner
+        pair = factors(total, self.accumulator) if isinstance(total, Operation) else None
+        return None if pair is None else self.positions(pair)
+
+    def positions(self, values: Sequence[SSAValue]) -> tuple[int, int] | None:
+        """The inputs that two values are as they are read; None for anything else."""
+        found = [v.index for v in values if isinstance(v, BlockArgument) and v.owner is self.body]
+        return (found[0], found[1]) if len(values) == len(found) == 2 else None
+
+    @cached_property
+    def roles(self) -> Mapping[int, Role]:
+        """What every loop does: for contractions by the two operands, else by shared indices."""
+        pair = self.product
+        roles: dict[int, Role] = {}
+        data = self.reads[pair[0]] if pair else self.reads[self.live[0]]
+        for loop in self.parallel:
+            if pair:
+                in_a, in_b = (self.reads[i].uses(loop) for i in pair)
+                roles[loop] = Role.BATCH if in_a and in_b else Role.IMAGE if in_a else Role.OUT
+            else:
+                beside = any(
+                    form.coefficient(loop) and form.loops() & set(self.reduced)
+                    for form in data.index
+                )
+                roles[loop] = Role.IMAGE if beside else Role.BATCH
+        image = {d for d, role in roles.items() if role is Role.IMAGE}
+        for loop in self.reduced:
+            window = any(f.coefficient(loop) and f.loops() & image for f in data.index)
+            roles[loop] = Role.WINDOW if window else Role.REDUCE
+        return roles
+
+    @cached_property
+    def _coordinates(self) -> list[IndexOp | tensor.ExtractOp]:
+        """The operations of the body that make coordinates, or use them."""
+        return [op for op in ops_of(self.body) if isinstance(op, (IndexOp, tensor.ExtractOp))]
+
+    @cached_property
+    def indexed(self) -> set[int]:
+        """Loops whose value the body reads (`linalg.index`)."""
+        return {op.dim.value.data for op in self._coordinates if isinstance(op, IndexOp)}
+
+    @cached_property
+    def captured(self) -> list[SSAValue]:
+        """Tensors that the body reads at computed coordinates."""
+        read = (op for op in self._coordinates if isinstance(op, tensor.ExtractOp))
+        return list(dict.fromkeys(op.tensor for op in read))
+
+    @property
+    def computes_coordinates(self) -> bool:
+        """Whether the body reads the values of loops, or tensors where these lead it."""
+        return bool(self._coordinates)
+
+    @cached_property
+    def valid_extents(self) -> tuple[tuple[int, int, int], ...]:
+        """Split loops (outer, inner, n): only points with outer * extent + inner < n count.
+
+        The other terms of a sum are zero; the other points of a result are never read.
+        """
+        held = self.op.attributes.get(VALID_EXTENTS)
+        if not isinstance(held, ArrayAttr):
+            return ()
+        rows = [row.data for row in held.data if isinstance(row, ArrayAttr)]
+        found = [[n.value.data for n in row if isinstance(n, IntegerAttr)] for row in rows]
+        return tuple((outer, inner, true) for outer, inner, true in found)
+
+    @cached_property
+    def channels(self) -> tuple[int, ...] | None:
+        """What a selection of channels takes of the tensor that it captures."""
+        return self._numbers("channels")
+
+    @cached_property
+    def lanes(self) -> tuple[int, ...] | None:
+        """The same in blocks: the number of a lane among those of all blocks."""
+        return self._numbers("lanes")
+
+    def _numbers(self, name: str) -> tuple[int, ...] | None:
+        held = self.op.attributes.get(name)
+        return held.get_values() if isinstance(held, DenseArrayBase) else None
+
+    @cached_property
+    def separable(self) -> tuple[Matrix, Matrix] | None:
+        """The matrices m and n of a transform: the sum of m[a, k] * n[b, l] * data over k and l.
+
+        The reads of m and n come first, then the data.
+        """
+        held = self.op.attributes.get("separable")
+        if not isinstance(held, ArrayAttr):
+            return None
+        rows, columns = (_matrix(one) for one in held.data if isinstance(one, ArrayAttr))
+        return rows, columns
+
+    @property
+    def halves(self) -> bool:
+        """Whether it makes two halves of each value that it reads, as `SplitBf16` writes it."""
+        return "halves" in self.op.attributes
+
+    @property
+    def halved(self) -> tuple[TensorAccess, int]:
+        """What it makes halves of, and the axis of its blocks, which are read by pairs; a table of
+        channels is read by itself.
+        """
+        return next(
+            (access, axis)
+            for access in self.reads
+            for axis, form in enumerate(access.index)
+            if len(form.terms) == 2
+        )
+
+    def describe(self) -> str:
+        """The computation in index notation, e.g. `y[d0,d1] += x[d0,d1*2+d2] * w[d2]`."""
+
+        def form(f: AffineForm) -> str:
+            parts = [f"d{d}" if c == 1 else f"d{d}*{c}" for d, c in f.terms]
+            if f.constant or not parts:
+                parts.append(str(f.constant))
+            return "+".join(parts)
+
+        def access(name: str, a: TensorAccess) -> str:
+            return f"{name}[{','.join(form(f) for f in a.index)}]"
+
+        names = "xwabcdefgh"
+        reads = [access(names[i % len(names)], self.reads[i]) for i in self.live]
+        folded = self.combiner if self.reduced else None
+        sign = f"{folded[0].name.split('.')[-1]}=" if folded else "="
+        return f"{access('y', self.write)} {sign} {' , '.join(reads)}"

@@ -1,0 +1,60 @@
+"""Tensors that no computation makes: constants, and windows of other tensors.
+
+A pad, a concat, a slice or a reshape is memory, not work: `memory` finds where it is.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.linalg_op import constant_number, shape_of
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp
+
+RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
+VIEWS = (tensor.PadOp, tensor.ConcatOp, *RESHAPES, tensor.ExtractSliceOp)
+
+OF_GROUPS = [[0, 1], [2], [3]]
+"""The axes of an image of groups by those of one of all their channels; see `groups_of`."""
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a weight, or a weight under another shape."""
+    owner = value.owner
+    if isinstance(owner, GenericOp):
+        return False
+    if isinstance(owner, RESHAPES):
+        return is_constant(owner.operands[0])
+    return isinstance(owner, ConstantOp)
+
+
+def weights_of(value: SSAValue) -> Weights:
+    """A constant's source under the shape it has there."""
+    owner = value.owner
+    while isinstance(owner, RESHAPES):
+        owner = owner.operands[0].owner
+    if not isinstance(owner, ConstantOp):
+        raise CompilerBug("no constant")
+    return Weights(shape_of(value), owner.value.data.source)
+
+
+def pad_sides(op: tensor.PadOp) -> tuple[list[int], list[int]]:
+    """How many cells a pad puts in front of each axis, and behind it."""
+    return list(op.static_low.get_values()), list(op.static_high.get_values())
+
+
+def pad_value(op: tensor.PadOp) -> float:
+    """The constant that a pad fills its border with."""
+    last = op.region.block.last_op
+    number = constant_number(last.operands[0]) if last is not None else None
+    if number is None:
+        raise CompilerBug("a pad whose value is no constant")
+    return number
+
+
+def groups_of(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> list[list[int]]:
+    """The reassociation of a reshape as lists of axes."""
+    return [[axis.value.data for axis in group.data] for group in op.reassociation.data]

@@ -1,0 +1,238 @@
+"""Which algorithm a convolution uses: small windows go to Winograd's where it pays.
+
+    %p = pad %x  low 1 high 1                         %p = pad %x  low 1 high 1 + up to 3
+    %c = conv(%p, %w) outs(bias)                      %v, %m = generics of `winograd`
+    %y = pointwise(%c, %r)                    ->      %t = generic of `winograd`
+                                                      %e = pointwise(%t, expand %r)   on the tiles
+                                                      %y = extract_slice (collapse %e)
+
+Pointwise computations that follow a convolution are rewritten on its tiles, so that they stay at
+the point that is stored. The rows of tiles, or of a single row the columns, are cut into chunks
+with generics of their own, whose results are concatenated: what a chunk makes in between fits a
+cache, and all chunks are given the same memory. A reduction over windows of rows that lie apart, as
+most pools are, is done chunk by chunk as well, while a chunk's result is still near:
+
+    max2x2 (slice (collapse (concat %t0, %t1, ..)))
+                                        ->      concat (max2x2 (collapse %t0)), ..
+
+Convolutions of one image with the same tiles, as detectors have for boxes and classes, are computed
+side by side, chunk by chunk: its input is transformed once.
+
+Needs: the linalg level before layouts and groups.
+Breaks: the order and rounding of floating-point sums: those of normal random numbers by some 7e-6
+of the largest result where 64 channels are summed, by 1.7e-5 where 512 are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import OF_GROUPS, groups_of, weights_of
+from ncc.compiler.linalg.convolutions.chunks import chunk_size, least_held
+from ncc.compiler.linalg.convolutions.convolution import Convolution, match
+from ncc.compiler.linalg.convolutions.on_tiles import Followers, TiledImage
+from ncc.compiler.linalg.convolutions.pools import Pool, pool_of, reader_of
+from ncc.compiler.linalg.convolutions.tiling import DOWN, Chunk
+from ncc.compiler.linalg.convolutions.winograd import TransformConstants, tiled, transformed
+from ncc.compiler.linalg.memory.room import Room, rooms
+from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.padded import padded
+from ncc.compiler.linalg.rewrite.parts import ROWS
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.weight import ConstantOp
+
+
+@dataclass(frozen=True)
+class ChooseConvolution(ModulePass):
+    """Rewrite the convolutions of the network that are cheaper in tiles.
+
+    threads: how many share a chunk, which may be the larger for it.
+    halves: whether `SplitBf16` follows, which is cheaper for all that have channels enough.
+    """
+
+    name = "choose-convolution"
+
+    target: Target = AVX512
+    threads: int = 1
+    halves: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        beside = rooms(block)
+        found = [one.tiling for one in map(self._match, generics_of(block)) if one is not None]
+        least = least_held(found, self.threads)
+        done: set[Operation] = set()
+        for inner in generics_of(block):
+            convolution = None if inner in done else self._match(inner)
+            if convolution is not None:
+                first = _Rewrite(convolution, self.threads, least)
+                others = [
+                    _Rewrite(one, self.threads, least)
+                    for one in map(self._match, convolution.beside())
+                    if one is not None and one.has_tiles_of(convolution)
+                ]
+                others = [one for one in others if one.can_join(first)]
+                first.run(beside[inner], others)
+                done.update(one.convolution.op for one in others)
+        if done:
+            erase_dead(block)
+
+    def _match(self, op: GenericOp) -> Convolution | None:
+        """The convolution that op is, if it is to be computed in tiles."""
+        found = match(op, self.target, self.halves)
+        return found if isinstance(found, Convolution) else None
+
+
+class _Rewrite:
+    """The rewriting of one convolution and of what follows it at each point.
+
+    least: bytes of V and M of a chunk.
+    """
+
+    def __init__(self, convolution: Convolution, threads: int, least: int) -> None:
+        self.convolution = convolution
+        self.threads = threads
+        self.least = least
+        self.tiling = convolution.tiling
+        self.tiles = TiledImage(convolution)
+        self.followers = Followers(convolution)
+        self.plane = self.tiling.plane
+        self.builder = builder_for(convolution.op)
+
+    def can_join(self, first: _Rewrite) -> bool:
+        """Whether it can be computed beside another one, further up: it reads vectors of constants.
+
+        Not beside one with a pool, which is done chunk by chunk.
+        """
+        end = reader_of(first.followers.last.results[0])
+        if end is not None and LinalgOp(end).reduced and LinalgOp(end).product is None:
+            return False
+        return first.followers.last.is_before_in_block(self.followers.last) and all(
+            isinstance(value.owner, ConstantOp) and len(shape_of(value)) == 1
+            for value in self._operands()
+        )
+
+    def _operands(self) -> list[SSAValue]:
+        """What it reads besides its image and its weights."""
+        init = self.convolution.init
+        made = [op.results[0] for op in (self.convolution.op, *self.followers.ops)]
+        reads = [access.value for op in self.followers.ops for access in LinalgOp(op).reads]
+        start = [] if isinstance(init, float) else [init]
+        return [*start, *(value for value in reads if value not in made)]
+
+    def _join(self, first: _Rewrite) -> None:
+        """Be written where another one is, and have all constants there."""
+        self.builder = Builder(first.builder.block, self.builder.doc)
+        last = first.followers.last
+        for value in self._operands():
+            constant = value.owner
+            if isinstance(constant, Operation) and not constant.is_before_in_block(last):
+                constant.detach()
+                self.builder.block.add_op(constant)
+
+    def run(self, room: Room, others: Sequence[_Rewrite] = ()) -> None:
+        """room: what memory is left beside it.
+
+        others: of the same image and tiles, computed beside it, chunk by chunk, from one V.
+        """
+        for other in others:
+            other._join(self)
+        outputs = sum(one.tiling.outputs for one in (self, *others))
+        size = chunk_size(replace(self.tiling, outputs=outputs), self.threads, room, self.least)
+        tiles = self.tiling.rows, self.tiling.columns
+        reach = [
+            n * step + more
+            for n, step, more in zip(tiles, self.plane.steps, self.plane.beside, strict=True)
+        ]
+        x = tensor_of(padded(self.convolution.x, reach[0], reach[1]))
+        together = [(one, one._constants()) for one in (self, *others)]
+        beside: list[list[Tensor]] = [[] for _ in others]
+
+        def chunks() -> Iterator[Tensor]:
+            """Those of this one, while the others' are made beside them."""
+            for chunk in self.tiling.chunks(size):
+                v = self._transformed(x, together[0][1], chunk)
+                mine, *rest = (one._chunk(v, own, chunk) for one, own in together)
+                for made, other in zip(beside, rest, strict=True):
+                    made.append(other)
+                yield mine
+
+        self._replace(chunks(), size)
+        for other, made in zip(others, beside, strict=True):
+            other._replace(made, size)
+
+    def _constants(self) -> TransformConstants:
+        weights = weights_of(self.convolution.weights)
+        channels = weights.shape[: 3 if self.tiles.grouped else 2]
+        taps: tuple[int, ...] = ()
+        if self.tiles.slices:
+            taps = () if self.tiling.formed else (self.tiling.depth.taps,)
+        window = (form.taps for form in self.plane.forms)
+        weights = replace(weights, shape=(*channels, *taps, *window))
+        return TransformConstants.of(self.builder, self.plane, weights, self.tiling.formed)
+
+    def _replace(self, chunks: Iterable[Tensor], size: int) -> None:
+        """Put chunks of so many rows of tiles, or columns, in place of all, or what pools make of
+        them.
+        """
+        b, dead = self.builder, [*reversed(self.followers.ops), self.convolution.op]
+        made, pool = self.followers.last.results[0], None
+        if self.tiling.along == DOWN:
+            pool = pool_of(made, self.tiles.spans[0] * size, -(-self.tiling.rows // size))
+        if pool is None:
+            tiles = b.concat(list(chunks), axis=self.tiles.along)
+            result = self.tiles.image(b, tiles, self.tiling.height)
+        else:
+            dead = [*reversed(pool.ops), *dead]
+            pooled = [self._pooled(pool, chunk, n, size) for n, chunk in enumerate(chunks)]
+            result = b.concat(pooled, axis=ROWS)
+        last: Operation = dead[0]
+        if self.tiles.grouped:
+            concat_op = last.results[0].get_user_of_unique_use()
+            if isinstance(concat_op, tensor.CollapseShapeOp) and groups_of(concat_op) == OF_GROUPS:
+                last = concat_op
+            else:
+                result = b.expand(result, OF_GROUPS, shape_of(last.results[0]))
+        replace_op(last, b, result)
+        for op in dict.fromkeys([last, *dead, *(outs_of(op).owner for op in dead)]):
+            if isinstance(op, Operation) and not any(value.uses for value in op.results):
+                op.detach()
+                op.erase()
+
+    def _pooled(self, pool: Pool, chunk: Tensor, number: int, rows: int) -> Tensor:
+        """What a pool makes of a chunk, where those before it have so many rows of tiles."""
+        height = self.tiling.height - number * rows * self.tiles.spans[0]
+        return pool.of_chunk(self.builder, self.tiles.image(self.builder, chunk, height), number)
+
+    def _transformed(self, x: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
+        """V of a chunk."""
+        axis = self.tiling.along
+        step, beside = self.plane.steps[axis], self.plane.beside[axis]
+        first, last = chunk.first[axis], chunk.first[axis] + chunk.tiles[axis]
+        x = self.builder.cut(x, x.rank - 2 + axis, step * first, step * last + beside)
+        return transformed(self.builder, x, constants, self.plane.read(chunk.tiles))
+
+    def _chunk(self, v: Tensor, constants: TransformConstants, chunk: Chunk) -> Tensor:
+        """The tiles of a chunk, by their V, with everything that follows the convolution."""
+        cells = self.tiling.height, self.tiling.width
+        places = zip(cells, chunk.first, chunk.tiles, self.tiles.spans, strict=True)
+        down, across = (min(n - span * k, span * count) for n, k, count, span in places)
+        keep, phases = (down, across), self.plane.dilations
+        if self.tiles.covered == cells or any(n % d for n, d in zip(keep, phases, strict=True)):
+            down, across = (n * span for n, span in zip(chunk.tiles, self.tiles.spans, strict=True))
+            keep = down, across
+        init = self.convolution.init
+        start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)
+        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
+        return self.followers.on_tiles(self.builder, y, chunk)

@@ -1,0 +1,197 @@
+"""Sequences of convolutions as images of one row.
+
+    y[o, q] += x[i, q * 2 + m] * w[o, i, m]    ->    y[o, r, q] += x[i, r, q * 2 + m] * w[o, i, m]
+
+So all that is done to images is done to sequences, blocks of channels first of all. Otherwise
+vectors would run along the sequence, whatever its stride and its length. Other readers of a
+sequence read a view of the image.
+
+Needs: the linalg level before views are sunk.  Breaks: nothing; sums keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.affine_form import indexing_map
+from ncc.compiler.linalg.analysis.block_size import lanes_in
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import (
+    LinalgOp,
+    TensorAccess,
+    filled_with,
+    outs_of,
+    shape_of,
+)
+from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import erase_dead, rebuilt, replace_op, tensor_of
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.operation import ops_of
+from ncc.dialects.structured import PARALLEL
+
+WASTE = 0.02
+"""Lanes without a cell, of all cells, from which on blocks of channels are worth changing to."""
+
+
+@dataclass(frozen=True)
+class Conv1dToConv2d(ModulePass):
+    """Make images of the sequences of convolutions; see the head of this file."""
+
+    name = "conv1d-to-conv2d"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        lifted = [_lift(inner) for inner in ops_of(block)]
+        if any(lifted):
+            erase_dead(block)
+
+
+def _lift(op: Operation) -> bool:
+    """Write op anew for images, if it is one that reads a sequence of convolutions."""
+    b = Builder(Block())
+    made: Tensor | None = None
+    match op:
+        case GenericOp():
+            made = _computed(b, op)
+        case tensor.PadOp() if _is_lifted(op.source) or _feeds_convolution(op):
+            low, high = pad_sides(op)
+            low, high = ([*side[:-1], 0, side[-1]] for side in (low, high))
+            made = b.pad(_image(b, op.source), low, high, pad_value(op))
+        case tensor.CollapseShapeOp() if _is_lifted(op.src):
+            *groups, last = groups_of(op)
+            if len(last) == 1 and groups:
+                row = last[0]
+                made = b.collapse(_image(b, op.src), [*groups, [row], [row + 1]])
+    if made is None:
+        return False
+    replace_op(op, b, _sequence(b, made))
+    return True
+
+
+def _computed(b: Builder, op: GenericOp) -> Tensor | None:
+    """What a convolution, or a computation at each point of a lifted sequence, makes."""
+    if not any(map(_is_sequence, op.inputs)):
+        return None
+    linalg_op = LinalgOp(op)
+    if linalg_op.computes_coordinates or op.attributes or element_of(op.results[0]) != f32:
+        return None
+    if _is_convolution(linalg_op):
+        pair = linalg_op.product
+        data = [] if pair is None else [linalg_op.reads[pair[0]]]
+    elif _is_at_each_point(linalg_op):
+        data = [access for access in linalg_op.reads if access.index == linalg_op.write.index]
+        if not any(_is_lifted(access.value) for access in data):
+            return None
+    else:
+        return None
+    return _with_row(b, op, data)
+
+
+def _with_row(b: Builder, op: GenericOp, data: Sequence[TensorAccess]) -> Tensor:
+    """A computation with a row in its result, and in some of what it reads."""
+    linalg_op = LinalgOp(op)
+    row = AffineDimExpr(len(linalg_op.extents))
+    maps: list[AffineMapAttr] = []
+    for access, given in zip([*linalg_op.reads, linalg_op.write], op.indexing_maps, strict=True):
+        results = list(given.data.results)
+        if access in data or access is linalg_op.write:
+            results.insert(len(results) - 1, row)
+        maps.append(indexing_map(len(linalg_op.extents) + 1, results))
+    operands = [
+        _image(b, access.value).value if access in data else access.value
+        for access in linalg_op.reads
+    ]
+    outs = _start(b, outs_of(op))
+    return rebuilt(b, op, operands, outs, maps, [*op.iterator_types, PARALLEL])
+
+
+def _start(b: Builder, value: SSAValue) -> Tensor:
+    """What sums start from, as an image."""
+    start, number = value.owner, filled_with(value)
+    *outer, width = shape_of(value)
+    shape = (*outer, 1, width)
+    if number is not None:
+        return b.full(shape, number, element_of(value))
+    if isinstance(start, tensor.EmptyOp):
+        return b.empty(shape, element_of(value))
+    if (
+        isinstance(start, GenericOp)
+        and LinalgOp(start).is_pointwise
+        and not LinalgOp(start).captured
+    ):
+        return _with_row(b, start, ())
+    return _image(b, value)
+
+
+def _is_sequence(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and len(shape_of(value)) == 2
+
+
+def _is_convolution(linalg_op: LinalgOp) -> bool:
+    """Whether it sums over a window of a sequence, or the channels of few points by constants, or
+    writes a phase of a transposed one.
+    """
+    pair = linalg_op.product
+    if pair is None or len(linalg_op.live) != 2 or len(linalg_op.write.index) < 2:
+        return False
+    data, weights = (linalg_op.reads[position] for position in pair)
+    along = data.index[-1].loops() if len(data.index) == 2 else set()
+    place = linalg_op.write.index[-1]
+    moved = bool(along & set(linalg_op.reduced)) or place.bare is None
+    return (
+        element_of(data.value) == f32
+        and (moved or (is_constant(weights.value) and _is_ragged(data.value)))
+        and bool(along & place.loops())
+    )
+
+
+def _is_ragged(value: SSAValue) -> bool:
+    """Whether vectors along a sequence would have many lanes that nobody reads."""
+    width = shape_of(value)[-1]
+    return lanes_in(width) / width - 1 >= WASTE
+
+
+def _is_at_each_point(linalg_op: LinalgOp) -> bool:
+    return linalg_op.is_pointwise and len(linalg_op.write.axes or ()) == 2
+
+
+def _feeds_convolution(op: Operation) -> bool:
+    users = (use.operation for use in op.results[0].uses)
+    found = [LinalgOp(user) for user in users if isinstance(user, GenericOp)]
+    return _is_sequence(op.results[0]) and any(map(_is_convolution, found))
+
+
+def _is_lifted(value: SSAValue) -> bool:
+    """Whether a value is the view of an image of one row."""
+    op = value.owner
+    if not isinstance(op, tensor.CollapseShapeOp) or shape_of(op.src)[-2:-1] != (1,):
+        return False
+    return groups_of(op) == _rows(len(shape_of(op.src)))
+
+
+def _image(b: Builder, value: SSAValue) -> Tensor:
+    """A sequence as an image of one row."""
+    op = value.owner
+    if _is_lifted(value) and isinstance(op, tensor.CollapseShapeOp):
+        return tensor_of(op.src)
+    *outer, width = shape_of(value)
+    return b.expand(tensor_of(value), _rows(len(outer) + 2), [*outer, 1, width])
+
+
+def _sequence(b: Builder, image: Tensor) -> Tensor:
+    return b.collapse(image, _rows(image.rank))
+
+
+def _rows(rank: int) -> list[list[int]]:
+    """The axes of an image with its row and its column as one."""
+    return [*([axis] for axis in range(rank - 2)), [rank - 2, rank - 1]]

@@ -1,0 +1,129 @@
+"""Convolutions of few channels under a stride read the phases of their image, as channels of one.
+
+    y[o, p, q] = init + the sum of x[i, s*p + k, s*q + l] * w[o, i, k, l]
+
+    z[(i, e, f), p, q] = x[i, s*p + e, s*q + f]                  v[o, (i, e, f), k, l] =
+    y[o, p, q] = init + the sum of z[c, p + k, q + l]                 w[o, i, s*k + e, s*l + f]
+                                 * v[o, c, k, l]                      or 0 behind the window
+
+What is left has a stride of 1 and channels enough for Winograd's tiles: first layers of 11x11 at a
+stride of 4 become windows of 3x3 over 48 channels. So it is done where tiles are cheaper, together
+with moving the image. Of 7x7 at a stride of 2 there are 12 channels: tiles of these win 2 to 4 % of
+a ResNet on one thread, and lose as much on two.
+
+Needs: the linalg level before algorithms of convolutions are chosen, plain images.
+Breaks: nothing by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.convolutions.choose_tiles import FEWEST_CHANNELS, cycles_of, plain_cycles
+from ncc.compiler.linalg.convolutions.convolution import ConvolutionDims, start_of
+from ncc.compiler.linalg.convolutions.forms import BOTH
+from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.derived import Unstrided
+from ncc.dialects.weights.weight import WeightAttr
+
+MOVED = 1.5
+"""Cycles of moving a cell of the image to its phase."""
+
+WORTH = 0.75
+"""What takes the place of a convolution has at most this part of its cycles: the input of a network
+is no longer read where the caller has it.
+"""
+
+
+@dataclass(frozen=True)
+class SpaceToDepth(LinalgPass):
+    """Make channels of phases; see the head of this file."""
+
+    name = "space-to-depth"
+
+    target: Target = AVX512
+
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Strided.of(op, self.target)
+        if found is not None:
+            found.rewrite()
+
+
+@dataclass(frozen=True)
+class _Strided:
+    """A convolution of an image x by square windows, at a stride along both axes."""
+
+    op: GenericOp
+    x: SSAValue
+    weights: SSAValue
+    stride: int
+
+    @staticmethod
+    def of(op: GenericOp, target: Target) -> _Strided | None:
+        linalg_op = LinalgOp(op)
+        loops = ConvolutionDims.of(linalg_op)
+        if not isinstance(loops, ConvolutionDims) or loops.slices or len(loops.channels) > 1:
+            return None
+        outputs, inputs, *window = shape_of(loops.w.value)
+        stride, dilation = loops.steps(-1)
+        if len(window) < 2 or window[0] != window[1] or not 1 < stride < window[0]:
+            return None
+        plane = (AffineForm.of({loops.inputs: 1}), *loops.plane(stride, dilation, BOTH))
+        if dilation != 1 or loops.x.index != plane or start_of(op, 1) is None:
+            return None
+        *_, rows, columns = shape_of(op.results[0])
+        cells, split = (rows, columns), inputs * stride**2
+        if inputs >= FEWEST_CHANNELS or split < FEWEST_CHANNELS:
+            return None
+        taps = -(-window[0] // stride)
+        moved = MOVED * split * prod(n + taps - 1 for n in cells)
+        tiled = moved + cycles_of(outputs, split, cells, (taps, taps), target)
+        if tiled > WORTH * plain_cycles(outputs, inputs, cells, window, target):
+            return None
+        return _Strided(op, loops.x.value, loops.w.value, stride)
+
+    def rewrite(self) -> None:
+        """Put the convolution of phases in place of it."""
+        b = builder_for(self.op)
+        weight = Unstrided(weights_of(self.weights), self.stride).weights
+        channels, *window = weight.shape[1:]
+        *_, rows, columns = shape_of(self.op.results[0])
+        size = rows + window[0] - 1, columns + window[1] - 1
+        z, v = self._phases(b, size), b.weight(WeightAttr(weight))
+        names = f"o:{weight.shape[0]} p:{rows} q:{columns} c:{channels} k:{window[0]} l:{window[1]}"
+        o, p, q, c, k, m = b.loops(names)
+        init = tensor_of(outs_of(self.op))
+        y = b.sum((o, p, q), over=(c, k, m), of=z[c, p + k, q + m] * v[o, c, k, m], init=init)
+        replace_op(self.op, b, y)
+
+    def _phases(self, b: Builder, size: tuple[int, int]) -> Tensor:
+        """So many rows and columns of each phase of the image, as channels."""
+        step = self.stride
+        image = _cut(b, self.x, [n * step for n in size])
+        channels, (rows, columns) = image.shape[0], size
+        parts = b.expand(image, [[0], [1, 2], [3, 4]], [channels, rows, step, columns, step])
+        i, e, f, p, q = b.loops_of((channels, step, step, rows, columns))
+        return b.collapse(b.map((i, e, f, p, q), parts[i, p, e, q, f]), [[0, 1, 2], [3], [4]])
+
+
+def _cut(b: Builder, x: SSAValue, size: list[int]) -> Tensor:
+    """As many rows and columns of a padded image, or of one with cells behind it."""
+    pad, low, value = x.owner, [0, 0, 0], 0.0
+    if isinstance(pad, tensor.PadOp):
+        x, low, value = pad.source, pad_sides(pad)[0], pad_value(pad)
+    image = tensor_of(x)
+    room = [n - before for n, before in zip(size, low[1:], strict=True)]
+    kept = [min(n, own) for n, own in zip(room, image.shape[1:], strict=True)]
+    image = b.slice(image, [0, 0, 0], [image.shape[0], *kept])
+    return b.pad(image, low, [0, *(n - own for n, own in zip(room, kept, strict=True))], value)

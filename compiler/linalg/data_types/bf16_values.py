@@ -1,0 +1,272 @@
+"""Values as halves of bfloat16, in the shape that matrix tiles read.
+
+    x[o, p, o']  or  x[p, c]  or  x[c, p]           channels in blocks of 16, in rows, or in planes
+        ->  s[j, p, 0, c] = the bfloat16 nearest to x, s[j, p, 1, c] to what that leaves    c < 32
+
+    x[c, p, q]                                      of a few planes, cells of a row
+        ->  s[p, 0, q C + c], s[p, 1, q C + c] in the same way                              c < C
+
+Halves of blocks are made where the blocks are, in front of the pads, concats and slices of their
+images, and of reshapes that put axes of an image together, or groups of channels. Beside the last
+of an odd number, in each group, are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import UnitAttr, bf16, f32, i32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import generic_of, move_after, tensor_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import Scalar, bitcast, convert, equal, select
+
+STEP = 32
+"""Numbers of a row of a tile: what one instruction sums over."""
+
+HALF_UNIT = 0x8000
+"""Half of what the last bit of a bfloat16 is worth, in the bits of a float32."""
+
+UPPER_BITS = -0x10000
+"""The bits of a float32 that a bfloat16 has."""
+
+_VIEWS = (tensor.PadOp, tensor.ConcatOp, tensor.ExtractSliceOp, tensor.CollapseShapeOp)
+
+
+class Channels(Enum):
+    """How the channels lie that are summed."""
+
+    BLOCKS = auto()  # (blocks, points .., 16)
+    GROUPS = auto()  # (groups, blocks, points .., 16)
+    ROWS = auto()  # (points .., channels)
+    PLANES = auto()  # (channels, points ..)
+    CELLS = auto()  # the same, of fewer channels than a step sums over
+
+
+class Bf16Values:
+    """The halves of values of one network, made once for all who read them."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[SSAValue, Channels, int, int], Tensor] = {}
+
+    def of(self, value: SSAValue, channels: Channels, count: int, groups: int = 1) -> Tensor:
+        """The halves of a value of so many channels, or of so many groups of these one behind the
+        other, (steps, points .., 2, 32); (groups, steps, ..) where the value has groups as an axis;
+        of cells (rows .., 2, numbers of a row and 32 more).
+        """
+        if channels is Channels.BLOCKS and count % STEP == 0:
+            count, groups = groups * count, 1
+        key = (value, channels, count, groups)
+        if key not in self.made:
+            b = Builder(Block(), "halves")
+            x = tensor_of(value)
+            match channels:
+                case Channels.BLOCKS:
+                    made = self._of_blocks(b, value, _Groups(count, groups))
+                case Channels.GROUPS:
+                    made = _halved(b, x, _Groups(count), axis=1)
+                case Channels.ROWS:
+                    made = _of_rows(b, x)
+                case Channels.PLANES:
+                    made = _of_planes(b, x)
+                case Channels.CELLS:
+                    made = _of_cells(b, value)
+            move_after(b, value)
+            self.made[key] = made
+        return self.made[key]
+
+    def _of_blocks(self, b: Builder, value: SSAValue, groups: _Groups) -> Tensor:
+        """Those of blocks: of what a view shows, where those who compute it can make them."""
+        linalg_op = value.owner
+        if not isinstance(linalg_op, _VIEWS) or not _is_computed(value, groups):
+            return _of_blocks(b, tensor_of(value), groups)
+        if isinstance(linalg_op, tensor.CollapseShapeOp) and _joins_groups(linalg_op):
+            count = groups.count * groups.number // shape_of(linalg_op.src)[0]
+            return _joined(b, self.of(linalg_op.src, Channels.GROUPS, count))
+        behind = _behind(linalg_op, groups)
+        halves = [self.of(one, Channels.BLOCKS, own.count, own.number) for one, own in behind]
+        return _as(b, value, halves)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of so many channels in blocks, one behind the other."""
+
+    count: int
+    number: int = 1
+
+
+def _of_blocks(b: Builder, x: Tensor, groups: _Groups) -> Tensor:
+    """The halves of (blocks, points .., 16); groups of an odd number of blocks are told apart."""
+    blocks, *image = x.shape
+    if groups.number == 1 or blocks // groups.number % 2 == 0:
+        return _halved(b, x, groups, axis=0)
+    axes = [[axis] for axis in range(2, x.rank + 1)]
+    apart = b.expand(x, [[0, 1], *axes], (groups.number, blocks // groups.number, *image))
+    at = b.loops_of(apart.shape)
+    return _joined(b, _halved(b, b.map(at, apart[at]), _Groups(groups.count), axis=1))
+
+
+def _halved(b: Builder, x: Tensor, groups: _Groups, axis: int) -> Tensor:
+    """The halves of (.., blocks, points .., 16), where blocks are so many groups; behind the
+    channels of each are zeros.
+    """
+    x = b.pad(x, [0] * x.rank, [n % 2 * (one == axis) for one, n in enumerate(x.shape)])
+    outer = list(x.shape[:-1])
+    steps = outer[axis] = outer[axis] // 2
+    inside: Tensor | None = None
+    if groups.count % BLOCK:
+        numbers = np.arange(steps * STEP) % (steps // groups.number * STEP)
+        inside = b.table((numbers < groups.count).astype(np.float32))
+        inside = b.expand(inside, [[0, 1, 2]], (steps, 2, BLOCK))
+    *points, which, side, c = b.loops_of((*outer, 2, 2, BLOCK))
+    before, step, image = points[:axis], points[axis], points[axis + 1 :]
+    value: Scalar = x[[*before, step * 2 + side, *image, c]]
+    if inside is not None:
+        value = select(inside[[step, side, c]] > 0.0, value, 0.0)
+    of = b.map([*points, which, side, c], _half(value, b.index(which)))
+    generic_of(of).attributes["halves"] = UnitAttr()
+    rank = len(points)
+    return b.collapse(of, [*([k] for k in range(rank + 1)), [rank + 1, rank + 2]])
+
+
+def _joined(b: Builder, halves: Tensor) -> Tensor:
+    """(groups, steps, ..) as (steps, ..)."""
+    return b.collapse(halves, [[0, 1], *([axis] for axis in range(2, halves.rank))])
+
+
+def _is_computed(value: SSAValue, groups: _Groups) -> bool:
+    """Whether computations of their own make all that views show, in whole pairs of blocks where
+    these are joined.
+    """
+    linalg_op = value.owner
+    if not isinstance(linalg_op, _VIEWS) or not _keeps_pairs(linalg_op, groups):
+        return isinstance(linalg_op, GenericOp)
+    return all(_is_computed(*behind) for behind in _behind(linalg_op, groups))
+
+
+def _behind(linalg_op: Operation, groups: _Groups) -> list[tuple[SSAValue, _Groups]]:
+    """What a view shows of such groups."""
+    if _joins_blocks(linalg_op):
+        return [(part, _Groups(shape_of(part)[0] * BLOCK)) for part in linalg_op.operands]
+    shown = linalg_op.operands if isinstance(linalg_op, tensor.ConcatOp) else linalg_op.operands[:1]
+    return [(value, groups) for value in shown]
+
+
+def _keeps_pairs(linalg_op: Operation, groups: _Groups) -> bool:
+    """Whether a view of blocks is one of pairs of blocks, and of nothing but numbers or zeros."""
+    if isinstance(linalg_op, tensor.ExtractSliceOp):
+        begin, size = linalg_op.static_offsets.get_values(), linalg_op.static_sizes.get_values()
+        return (begin[0], size[0]) == (0, shape_of(linalg_op.source)[0])
+    if isinstance(linalg_op, tensor.CollapseShapeOp):
+        if _joins_groups(linalg_op):
+            number, blocks, *_ = shape_of(linalg_op.src)
+            pairs = groups == _Groups(number * blocks * BLOCK) and blocks % 2 == 0
+            return number == groups.number or pairs
+        first, *_, last = groups_of(linalg_op)
+        return len(first) == len(last) == 1
+    if isinstance(linalg_op, tensor.PadOp):
+        return pad_value(linalg_op) == 0.0 and all(n[0] == n[-1] == 0 for n in pad_sides(linalg_op))
+    if not _joins_blocks(linalg_op):
+        return isinstance(linalg_op, tensor.ConcatOp)
+    blocks_of = [shape_of(part)[0] for part in linalg_op.operands]
+    whole = groups == _Groups(sum(blocks_of) * BLOCK)
+    return whole and all(blocks % 2 == 0 for blocks in blocks_of)
+
+
+def _joins_groups(linalg_op: tensor.CollapseShapeOp) -> bool:
+    """Whether a reshape puts groups of blocks behind one another, and does nothing else."""
+    first, *rest = groups_of(linalg_op)
+    return len(first) == 2 and all(len(group) == 1 for group in rest)
+
+
+def _joins_blocks(linalg_op: Operation) -> bool:
+    """Whether a view puts blocks of several values behind one another."""
+    return isinstance(linalg_op, tensor.ConcatOp) and linalg_op.dim.value.data == 0
+
+
+def _as(b: Builder, value: SSAValue, sources: list[Tensor]) -> Tensor:
+    """The halves that a view of values shows, of which there are halves; the image stays in place.
+
+    (blocks, points .., 16) -> (steps, points .., 2, 32)
+    """
+    linalg_op = value.owner
+    if isinstance(linalg_op, tensor.ConcatOp):
+        return b.concat(sources, linalg_op.dim.value.data)
+    [source] = sources
+    if isinstance(linalg_op, tensor.PadOp):
+        low, high = map(_image, pad_sides(linalg_op))
+        return b.pad(source, low, high)
+    if isinstance(linalg_op, tensor.CollapseShapeOp):
+        *groups, [last] = groups_of(linalg_op)
+        return b.collapse(source, [*groups, [last], [last + 1]])
+    if not isinstance(linalg_op, tensor.ExtractSliceOp):
+        raise CompilerBug("halves of what is no view")
+    points = list(shape_of(value)[1:-1])
+    return b.slice(
+        source, _image(linalg_op.static_offsets.get_values()), [source.shape[0], *points, 2, STEP]
+    )
+
+
+def _image(axes: Sequence[int | float]) -> list[int]:
+    """What is said of the axes of the image, and zeros for the others of halves."""
+    return [0, *map(int, axes[1:-1]), 0, 0]
+
+
+def _of_rows(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (points .., channels)."""
+    x = b.pad(x, [0] * x.rank, [*[0] * (x.rank - 1), -x.shape[-1] % STEP])
+    steps, rank = x.shape[-1] // STEP, x.rank
+    groups = [[k] for k in range(rank - 1)]
+    x = b.expand(x, [*groups, [rank - 1, rank]], (*x.shape[:-1], steps, STEP))
+    step, *image, which, c = b.loops_of((steps, *x.shape[:-2], 2, STEP))
+    value = x[[*image, step, c]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _of_planes(b: Builder, x: Tensor) -> Tensor:
+    """The halves of (channels, points ..)."""
+    x = b.pad(x, [0] * x.rank, [-x.shape[0] % STEP, *[0] * (x.rank - 1)])
+    groups = [[0, 1], *([k] for k in range(2, x.rank + 1))]
+    x = b.expand(x, groups, (x.shape[0] // STEP, STEP, *x.shape[1:]))
+    step, *image, which, c = b.loops_of((x.shape[0], *x.shape[2:], 2, STEP))
+    value = x[[step, c, *image]]
+    return b.map([step, *image, which, c], _half(value, b.index(which)))
+
+
+def _of_cells(b: Builder, value: SSAValue) -> Tensor:
+    """The halves of (channels, rows .., columns), cell by cell, in the borders that they are in."""
+    pad, x = value.owner, tensor_of(value)
+    low, high = [0] * x.rank, [0] * x.rank
+    if isinstance(pad, tensor.PadOp) and pad_value(pad) == 0.0:
+        sides = pad_sides(pad)
+        if all(side[0] == 0 for side in sides):
+            x, (low, high) = tensor_of(pad.source), map(list, sides)
+    channels, *rows, columns = x.shape
+    c, *image = b.loops_of(x.shape)
+    cells = b.map([*image, c], x[[c, *image]])
+    cells = b.collapse(cells, [*([k] for k in range(len(rows))), [len(rows), len(rows) + 1]])
+    *image, which, place = b.loops_of((*rows, 2, columns * channels))
+    halves = b.map([*image, which, place], _half(cells[[*image, place]], b.index(which)))
+    before, behind = low[-1] * channels, high[-1] * channels + STEP
+    return b.pad(halves, [*low[1:-1], 0, before], [*high[1:-1], 0, behind])
+
+
+def _half(x: Scalar, which: Scalar) -> Scalar:
+    """The bfloat16 nearest to x, or, where `which` is not 0, to what that leaves of x.
+
+    By an addition to its bits and a mask, and so halves away from zero: what it leaves takes no
+    conversion there and back.
+    """
+    high = bitcast((bitcast(x, i32) + HALF_UNIT) & UPPER_BITS, f32)
+    return convert(select(equal(which, 0), high, x - high), bf16)

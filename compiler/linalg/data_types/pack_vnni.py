@@ -1,0 +1,269 @@
+"""int8 contractions in groups of four products: the shape that dot-product instructions have.
+
+    y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']          i' < 16
+        ->  y[o, p, o'] += x[i, p, 4 k + q] * w[o, i, k, o', q]         k < 4, q < 4
+
+x is not touched: the four lie side by side there. Weights get another order, in the blob. A
+`tails` of the split loop is dropped where the weights behind it are zeros that blocking put there:
+0 times any int8 is 0.
+
+So are a loop's last products where it is no whole fours, as the columns of a window over a plain
+image: weights are filled up with zeros, and x gets cells behind its rows that these meet.
+
+    y[o, p, q] += x[i, p, q + k] * w[o, i, k]          k < 3
+        ->  y[o, p, q] += x[i, p, q + 4 k + l] * w[o, i, k, l]          k < 1, l < 4
+
+And so are the columns of windows of each channel by itself, where the target has vectors as long as
+a block, whose bytes it transposes as it reads them:
+
+    y[p, q, o'] += x[p, q + k, o'] * w[k, o']
+        ->  y[p, q, o'] += x[p, q + 4 k + l, o'] * w[k, o', l]
+
+Such instructions take x without a sign. What makes x stores 128 more, and sums start from what
+takes that off again:
+
+    y[o, p] += x[i, p] * w[o, i]
+        ->  y[o, p] = s[o] + sum of u[i, p] * w[o, i],  u = x + 128,  s[o] = -128 * sum of w[o, i]
+
+Needs: the linalg level before groups; constant weights.  Breaks: nothing; sums are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import (
+    VALID_EXTENTS,
+    LinalgOp,
+    TensorAccess,
+    filled_with,
+    outs_of,
+    shape_of,
+    valid_extents_attribute,
+)
+from ncc.compiler.linalg.analysis.tensors import VIEWS, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.rewrite.insert import (
+    builder_for,
+    doc_of,
+    erase_dead,
+    move_after,
+    move_before,
+    tensor_of,
+)
+from ncc.compiler.linalg.rewrite.padded import padded
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects.index_notation import Builder
+from ncc.dialects.operation import copy_of
+from ncc.dialects.structured import REDUCTION
+from ncc.dialects.weights.derived import Blocked, Surplus
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+
+QUAD = 4
+"""Products that one instruction adds to a lane."""
+
+
+@dataclass(frozen=True)
+class PackVnni(ModulePass):
+    """Split a reduced loop of every int8 contraction that allows it."""
+
+    name = "pack-vnni"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        views = map(LinalgOp, generics_of(block))
+        in_lanes = self.target.dot and self.target.lanes == BLOCK
+        found = {
+            linalg_op.op: split
+            for linalg_op in views
+            if (split := find(linalg_op, in_lanes)) is not None
+        }
+        quads = _Quads()
+        for generic, split in found.items():
+            if _has_points(LinalgOp(generic), split):
+                quads.read_unsigned(generic, split)
+        for generic, split in found.items():
+            quads.split(generic, split)
+        if found:
+            erase_dead(block)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The loop to split, the operands of the data and the weights, and the axes that it walks: of
+    the data by its distance from the last one.
+    """
+
+    loop: int
+    data: int
+    weights: int
+    axis: int
+    from_last: int
+
+
+def find(linalg_op: LinalgOp, in_lanes: bool = False) -> Split | None:
+    """The reduced loop whose neighbours lie side by side in the data, if there is one.
+
+    in_lanes: or one behind the other, where channels in blocks are summed each by itself.
+    """
+    pair = linalg_op.product
+    if pair is None or not linalg_op.reduced:
+        return None
+    data, weights = linalg_op.reads[pair[0]], linalg_op.reads[pair[1]]
+    if not _is_int8(data.value) or not _is_int8(weights.value):
+        return None
+    if not isinstance(weights.value.owner, ConstantOp) or not _has_lanes(linalg_op, weights):
+        return None
+    lane = linalg_op.write.index[-1].bare
+    from_last = 0
+    if lane is not None and data.uses(lane):
+        from_last = 1
+        if not in_lanes or data.index[-1].bare != lane or linalg_op.extents[lane] != BLOCK:
+            return None
+    found = [
+        Split(loop, *pair, axes[0], from_last)
+        for loop in linalg_op.reduced
+        if len(axes := [k for k, form in enumerate(weights.index) if form.bare == loop]) == 1
+        and _walks_neighbours(linalg_op, loop, data.index[-1 - from_last])
+        and _needs_no_tail(linalg_op, loop, weights.value)
+    ]
+    whole = [split for split in found if linalg_op.extents[split.loop] % QUAD == 0]
+    several = [split for split in found if linalg_op.extents[split.loop] > 1]
+    return next(iter([*whole, *several]), None)
+
+
+def _has_lanes(linalg_op: LinalgOp, weights: TensorAccess) -> bool:
+    """Whether results that lie side by side have weights of their own, whole vectors of them."""
+    if linalg_op.write.axes is None or weights.axes is None:
+        return False
+    lane = linalg_op.write.index[-1].bare
+    return lane is not None and weights.uses(lane) and linalg_op.extents[lane] % BLOCK == 0
+
+
+def _walks_neighbours(linalg_op: LinalgOp, loop: int, place: AffineForm) -> bool:
+    """Whether a loop does nothing but walk neighbours at a place of the data, and weights."""
+    moved = [form for access in linalg_op.reads for form in access.index if form.coefficient(loop)]
+    return place.coefficient(loop) == 1 and len(moved) == 2 and loop not in linalg_op.indexed
+
+
+def _needs_no_tail(linalg_op: LinalgOp, loop: int, weights: SSAValue) -> bool:
+    """Whether the loop has no tail, or blocking made the weights behind it zeros."""
+    limited = {d for outer, inner, _ in linalg_op.valid_extents for d in (outer, inner)}
+    constant = weights.owner
+    blocked = isinstance(constant, ConstantOp) and isinstance(constant.value.data.source, Blocked)
+    return loop not in limited or blocked
+
+
+def _is_int8(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and value.type.element_type == i8
+
+
+class _Quads:
+    """Rewrites contractions; what several of them read is made once."""
+
+    def __init__(self) -> None:
+        self.weights: dict[tuple[SSAValue, int], SSAValue] = {}
+        self.unsigned: dict[SSAValue, SSAValue] = {}
+
+    def split(self, op: GenericOp, found: Split) -> None:
+        """Make two loops of one, the inner one over four neighbours."""
+        maps = [m.data for m in op.indexing_maps.data]
+        count = maps[0].num_dims
+        quads, place = AffineDimExpr(found.loop), AffineDimExpr(count)
+        loops = [AffineDimExpr(d) for d in range(count)]
+        loops[found.loop] = quads * QUAD + place  # type: ignore[call-overload]
+        changed: list[AffineMapAttr] = []
+        for position, affine in enumerate(maps):
+            if position == found.weights:
+                results = (*affine.results, place)
+            else:
+                results = tuple(e.replace_dims_and_symbols(loops, []) for e in affine.results)
+            changed.append(indexing_map(count + 1, results))
+        op.operands[found.weights] = self._in_fours(op.operands[found.weights], found.axis)
+        op.properties["indexing_maps"] = ArrayAttr(changed)
+        op.properties["iterator_types"] = ArrayAttr([*op.iterator_types.data, REDUCTION])
+        linalg_op = LinalgOp(op)
+        data, behind = linalg_op.reads[found.data], -1 - found.from_last
+        reach = sum(by * (linalg_op.extents[d] - 1) for d, by in data.index[behind].terms)
+        rest = shape_of(data.value)[behind + 1 :] if found.from_last else ()
+        op.operands[found.data] = padded(data.value, reach + 1, *rest)
+        kept = [tail for tail in linalg_op.valid_extents if found.loop not in tail[:2]]
+        op.attributes.pop(VALID_EXTENTS, None)
+        if kept:
+            op.attributes[VALID_EXTENTS] = valid_extents_attribute(kept)
+
+    def _in_fours(self, weights: SSAValue, axis: int) -> SSAValue:
+        """Weights whose fours along an axis come last."""
+        if (weights, axis) not in self.weights:
+            constant = weights.owner
+            assert isinstance(constant, ConstantOp)
+            in_fours = ConstantOp.of(
+                WeightAttr(Blocked(constant.value.data, (axis,), QUAD).weights)
+            )
+            Rewriter.insert_op(in_fours, InsertPoint.before(constant))
+            self.weights[weights, axis] = in_fours.result
+        return self.weights[weights, axis]
+
+    def read_unsigned(self, op: GenericOp, found: Split) -> None:
+        """Read the data as numbers without a sign, 128 more, and start from what that adds."""
+        data, linalg_op, b = op.operands[found.data], LinalgOp(op), builder_for(op)
+        weights = linalg_op.reads[found.weights]
+        loops = [form.bare for form in weights.index]
+        kept = tuple(axis for axis, loop in enumerate(loops) if loop in linalg_op.parallel)
+        surplus = b.weight(WeightAttr(Surplus(weights_of(weights.value), kept).weights))
+        at = b.loops_of(shape_of(op.results[0]))
+        place = {form.bare: axis for form, axis in zip(linalg_op.write.index, at, strict=True)}
+        begin = surplus[tuple(place[loops[axis]] for axis in kept)]
+        if filled_with(outs_of(op)) != 0:
+            begin = tensor_of(outs_of(op))[at] + begin
+        start = b.map(at, begin)
+        move_before(b, op)
+        op.operands[len(linalg_op.reads)] = start.value
+        op.operands[found.data] = self._unsigned(data, doc_of(op))
+        for use in list(op.body.block.args[found.data].uses):
+            if isinstance(use.operation, arith.ExtSIOp):
+                wide = arith.ExtUIOp(use.operation.input, use.operation.result.type)
+                Rewriter.replace_op(use.operation, wide)
+
+    def _unsigned(self, value: SSAValue, doc: str) -> SSAValue:
+        """A value with 128 more, made where the value is, under its views."""
+        if value not in self.unsigned:
+            b = Builder(Block(), doc)
+            owner = value.owner
+            if isinstance(owner, tensor.PadOp):
+                low, high = pad_sides(owner)
+                source = tensor_of(self._unsigned(owner.source, doc))
+                made = b.pad(source, low, high, (int(pad_value(owner)) & 0xFF) - 128)
+            elif isinstance(owner, VIEWS):
+                sources = {source: self._unsigned(source, doc) for source in owner.operands}
+                b.block.add_op(linalg_op := copy_of(owner, sources))
+                made = tensor_of(linalg_op.results[0])
+            else:
+                at, x = b.loops_of(shape_of(value)), tensor_of(value)
+                made = b.map(at, x[at] + -128)
+            move_after(b, value)
+            self.unsigned[value] = made.value
+        return self.unsigned[value]
+
+
+def _has_points(linalg_op: LinalgOp, found: Split) -> bool:
+    """Whether several points read the same weights: where one does, it waits for them, and a sum
+    more for the signs costs nothing.
+    """
+    data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
+    return any(
+        data.uses(d) and not weights.uses(d) for d in linalg_op.parallel if linalg_op.extents[d] > 1
+    )

@@ -1,0 +1,155 @@
+"""Weights that one vector is multiplied with, as fixed-point numbers of two and a half bytes.
+
+    y[o] += x[k] * w[o, k]    ->    z[o] = sum over k of x[k] * fraction v[o, k]
+                                    y[o] += z[o] * s[o]
+
+s[o] is the least power of two that is more than every w[o, k], and the fraction is what w[o, k] is
+of it, rounded to 20 bits (`ncc.dialects.fixed_point`), or to 24 where rows are uneven or their
+lanes no blocks. A matrix that is multiplied with one vector is read once a run, from memory or from
+a cache that is far away: fewer bytes come in less time, and are made float32 while the next ones
+are on their way.
+
+Needs: the linalg level before groups, constants in blocks.  Breaks: of each product, 2**-20 of
+x[k] s[o], or 2**-24, no more than 2**-16 of x[k] times the mean of a row: what halves of bfloat16
+lose, if all are multiplied with alike numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
+from ncc.compiler.linalg.analysis.weight_uses import is_large, points_with
+from ncc.compiler.linalg.rewrite.insert import (
+    builder_for,
+    erase_dead,
+    generic_of,
+    hold_as,
+    rebuilt,
+    replace_op,
+    tensor_of,
+)
+from ncc.compiler.target import AVX512, Target
+from ncc.dialects import fixed_point as fraction
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.operation import ops_of
+from ncc.dialects.weights.narrow import TOGETHER, FixedPoint, Scales, ShortFixedPoint
+from ncc.dialects.weights.sources import LOOKED_AT, Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+
+MOST_UNEVEN, MOST_UNEVEN_SHORT = 1 << 8, 1 << 4
+"""How many times the mean of a row its power of two may be, with 24 bits and with 20."""
+
+
+@dataclass(frozen=True)
+class QuantizeWeights(ModulePass):
+    """Have sums of products with one vector read fixed-point weights; see the head of this file."""
+
+    name = "quantize-weights"
+
+    target: Target = AVX512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        for constant in ops_of(block):
+            if isinstance(constant, ConstantOp) and element_of(constant.result) == f32:
+                if is_large(constant.result, self.target.core):
+                    _fix(constant)
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A sum of products of weights with one vector.
+
+    rows: the axes of the weights that are axes of the result, and those of the result that they are
+    """
+
+    op: GenericOp
+    weights: int
+    rows: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(op: GenericOp, position: int) -> _Sum | None:
+        """The sum that op is, if it multiplies each element of an operand once."""
+        linalg_op = LinalgOp(op)
+        write = linalg_op.write.axes
+        if position not in (linalg_op.product or ()) or len(linalg_op.reads) != 2 or write is None:
+            return None
+        access = linalg_op.reads[position]
+        axes, once = access.axes, points_with(access, linalg_op) == 1
+        if axes is None or not once or not linalg_op.reduced or op.attributes:
+            return None
+        rows = [(axis, write.index(d)) for axis, d in enumerate(axes) if d in linalg_op.parallel]
+        return _Sum(op, position, tuple(rows))
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Those of the weights that say which row it is."""
+        return tuple(axis for axis, _ in self.rows)
+
+    def rewrite(self, source: Weights, short: bool) -> None:
+        b, axes = builder_for(self.op), self.axes
+        operands = [tensor_of(value) for value in self.op.inputs]
+        made = ShortFixedPoint(source, axes) if short else FixedPoint(source, axes)
+        held = b.weight(WeightAttr(made.weights))
+        operands[self.weights] = b.slice(held, [0] * held.rank, source.shape)
+        scales = b.weight(WeightAttr(Scales(source, axes).weights))
+        init = outs_of(self.op)
+        z = self._sums(b, operands)
+        at = b.loops_of(z.shape)
+        y = z[at] * scales[[at[axis] for _, axis in self.rows]]
+        replace_op(
+            self.op, b, b.map(at, y if filled_with(init) == 0.0 else y + tensor_of(init)[at])
+        )
+
+    def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
+        """z, from nothing, of operands one of which holds fractions."""
+        zeros = b.full(shape_of(self.op.results[0]), 0.0)
+        sums = rebuilt(b, self.op, [operand.value for operand in operands], zeros)
+        weight = generic_of(sums).body.block.args[self.weights]
+        hold_as(weight, element_of(operands[self.weights].value), fraction.operations_of)
+        return sums
+
+
+def _fix(constant: ConstantOp) -> None:
+    """Rewrite the sums that read a constant, if all its readers are such, and its rows even."""
+    sums = [
+        _Sum.of(use.operation, use.index) if isinstance(use.operation, GenericOp) else None
+        for use in constant.result.uses
+    ]
+    found = [one for one in sums if one is not None]
+    source = constant.value.data
+    if not found or len(found) < len(sums) or len({one.axes for one in found}) > 1:
+        return
+    axes = found[0].axes
+    short = source.shape[-1] == TOGETHER and len(source.shape) - 1 in axes
+    for part in source.parts(LOOKED_AT):
+        uneven = _unevenness(part, axes)
+        if uneven > MOST_UNEVEN:
+            return
+        short = short and uneven <= MOST_UNEVEN_SHORT
+    for one in found:
+        one.rewrite(source, short)
+
+
+def _unevenness(weights: Weights, axes: tuple[int, ...]) -> float:
+    """How many times the mean of a row its power of two is, at most; infinite where a value is not
+    finite.
+    """
+    values = weights.array()
+    others = tuple(axis for axis in range(values.ndim) if axis not in axes)
+    mean = np.abs(values).mean(others, keepdims=True)
+    if not np.isfinite(mean).all():
+        return inf
+    powers = np.ldexp(np.float32(1), Scales(weights, axes).exponents(values))
+    return float(np.divide(powers, mean, out=np.zeros_like(mean), where=mean > 0).max())

@@ -1,0 +1,314 @@
+"""Contractions of float32 by products of bfloat16: the shape that matrix tiles have.
+
+    y[o, p, o'] += x[i, p, i'] * w[o, i, i', o']                             i', o' < 16
+        ->  s[j, p, 0, c] = the bfloat16 nearest to x[c], s[j, p, 1, c] to what that leaves
+            y[o, p, o'] += s[j, p, 0, c] * v[o, j, 0, c, o']                  c = 2 k + q < 32
+                         + s[j, p, 0, c] * v[o, j, 1, c, o']
+                         + s[j, p, 1, c] * v[o, j, 0, c, o']
+
+where v is w in the same two halves, packed at compile time, pairs (k, o', q) innermost. The steps
+of groups, each of which has weights of its own, are one behind the other. Of a few planes, all
+cells of a window's row are summed together, which lie one behind the other:
+
+    y[o, p, q, o'] += x[i, a p + k, b q + l] * w[o, i, k, l, o']                i < I
+        ->  y[o, p, q, o'] += s[a p + k, 0, b q I + 32 j + c] * v[o, k, j, 0, c, o'] ..
+
+Where a row has no multiple of 32 numbers, cells beside it are multiplied with zeros. A product
+of two bfloat16 is exact in float32. The halves leave 2**-17 of a number, and the product that is
+left out is as small: the error is about 2**-16 of the sum of |x * w|.
+
+Values in blocks are halved where they are made (`halved_values.py`), so that `Fuse` lets
+the kernel that makes them store the halves.
+
+An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN:
+what it leaves of x is not finite either. A NaN stays one.
+
+Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of
+from ncc.compiler.linalg.analysis.weight_uses import points_of
+from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
+from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
+from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
+from ncc.compiler.target import TWO_UNITS
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import Scalar, convert
+from ncc.dialects.weights.derived import Bf16Pairs, Blocked, OfRows
+from ncc.dialects.weights.sources import Weights
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+
+FEWEST_ROWS = 8
+"""Points that are worth it: a tile of fewer rows takes no less time."""
+
+FILLED = 0.4
+"""The part of the numbers of a window's row, at the least, that are no zeros beside it."""
+
+FEWEST_PRODUCTS = 32
+"""Products that are worth halving a number of a group."""
+
+WORTH = 2
+"""How many times the traffic of sums in parts the traffic of whole sums is."""
+
+
+@dataclass(frozen=True)
+class SplitBf16(ModulePass):
+    """Rewrite every contraction with enough channels and points."""
+
+    name = "split-bf16"
+
+    l2_bytes: int = TWO_UNITS.l2_bytes
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        rewrite = _Rewrite(block, self.l2_bytes)
+        for generic in generics_of(block):
+            found = match(generic)
+            if isinstance(found, Halved):
+                rewrite.run(generic, found)
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A contraction that can be rewritten.
+
+    data, weights    which operands they are
+    plain            the weights before they were put in blocks
+    outputs, inputs  its axes of the result's channels, and of those that are summed
+    lane             the loop over 16 outputs that lie side by side
+    sums             the loops over the summed channels: blocks and inside of them, or one loop; of
+                     cells that over the columns of a window, too
+    group            the loop over groups of blocks, each of which has weights of its own
+    components       how many points have weights of their own, in every group
+    """
+
+    data: int
+    weights: int
+    plain: Weights
+    outputs: int
+    inputs: int
+    lane: int
+    channels: Channels
+    sums: tuple[int, ...]
+    group: int | None
+    components: int
+
+    @property
+    def steps(self) -> int:
+        """Steps over the channels that are summed, of one group."""
+        return -(-self.plain.shape[self.inputs] // STEP)
+
+    def places(
+        self, linalg_op: LinalgOp, step: AffineExpr, number: AffineExpr
+    ) -> tuple[list[AffineExpr], AffineExpr]:
+        """Where a number of a step lies in the data: in front of its halves, and in one of them."""
+        index = linalg_op.reads[self.data].index
+        match self.channels:
+            case Channels.BLOCKS:
+                points = index[1:-1]
+                if self.group is not None:
+                    step = AffineExpr.dimension(self.group) * self.steps + step
+            case Channels.ROWS:
+                points = index[:-1]
+            case Channels.PLANES:
+                points = index[1:]
+            case Channels.CELLS:
+                channel, column = self.sums
+                *rows, cell = (form.without(column).expression for form in index[1:])
+                return rows, cell * linalg_op.extents[channel] + step * STEP + number
+        return [step, *(form.expression for form in points)], number
+
+
+def match(op: GenericOp) -> Halved | str:
+    """How the contraction that op is reads its operands, or why it stays as it is."""
+    linalg_op = LinalgOp(op)
+    pair = linalg_op.product
+    if pair is None or not linalg_op.reduced or sorted(pair) != linalg_op.live:
+        return "it is no contraction"
+    if linalg_op.computes_coordinates:
+        return "it computes coordinates"
+    data, weights = (linalg_op.reads[k] for k in pair)
+    constant = weights.value.owner
+    if not isinstance(constant, ConstantOp):
+        return "its weights are computed"
+    if {element_of(data.value), element_of(weights.value)} != {f32}:
+        return "it is not of float32"
+    source = constant.value.data.source
+    if not isinstance(source, Blocked) or source.block != BLOCK:
+        return "its results are not in blocks"
+    axes, plain = weights.axes, source.of
+    if not axes or data.uses(axes[-1]):
+        return "its weights are not read one by one"
+    lane = axes[-1]
+    if any(d not in axes or not data.uses(d) for d in linalg_op.reduced):
+        return "it sums one operand alone"
+    if linalg_op.write.axes is None or linalg_op.write.axes[-1:] != (lane,):
+        return "its result is strided"
+    found = _channels(linalg_op, axes, source, data.index)
+    if found is None:
+        return "what it sums is neither in blocks nor in rows nor in planes"
+    channels, sums, inputs, group = found
+    if channels is Channels.CELLS:
+        plain = OfRows(plain).weights
+    valid_extents = {d for outer, within, _ in linalg_op.valid_extents for d in (outer, within)}
+    if not valid_extents <= set(sums):
+        return "it clips a loop"
+    count, are_cells = plain.shape[inputs], channels is Channels.CELLS
+    if not (fills_a_step(count) if are_cells else count >= STEP):
+        return f"it sums fewer than {STEP} channels"
+    groups = 1 if group is None else linalg_op.extents[group]
+    if group is not None and prod(plain.shape) // groups // plain.shape[inputs] < FEWEST_PRODUCTS:
+        return f"numbers of a group are in fewer than {FEWEST_PRODUCTS} products"
+    if points_of(data, linalg_op) < FEWEST_ROWS * groups:
+        return f"it has fewer than {FEWEST_ROWS} points"
+    components = prod(
+        linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
+    )
+    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
+
+
+def fills_a_step(numbers: int) -> bool:
+    """Whether so many numbers of a row of a window, channel by channel, are worth a step."""
+    return numbers >= FILLED * STEP
+
+
+def _channels(
+    linalg_op: LinalgOp, axes: tuple[int, ...], source: Blocked, index: tuple[AffineForm, ...]
+) -> tuple[Channels, tuple[int, ...], int, int | None] | None:
+    """How the summed channels lie, their loops, their axis in the plain weights, and the loop over
+    groups of them.
+    """
+    rank = len(source.of.shape)
+    first, last = index[0].bare, index[-1].bare
+
+    def alone(loop: int) -> bool:
+        return loop in linalg_op.reduced and sum(form.coefficient(loop) != 0 for form in index) == 1
+
+    if len(source.axes) == 2:
+        blocks = axes[source.axes[0]]
+        group = _group(index[0], blocks, linalg_op)
+        if last is None or not (alone(blocks) and alone(last)):
+            return None
+        whole = linalg_op.extents[last] == BLOCK and axes[rank] == last
+        if (first != blocks and group is None) or not whole or len(index) < 2:
+            return None
+        return Channels.BLOCKS, (blocks, last), source.axes[0], group
+    column = axes[rank - 1]
+    if first == axes[1] != column and alone(first) and linalg_op.extents[first] < STEP:
+        if last is None and alone(column) and index[-1].coefficient(column) == 1:
+            return Channels.CELLS, (first, column), rank - 2, None
+    for channels, loop in ((Channels.ROWS, last), (Channels.PLANES, first)):
+        if loop is not None and alone(loop) and loop in axes[:rank]:
+            return channels, (loop,), axes.index(loop), None
+    return None
+
+
+def _group(form: AffineForm, loop: int, linalg_op: LinalgOp) -> int | None:
+    """The loop over groups of which each reads as many blocks as the loop has steps."""
+    others = form.loops() - {loop}
+    whole = AffineForm.of({loop: 1, **dict.fromkeys(others, linalg_op.extents[loop])})
+    return others.pop() if len(others) == 1 and form == whole else None
+
+
+class _Rewrite:
+    """The rewriting of one network; halves are made once for all who read them."""
+
+    def __init__(self, block: Block, l2_bytes: int) -> None:
+        self.block = block
+        self.l2_bytes = l2_bytes
+        self.halves = Bf16Values()
+        self.weights: dict[tuple[SSAValue, int], Tensor] = {}
+
+    def run(self, op: GenericOp, found: Halved) -> None:
+        linalg_op = LinalgOp(op)
+        data, weights = linalg_op.reads[found.data], linalg_op.reads[found.weights]
+        b = builder_for(op)
+        groups = 1 if found.group is None else linalg_op.extents[found.group]
+        count = found.plain.shape[found.inputs]
+        x = self.halves.of(data.value, found.channels, count, groups)
+        w = self._weights(weights.value, found)
+        result = tensor_of(outs_of(op))
+        for part in self._parts(b, found, x, w, result):
+            result = self._sum(b, linalg_op, found, *part, result)
+        replace_op(op, b, result)
+        self.block.erase_op(op)
+
+    def _parts(
+        self, b: Builder, found: Halved, x: Tensor, w: Tensor, y: Tensor
+    ) -> Sequence[tuple[Tensor, Tensor]]:
+        """The operands of sums in parts, one behind the other.
+
+        Where neither the weights nor the data of a component stay in L2, all data come from behind
+        it for every two blocks of outputs. A part of them stays there, and sums are written and
+        read for that.
+        """
+        room = self.l2_bytes // 2
+        data, weights, sums = (
+            size * prod(v.shape) // found.components for size, v in ((2, x), (2, w), (4, y))
+        )
+        whole = found.channels is Channels.CELLS or found.group is not None
+        if whole or min(data, weights) <= room:
+            return [(x, w)]
+        traffic = -(-w.shape[found.outputs] // 2) * data
+        steps = x.shape[0]
+        parts = min(steps, parts_of(data, traffic, sums, room, WORTH))
+        ends = pairwise(round(steps * k / parts) for k in range(parts + 1))
+        return [(b.cut(x, 0, *part), b.cut(w, found.inputs, *part)) for part in ends]
+
+    def _sum(
+        self, b: Builder, linalg_op: LinalgOp, found: Halved, x: Tensor, w: Tensor, init: Tensor
+    ) -> Tensor:
+        """The sums over some steps, added to what there is."""
+        extents = [*linalg_op.extents, BLOCK, 2]
+        extents[found.sums[0]] = w.shape[found.inputs]
+        loops = b.loops_of(extents)
+        step, pair, place = loops[found.sums[0]], loops[-2], loops[-1]
+        points, number = found.places(linalg_op, step, pair * 2 + place)
+        kept = linalg_op.reads[found.weights].index[:-1]
+        ends = [form.expression for form in kept if form.bare not in found.sums]
+        ends.insert(found.inputs, step)
+
+        def half(of: int) -> tuple[Scalar, Scalar]:
+            first = x[[*points, of, number]]
+            second = w[[*ends, of, pair, loops[found.lane], place]]
+            return convert(first, f32), convert(second, f32)
+
+        (high, weight), (low, rounded) = half(0), half(1)
+        total = high * weight + high * rounded + low * weight
+        to = [form.expression for form in linalg_op.write.index]
+        over = [*(loops[d] for d in linalg_op.reduced if d not in found.sums[1:]), pair, place]
+        return b.sum(to, over=over, of=total, init=init)
+
+    def _weights(self, value: SSAValue, found: Halved) -> Tensor:
+        """The plain weights by blocks of both kinds of channels, pairs innermost, in halves."""
+        key = (value, found.inputs)
+        if key not in self.weights:
+            rank = len(found.plain.shape)
+            steps = Blocked(found.plain, (found.inputs,), STEP).weights
+            blocks = Blocked(steps, (found.outputs,), BLOCK).weights
+            pairs = Blocked(blocks, (rank,), 2).weights
+            held = ConstantOp.of(WeightAttr(Bf16Pairs(pairs).weights))
+            owner = value.owner
+            assert isinstance(owner, ConstantOp)
+            self.block.insert_op_before(held, owner)
+            self.weights[key] = tensor_of(held.result)
+        return self.weights[key]

@@ -1,0 +1,121 @@
+"""Pointwise operands of what follows a sum, computed where they are read.
+
+    t[c, p, q] = select(m[c] > 0, x[c, p, q], 0)
+    z[c, p, q] = y[c, p, q] + t[c, p, q]      ->      z = y[..] + select(m[c] > 0, x[..], 0)
+
+z is stored with the sum y; t, which would be a pass of its own, has no memory then. Only what reads
+its operands at the same point, or constants, is inlined: elsewhere they lie apart.
+
+Needs: the linalg level before groups.  Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.rewriter import Rewriter
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of
+from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.layout.packed_axes import follows
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.dialects.operation import copied
+from ncc.dialects.structured import generic
+
+
+@dataclass(frozen=True)
+class FuseProducers(LinalgPass):
+    """Inline every such operand; see the head of this file."""
+
+    name = "fuse-producers"
+
+    def rewrite(self, op: GenericOp) -> None:
+        reader = _reader(op)
+        if reader is not None:
+            _inline(LinalgOp(op), reader)
+
+
+def _reader(op: GenericOp) -> GenericOp | None:
+    """What reads op's result at the same point, and is stored with something else."""
+    if op.attributes:
+        return None
+    user = op.results[0].get_user_of_unique_use()
+    if not isinstance(user, GenericOp) or user.attributes or not _is_by_points(op):
+        return None
+    linalg_op = LinalgOp(user)
+    if not linalg_op.is_pointwise or linalg_op.computes_coordinates:
+        return None
+    reads = [linalg_op.reads[k] for k in linalg_op.live]
+    here = any(
+        read.value is op.results[0] and read.index == linalg_op.write.index for read in reads
+    )
+    return user if here and any(_is_stored(read, linalg_op) for read in reads) else None
+
+
+def _is_stored(access: TensorAccess, linalg_op: LinalgOp) -> bool:
+    """Whether a sum makes the value for this computation alone, which can be stored with it."""
+    owner = access.value.owner
+    if not isinstance(owner, GenericOp) or not access.value.has_one_use():
+        return False
+    made = LinalgOp(owner)
+    is_sum = bool(made.reduced) or follows(made) is not None
+    return is_sum and access.index == linalg_op.write.index
+
+
+def _is_by_points(op: GenericOp) -> bool:
+    """Whether op is pointwise, reads what it writes at the same place, and is a pass of its own."""
+    linalg_op = LinalgOp(op)
+    if (
+        not linalg_op.is_pointwise
+        or linalg_op.computes_coordinates
+        or follows(linalg_op) is not None
+    ):
+        return False
+    if linalg_op.write.axes is None:
+        return False
+    return all(
+        read.index == linalg_op.write.index or is_constant(read.value) for read in linalg_op.reads
+    )
+
+
+def _inline(linalg_op: LinalgOp, reader: GenericOp) -> None:
+    """Write the reader anew, with the operands of what it read in place of that."""
+    old = LinalgOp(reader)
+    pairs = zip(linalg_op.write.index, old.write.index, strict=True)
+    loop_of = {mine.bare: theirs.bare or 0 for mine, theirs in pairs}
+    loops = [AffineDimExpr(loop_of[d]) for d in range(len(linalg_op.extents))]
+    position = next(k for k, a in enumerate(old.reads) if a.value is linalg_op.op.results[0])
+    maps = list(reader.indexing_maps.data)
+    added = [
+        AffineMapAttr(map.data.replace_dims_and_symbols(loops, [], len(old.extents), 0))
+        for map in linalg_op.op.indexing_maps.data[: len(linalg_op.reads)]
+    ]
+    operands = [*reader.inputs[:position], *linalg_op.op.inputs, *reader.inputs[position + 1 :]]
+    body = copied(reader.body)
+    _merge(body.block, position, copied(linalg_op.op.body).block)
+    read = ArrayAttr([*maps[:position], *added, *maps[position + 1 :]])
+    outs = outs_of(reader)
+    new = generic(operands, outs, read, reader.iterator_types, body, reader.doc)
+    new.results[0].name_hint = reader.results[0].name_hint
+    Rewriter.replace_op(reader, new)
+
+
+def _merge(body: Block, position: int, inner: Block) -> None:
+    """Put the operations of `inner` in front of those of a body, for one of its arguments."""
+    first, last = body.first_op, inner.last_op
+    if first is None or last is None:
+        raise CompilerBug("a body without a yield")
+    for k, argument in enumerate(inner.args[:-1]):
+        argument.replace_all_uses_with(body.insert_arg(argument.type, position + 1 + k))
+    for op in list(inner.ops):
+        inner.detach_op(op)
+        if op is not last:
+            body.insert_op_before(op, first)
+    body.args[position].replace_all_uses_with(last.operands[0])
+    body.erase_arg(body.args[position])
+    last.erase()

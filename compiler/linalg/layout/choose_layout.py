@@ -1,0 +1,142 @@
+"""Which values are packed: what either layout costs, for a minimum cut to choose.
+
+Each operation has a cost in bytes moved for either label, and a value that is read in the other
+layout costs writing and reading it once more. The labels with the least sum of all these are taken.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
+from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import VIEWS, is_constant
+from ncc.compiler.linalg.layout.layout_costs import costs_of, one_pass
+from ncc.compiler.linalg.layout.minimum_cut import NEVER, Cut
+from ncc.compiler.linalg.layout.packed_axes import PackedAxes, follows
+from ncc.compiler.linalg.layout.packed_views import has_gaps, view_can_pack
+from ncc.compiler.linalg.layout.packing import PackedRead, Packing, packing_of
+
+
+def choose(block: Block, axes: PackedAxes) -> dict[Operation, Packing | None]:
+    """The operations whose result is packed; None stands for a view of packed values."""
+    choice = _Choice(block, axes)
+    for op in block.ops:
+        choice.add_costs(op)
+    for op in block.ops:
+        choice.add_edges(op)
+    packed = choice.problem.solve()
+    return {op: packing for op, packing in choice.packings.items() if op in packed}
+
+
+class _Choice:
+    """The cut that is looked for, what can be packed, and what is known of a block for that."""
+
+    def __init__(self, block: Block, axes: PackedAxes) -> None:
+        self.problem = Cut()
+        self.packings: dict[Operation, Packing | None] = {}
+        self.views = {op: LinalgOp(op) for op in generics_of(block)}
+        self.followed: dict[Operation, SSAValue | None] = {
+            op: follows(linalg_op) for op, linalg_op in self.views.items()
+        }
+        self.axes = axes
+
+    def add_costs(self, op: Operation) -> None:
+        """What either label costs an operation that can be packed."""
+        if isinstance(op, GenericOp):
+            linalg_op = self.views[op]
+            packing = packing_of(linalg_op, self.axes)
+            if packing is not None:
+                self.packings[op] = packing
+                self.problem.prefer(op, *costs_of(linalg_op, packing))
+        elif isinstance(op, VIEWS) and not is_constant(op.results[0]):
+            if view_can_pack(op, self.axes):
+                self.packings[op] = None
+                self.problem.prefer(op, 0.0, 0.0)
+
+    def add_edges(self, op: Operation) -> None:
+        """What it costs when op and the producers of its operands have different labels."""
+        captured = self.views[op].captured if isinstance(op, GenericOp) else ()
+        for value in dict.fromkeys((*op.operands, *captured)):
+            source = value.owner
+            if isinstance(source, Operation) and source in self.packings:
+                self._connect(source, op, value)
+            elif op in self.packings:
+                self._read_given(op, value)
+
+    def _read_given(self, op: Operation, value: SSAValue) -> None:
+        """What it costs to pack op because of a value that is plain in any case."""
+        if _goes_on_from(op, value):
+            self.problem.pay_if_packed(op, NEVER)
+        elif _wants_packed(op, self.packings[op], value):
+            self.problem.read_packed(value, None, op, self._copy(value))
+            self.problem.pay_if_packed(op, self._apart(op, value))
+
+    def _connect(self, source: Operation, op: Operation, value: SSAValue) -> None:
+        """What it costs when a value and op, which reads it, have different labels.
+
+        A computation that could be stored with what it reads takes a pass of its own then.
+        """
+        conversion = self._conversion(value)
+        if op not in self.packings:
+            if not isinstance(op, FillOp):
+                self.problem.read_plain(value, source, None, conversion)
+            return
+        if isinstance(op, GenericOp) and value is outs_of(op):
+            self.problem.connect(source, op, NEVER, NEVER)
+            return
+        packing = self.packings[op]
+        match PackedRead.PACKED if packing is None else packing.reads.get(value):
+            case PackedRead.PACKED:
+                self.problem.read_plain(value, source, op, conversion)
+                self.problem.read_packed(value, source, op, conversion)
+                apart = NEVER if has_gaps(source, self.axes) else self._apart(op, value)
+                self.problem.connect(source, op, apart, apart)
+            case PackedRead.EITHER:
+                self.problem.read_plain(value, source, op, conversion)
+                self.problem.connect(source, op, 0.0, conversion / 4)
+            case _:
+                self.problem.read_plain(value, source, None, conversion)
+
+    def _conversion(self, value: SSAValue) -> float:
+        """Bytes of one more write and read; where the last axis is packed, it is only a view.
+
+        One side of it are whole blocks.
+        """
+        shape = shape_of(value)
+        if len(shape) <= 2:
+            return 64.0
+        axis = self.axes.of(value)
+        waste = 0.0 if axis is None else lanes_in(shape[axis]) / shape[axis] - 1
+        return one_pass(value) * (1 + waste / 2)
+
+    def _copy(self, value: SSAValue) -> float:
+        """Bytes of putting in blocks a value that is not made here. Matrices whose rows are whole
+        blocks are in blocks as they lie.
+        """
+        shape = shape_of(value)
+        ragged = len(shape) == 2 and shape[1] % BLOCK
+        return one_pass(value) if ragged else self._conversion(value)
+
+    def _apart(self, op: Operation, value: SSAValue) -> float:
+        """Bytes of the pass that op takes for itself where it could be stored with a value."""
+        return one_pass(value) if self.followed.get(op) is value else 0.0
+
+
+def _goes_on_from(op: Operation, value: SSAValue) -> bool:
+    """Whether op accumulates into what another computation left in a plain value."""
+    if not isinstance(op, GenericOp) or value is not outs_of(op):
+        return False
+    return not isinstance(value.owner, FillOp | tensor.EmptyOp)
+
+
+def _wants_packed(op: Operation, packing: Packing | None, value: SSAValue) -> bool:
+    """Whether a packed op needs this value, which cannot be packed at its source, in blocks."""
+    if is_constant(value) or isinstance(value.owner, FillOp):
+        return False
+    if isinstance(op, GenericOp) and value is outs_of(op):
+        return False
+    return packing is None or packing.reads.get(value) is PackedRead.PACKED

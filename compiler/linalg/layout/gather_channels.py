@@ -1,0 +1,184 @@
+"""Shuffles of a concat's channels as selections, which blocks of channels can take part in.
+
+    z = concat(a, b);  s[n, g] = z[g * 24 + n];  x, y = halves of collapse(s)
+        ->  x[c, p, q] = z[t[c], p, q],   y[c, p, q] = z[u[c], p, q]
+
+t and u are tables; what a selection takes also stands in its attribute `channels`. In blocks
+(`select_lanes`, where `pack` chooses them) it takes lanes, and its concat may have gaps: each part
+begins with a block of its own, whatever the parts' extents are.
+
+Needs: the linalg level before layouts are chosen.  Breaks: nothing; results are equal bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of, pad_sides, pad_value
+from ncc.compiler.linalg.layout.fold_transposes import Move
+from ncc.compiler.linalg.layout.packed_axes import follows
+from ncc.compiler.linalg.rewrite.insert import (
+    doc_of,
+    erase_dead,
+    generic_of,
+    move_before,
+    tensor_of,
+)
+from ncc.dialects.attributes import integers
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+
+
+@dataclass(frozen=True)
+class GatherChannels(ModulePass):
+    """Write every shuffle of a concat's channels, and the slices of it, as selections."""
+
+    name = "gather-channels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        found: dict[SSAValue, _Selection] = {}
+        for one in block.ops:
+            gather = _shuffled(one) or _sliced(one, found)
+            if gather is not None:
+                found[one.results[0]] = gather
+        for value, gather in found.items():
+            uses = [use for use in value.uses if _result(use.operation) not in found]
+            if not uses or not isinstance(value.owner, Operation):
+                continue
+            b = Builder(Block(), gather.doc)
+            made = select(b, gather.source, gather.channels)
+            move_before(b, value.owner)
+            made.value.name_hint = value.name_hint
+            for use in uses:
+                use.operation.operands[use.index] = made.value
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Channels of a concat, in the order of the result."""
+
+    source: SSAValue
+    channels: tuple[int, ...]
+    doc: str
+
+
+def _result(op: Operation) -> SSAValue | None:
+    return op.results[0] if op.results else None
+
+
+def _shuffled(op: Operation) -> _Selection | None:
+    """The channels that a collapsed move takes, if it leaves images as they are."""
+    if not isinstance(op, tensor.CollapseShapeOp) or not isinstance(op.src.owner, GenericOp):
+        return None
+    move, groups = Move.of(op.src.owner), groups_of(op)
+    if move is None or len(groups) != 3 or any(len(group) != 1 for group in groups[1:]):
+        return None
+    source, (first, *rest) = move.source, move.index
+    if not _is_concat(source):
+        return None
+    if shape_of(source)[1:] != shape_of(op.result)[1:] or element_of(source) != f32:
+        return None
+    axes = range(len(groups[0]), len(move.shape))
+    same = [
+        not form.constant and form.loops() == ({axis} if move.shape[axis] > 1 else set())
+        for form, axis in zip(rest, axes, strict=True)
+    ]
+    outer = set(range(len(groups[0])))
+    if not all(same) or not first.loops() <= outer:
+        return None
+    places = product(*(range(move.shape[axis]) for axis in groups[0]))
+    channels = [first.constant + sum(c * at[d] for d, c in first.terms) for at in places]
+    return _Selection(source, tuple(channels), doc_of(op.src.owner))
+
+
+def _is_concat(value: SSAValue) -> bool:
+    """Whether a value is put together of channels: of several values, of computed groups, or of
+    sums for this reader, whose weights can be in any order.
+    """
+    match value.owner:
+        case tensor.ConcatOp() as op:
+            return not op.dim.value.data
+        case tensor.CollapseShapeOp() as op:
+            return isinstance(op.src.owner, GenericOp) and len(groups_of(op)[0]) > 1
+        case GenericOp() as op:
+            linalg_op = LinalgOp(op)
+            is_sum = linalg_op.product is not None or follows(linalg_op) is not None
+            return is_sum and value.has_one_use()
+    return False
+
+
+def _sliced(op: Operation, found: dict[SSAValue, _Selection]) -> _Selection | None:
+    """Some of the channels of a selection."""
+    if not isinstance(op, tensor.ExtractSliceOp) or op.source not in found:
+        return None
+    whole, shape = found[op.source], shape_of(op.result)
+    begin, *rest = op.static_offsets.get_values()
+    if any(rest) or shape[1:] != shape_of(op.source)[1:]:
+        return None
+    return _Selection(whole.source, whole.channels[begin : begin + shape[0]], whole.doc)
+
+
+def select(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """Some channels of a value, in this order."""
+    source = tensor_of(value)
+    channel = b.table(np.array(channels))
+    c, y, z = b.loops_of((len(channels), *source.shape[1:]))
+    made = b.map((c, y, z), source.at(channel[c], b.index(y), b.index(z)))
+    return _marked(made, "channels", channels)
+
+
+def select_inside(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """The same; of a value that is padded along other axes only, what is inside is selected, and
+    padded afterwards.
+    """
+    owner = value.owner
+    if isinstance(owner, tensor.PadOp):
+        low, high = pad_sides(owner)
+        if not low[0] and not high[0]:
+            inside = select_inside(b, owner.source, channels)
+            return b.pad(inside, low, high, pad_value(owner))
+    return select(b, value, channels)
+
+
+def select_lanes(b: Builder, source: Tensor, lanes: Sequence[int]) -> Tensor:
+    """Blocks of channels out of blocks: lane n of the result is lane `lanes[n]` of the source."""
+    blocks = np.array(lanes).reshape(-1, BLOCK)
+    block, lane = b.table(blocks // BLOCK), b.table(blocks % BLOCK)
+    j, y, z, n = b.loops_of((len(blocks), *source.shape[1:]))
+    at = source.at(block[j, n], b.index(y), b.index(z), lane[j, n])
+    return _marked(b.map((j, y, z, n), at), "lanes", lanes)
+
+
+def _marked(made: Tensor, name: str, numbers: Sequence[int]) -> Tensor:
+    generic_of(made).attributes[name] = integers(numbers)
+    return made
+
+
+def lanes_of(extents: Sequence[int], channels: Sequence[int]) -> list[int]:
+    """Where channels of parts in blocks are, one behind the other; the last fills its block up.
+
+    extents: how many channels each part has.
+    """
+    place: list[int] = []
+    first = 0
+    for extent in extents:
+        place += range(first, first + extent)
+        first += lanes_in(extent)
+    lanes = [place[channel] for channel in channels]
+    return lanes + lanes[-1:] * (-len(lanes) % BLOCK)

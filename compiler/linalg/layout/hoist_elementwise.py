@@ -1,0 +1,224 @@
+"""Pointwise computations in front of the reshapes, concats and moves that they read.
+
+    relu(collapse(x))    ->  collapse(relu(x))
+    relu(concat(x, y))   ->  concat(relu(x), relu(y))
+    relu(shuffle(x))     ->  shuffle(relu(x))
+
+There they follow the computation that makes x, and become its epilogue: the groups of a convolution
+and the branches of a concat are stored once, as they shall be. Other operands of a pointwise
+computation are read under the shape of x, as views.
+
+Needs: the linalg level, before layouts are chosen.  Breaks: nothing; results are equal bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.rewriter import Rewriter
+
+from ncc.compiler.linalg.analysis.affine_form import indexing_map
+from ncc.compiler.linalg.analysis.generics import generics_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of
+from ncc.compiler.linalg.rewrite.insert import builder_for, rebuilt, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import PARALLEL, generic
+
+
+@dataclass(frozen=True)
+class HoistElementwise(LinalgPass):
+    """Move reshapes, concats and moves behind the pointwise computations that read them."""
+
+    name = "hoist-elementwise"
+
+    def rewrite(self, op: GenericOp) -> None:
+        left = [op]
+        while left:
+            left += reversed(_sunk(left.pop()))
+
+
+def _sunk(op: GenericOp) -> list[GenericOp]:
+    """Op, written anew in front of a view that it reads; nothing where it has to stay."""
+    linalg_op = LinalgOp(op)
+    if not linalg_op.is_pointwise or linalg_op.computes_coordinates or op.attributes:
+        return []
+    if None in [
+        access.axes for access in (*(linalg_op.reads[k] for k in linalg_op.live), linalg_op.write)
+    ]:
+        return []
+    for position in linalg_op.live:
+        value = linalg_op.reads[position].value
+        source = value.owner
+        b = builder_for(op)
+        made = None
+        if not value.has_one_use():
+            continue
+        if isinstance(source, tensor.CollapseShapeOp) and _is_computed(source.src):
+            made = _before_collapse(b, linalg_op, position, source)
+        elif isinstance(source, tensor.ConcatOp) and _joins_computed(source):
+            made = _before_concat(b, linalg_op, position, source)
+        elif isinstance(source, GenericOp):
+            made = _before_move(b, linalg_op, position, source)
+        if made is not None and isinstance(source, Operation):
+            written = generics_of(b.block)
+            replace_op(op, b, made)
+            Rewriter.erase_op(op)
+            Rewriter.erase_op(source)
+            return written
+    return []
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a computation makes the value for one reader."""
+    return isinstance(value.owner, GenericOp) and value.has_one_use()
+
+
+def _joins_computed(op: tensor.ConcatOp) -> bool:
+    """Whether a reader of the concat could as well be one of each operand."""
+    parts = list(op.inputs)
+    sources = [
+        part.owner.src if isinstance(part.owner, tensor.CollapseShapeOp) else part for part in parts
+    ]
+    single = all(part.has_one_use() for part in parts)
+    return single and all(map(_is_computed, sources))
+
+
+def _before_collapse(
+    b: Builder, linalg_op: LinalgOp, position: int, source: tensor.CollapseShapeOp
+) -> Tensor:
+    """The computation on what is collapsed, each collapsed loop in the loops of its group."""
+    shape = shape_of(source.src)
+    split = {
+        loop: [shape[axis] for axis in group]
+        for loop, group in zip(_loops_of(linalg_op.reads[position]), groups_of(source), strict=True)
+    }
+    extents: list[int] = []
+    loops: list[list[int]] = []
+    for loop, extent in enumerate(linalg_op.extents):
+        sizes = split.get(loop, [extent])
+        loops.append(list(range(len(extents), len(extents) + len(sizes))))
+        extents += sizes
+    operands: list[Tensor] = []
+    maps: list[list[int]] = []
+    for k, read in enumerate(linalg_op.reads):
+        if k not in linalg_op.live:
+            continue
+        x = tensor_of(read.value)
+        axes = [loops[d] for d in _loops_of(read)]
+        if k == position:
+            x = tensor_of(source.src)
+        else:
+            x = b.expand(x, _groups(axes), [extents[d] for d in sum(axes, [])])
+        operands.append(x)
+        maps.append(sum(axes, []))
+    axes = [loops[d] for d in _loops_of(linalg_op.write)]
+    made = _pointwise(b, linalg_op, operands, [*maps, sum(axes, [])], extents)
+    return b.collapse(made, _groups(axes))
+
+
+def _groups(axes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Neighbouring axes in groups of these lengths."""
+    groups: list[list[int]] = []
+    for parts in axes:
+        first = sum(map(len, groups))
+        groups.append(list(range(first, first + len(parts))))
+    return groups
+
+
+def _before_concat(
+    b: Builder, linalg_op: LinalgOp, position: int, source: tensor.ConcatOp
+) -> Tensor | None:
+    """The computation on each part of the concat, where it reads nothing else along its axis."""
+    access = linalg_op.reads[position]
+    loop = access.index[source.dim.value.data].bare
+    others = [linalg_op.reads[k] for k in linalg_op.live if k != position]
+    if loop is None or any(other.uses(loop) for other in others):
+        return None
+    maps = [_loops_of(linalg_op.reads[k]) for k in linalg_op.live]
+    parts: list[Tensor] = []
+    for part in source.inputs:
+        extents = list(linalg_op.extents)
+        extents[loop] = shape_of(part)[source.dim.value.data]
+        operands = [
+            tensor_of(part if k == position else linalg_op.reads[k].value) for k in linalg_op.live
+        ]
+        parts.append(
+            _pointwise(b, linalg_op, operands, [*maps, _loops_of(linalg_op.write)], extents)
+        )
+    return b.concat(parts, _loops_of(linalg_op.write).index(loop))
+
+
+def _before_move(
+    b: Builder, linalg_op: LinalgOp, position: int, source: GenericOp
+) -> Tensor | None:
+    """The computation on what is moved, where it reads nothing else, cell by cell, and no cell is
+    left out or stored twice: what is repeated is computed on its way.
+    """
+    move = LinalgOp(source)
+    if not _is_move(move) or _is_move(linalg_op) or linalg_op.live != [position]:
+        return None
+    if linalg_op.reads[position].index != linalg_op.write.index:
+        return None
+    x = move.reads[move.live[0]].value
+    element = element_of(linalg_op.op.results[0])
+    if not _is_computed(x) or element_of(x) != element:
+        return None
+    if prod(shape_of(x)) != prod(shape_of(source.results[0])):
+        return None
+    axes = list(range(len(shape_of(x))))
+    made = _pointwise(b, linalg_op, [tensor_of(x)], [axes, axes], shape_of(x))
+    inputs = [made.value if value is x else value for value in source.inputs]
+    return rebuilt(b, source, inputs, b.empty(shape_of(source.results[0]), element))
+
+
+def _is_move(linalg_op: LinalgOp) -> bool:
+    """Whether it puts the cells of one value elsewhere, as they are."""
+    moved = [linalg_op.yielded] == [linalg_op.body.args[k] for k in linalg_op.live]
+    return moved and _is_fresh(linalg_op) and not linalg_op.op.attributes
+
+
+def _is_fresh(linalg_op: LinalgOp) -> bool:
+    """Whether nothing is where the result is stored."""
+    return isinstance(outs_of(linalg_op.op).owner, tensor.EmptyOp)
+
+
+def _loops_of(access: TensorAccess) -> list[int]:
+    return list(access.axes or ())
+
+
+def _pointwise(
+    b: Builder,
+    linalg_op: LinalgOp,
+    operands: Sequence[Tensor],
+    maps: Sequence[Sequence[int]],
+    extents: Sequence[int],
+) -> Tensor:
+    """The body of a computation on other operands; the last map says where it writes."""
+    op = linalg_op.op
+    shape = [extents[d] for d in maps[-1]]
+    outs = b.empty(shape, element_of(op.results[0]))
+    body = op.body.clone()
+    for position in reversed(range(len(linalg_op.reads))):
+        if position not in linalg_op.live:
+            body.block.erase_arg(body.block.args[position])
+    made = generic(
+        [x.value for x in operands],
+        outs.value,
+        ArrayAttr([indexing_map(len(extents), map(AffineDimExpr, loops)) for loops in maps]),
+        ArrayAttr([PARALLEL] * len(extents)),
+        body,
+        op.doc,
+    )
+    b.block.add_op(made)
+    return Tensor(made.results[0], tuple(shape))

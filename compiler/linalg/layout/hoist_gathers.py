@@ -1,0 +1,129 @@
+"""Selections of channels hoisted through what works channel by channel, into what it reads.
+
+    s = x[t],  d[c, p, q] += s[c, p + k, q + l] * w[c, k, l],  y = d[u]
+        ->  s = x[t[u]],  y[c, p, q] += s[c, p + k, q + l] * w[u][c, k, l]
+
+There they become part of another selection, or of constants: other numbers in the blob, so that
+behind the outputs of a convolution they cost nothing.
+
+Needs: `select_channels` and `align_channels`, before layouts are chosen.  Breaks: nothing; results
+are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.block_size import blocks_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, fill_number, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value, weights_of
+from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.rewrite.insert import doc_of, rebuilt, replace_op
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.weights.derived import Taken
+from ncc.dialects.weights.weight import WeightAttr
+
+
+@dataclass(frozen=True)
+class HoistGathers(LinalgPass):
+    """Select where that is part of another selection, or of constants."""
+
+    name = "hoist-gathers"
+
+    def rewrite(self, op: GenericOp) -> None:
+        linalg_op = LinalgOp(op)
+        channels = linalg_op.channels
+        if channels is None:
+            return
+        (source,) = linalg_op.captured
+        if isinstance(source.owner, GenericOp) and is_free(source, len(channels)):
+            b = Builder(Block())
+            replace_op(op, b, _taken(b, source, channels))
+
+
+def is_free(value: SSAValue, count: int) -> bool:
+    """Whether so many channels of a value can be taken where it is made, at no cost.
+
+    A sum over channels would compute more of them than before.
+    """
+    if is_constant(value):
+        return True
+    match value.owner:
+        case tensor.EmptyOp() | FillOp():
+            return True
+        case tensor.PadOp() as op:
+            low, high = pad_sides(op)
+            inside = not low[0] and not high[0]
+            return inside and value.has_one_use() and is_free(op.source, count)
+        case GenericOp() as op:
+            linalg_op = LinalgOp(op)
+            if linalg_op.channels is not None:
+                return True
+            return value.has_one_use() and _is_free_of(linalg_op, count)
+    return False
+
+
+def _is_free_of(linalg_op: LinalgOp, count: int) -> bool:
+    """The same for what a computation makes: its channels are a loop, all operands allow it."""
+    loop = linalg_op.write.index[0].bare if linalg_op.write.index else None
+    if loop is None or linalg_op.captured or loop in linalg_op.indexed or linalg_op.op.attributes:
+        return False
+    if any(form.coefficient(loop) for form in linalg_op.write.index[1:]):
+        return False
+    by_channel = [access for access in linalg_op.reads if access.uses(loop)]
+    if not all(_is_channel(access.index, loop) for access in by_channel):
+        return False
+    data = [access for access in by_channel if not is_constant(access.value)]
+    if linalg_op.reduced and not data and blocks_of(count) > blocks_of(linalg_op.extents[loop]):
+        return False
+    values = [*(access.value for access in by_channel), outs_of(linalg_op.op)]
+    return all(is_free(value, count) for value in values)
+
+
+def _is_channel(index: Sequence[AffineForm], loop: int) -> bool:
+    """Whether the loop is the first axis, and no part of others."""
+    first, *rest = index
+    return first.bare == loop and not any(form.coefficient(loop) for form in rest)
+
+
+def _taken(b: Builder, value: SSAValue, channels: Sequence[int]) -> Tensor:
+    """Some channels of a value, at no cost: `is_free` holds."""
+    shape = (len(channels), *shape_of(value)[1:])
+    if is_constant(value):
+        return b.weight(WeightAttr(Taken(weights_of(value), tuple(channels)).weights))
+    match value.owner:
+        case tensor.EmptyOp():
+            return b.empty(shape, element_of(value))
+        case FillOp() as op:
+            return b.full(shape, fill_number(op), element_of(value))
+        case tensor.PadOp() as op:
+            return b.pad(_taken(b, op.source, channels), *pad_sides(op), pad_value(op))
+        case GenericOp() as op:
+            return _computed(b, op, channels)
+    raise CompilerBug(f"channels cannot be taken of what {value.owner} makes")
+
+
+def _computed(b: Builder, op: GenericOp, channels: Sequence[int]) -> Tensor:
+    """The computation of some channels; of a selection, some of what it selects."""
+    linalg_op = LinalgOp(op)
+    if linalg_op.channels is not None:
+        (source,) = linalg_op.captured
+        chosen = [linalg_op.channels[channel] for channel in channels]
+        return select(Builder(b.block, doc_of(op)), source, chosen)
+    loop = linalg_op.write.index[0].bare
+    operands = [
+        access.value
+        if loop is None or not access.uses(loop)
+        else _taken(b, access.value, channels).value
+        for access in linalg_op.reads
+    ]
+    return rebuilt(b, op, operands, _taken(b, outs_of(op), channels))

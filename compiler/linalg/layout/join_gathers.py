@@ -1,0 +1,222 @@
+"""Concats of selections: what is selected from is joined instead, and one selection reads both.
+
+    s = x[t];  z = concat(s, b);  y = z[u]      ->      z' = concat(x, b);  y = z'[u']
+
+Where a network splits and shuffles channels in every unit, those that a unit only hands on are then
+not copied from one to the next: each part stays where it was made until somebody computes with it.
+
+Needs: `select_channels`, before `hoist_selections`.  Breaks: nothing; results are equal bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.layout.gather_channels import select
+from ncc.compiler.linalg.layout.hoist_gathers import is_free
+from ncc.compiler.linalg.layout.packed_axes import PackedAxes
+from ncc.compiler.linalg.layout.packed_views import is_selected, joins_channels
+from ncc.compiler.linalg.rewrite.insert import (
+    builder_for,
+    erase_dead,
+    move_after,
+    move_before,
+    replace_op,
+    tensor_of,
+)
+from ncc.dialects.index_notation import Builder
+from ncc.dialects.operation import ops_of
+
+MOST_PARTS = 16
+"""The most parts of a concat: a selection that is stored puts its blocks together of all of
+them."""
+
+
+@dataclass(frozen=True)
+class JoinGathers(ModulePass):
+    """Write every such concat anew; see the head of this file."""
+
+    name = "join-gathers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        joined = False
+        for one in ops_of(block):
+            if isinstance(one, tensor.ConcatOp) and _is_concat_of_gathers(one):
+                _join(one)
+                joined = True
+        if joined:
+            erase_dead(block)
+            _sort_parts(block)
+            erase_dead(block)
+
+
+def _selection(value: SSAValue) -> LinalgOp | None:
+    """The selection that a value is."""
+    owner = value.owner
+    linalg_op = LinalgOp(owner) if isinstance(owner, GenericOp) else None
+    return linalg_op if linalg_op is not None and linalg_op.channels is not None else None
+
+
+def _is_concat_of_gathers(op: tensor.ConcatOp) -> bool:
+    """Whether selections alone read a concat of channels, and some of what they alone read."""
+    axes = PackedAxes()
+    if not joins_channels(op, axes):
+        return False
+    if any(_reader(use.operation) is None for use in op.result.uses):
+        return False
+    parts = [_selection(value) for value in op.inputs if value.has_one_use()]
+    return any(parts) and is_selected(op.result, axes) and _has_few_parts(op)
+
+
+def _reader(extract: object) -> GenericOp | None:
+    """The computation that an element is read in."""
+    op = extract.parent_op() if isinstance(extract, tensor.ExtractOp) else None
+    return op if isinstance(op, GenericOp) else None
+
+
+def _has_few_parts(op: tensor.ConcatOp) -> bool:
+    """Whether a concat would be put together of few values.
+
+    A concat among them has one part at least, and may hold all concats before it: no more are
+    looked at than it takes.
+    """
+    count, waiting = 0, _joined(op)
+    while waiting and count + len(waiting) <= MOST_PARTS:
+        owner = waiting.pop().owner
+        if isinstance(owner, tensor.ConcatOp):
+            waiting += _joined(owner)
+        else:
+            count += 1
+    return not waiting
+
+
+def _joined(op: tensor.ConcatOp) -> list[SSAValue]:
+    """What a concat joins, or what that is selected from."""
+    sources = [_selection(value) for value in op.inputs]
+    return [
+        value if source is None else source.captured[0]
+        for value, source in zip(op.inputs, sources, strict=True)
+    ]
+
+
+def _join(op: tensor.ConcatOp) -> None:
+    """Join what is selected, and let its readers select of that."""
+    values: list[SSAValue] = []
+    places: list[int] = []
+    first = 0
+    for value in op.inputs:
+        source = _selection(value) if value.has_one_use() else None
+        if source is None or source.channels is None:
+            channels, made = tuple(range(shape_of(value)[0])), value
+        else:
+            channels, (made,) = source.channels, source.captured
+        values.append(made)
+        places += [first + channel for channel in channels]
+        first += shape_of(made)[0]
+    b = Builder(Block())
+    concat_op = b.concat([tensor_of(value) for value in values], 0).value
+    concat_op.name_hint = op.result.name_hint
+    move_after(b, op.result)
+    for reader in _selections(op.result):
+        _select_anew(reader, concat_op, [places[channel] for channel in _channels(reader)])
+
+
+def _selections(value: SSAValue) -> list[GenericOp]:
+    """What reads a value at computed coordinates."""
+    found = dict.fromkeys(_reader(use.operation) for use in value.uses)
+    return [reader for reader in found if reader is not None]
+
+
+def _channels(op: GenericOp) -> tuple[int, ...]:
+    """What a selection takes."""
+    channels = LinalgOp(op).channels
+    if channels is None:
+        raise CompilerBug("no selection of channels")
+    return channels
+
+
+def _select_anew(op: GenericOp, value: SSAValue, channels: Sequence[int]) -> None:
+    """Let other channels of a value stand for what a selection takes."""
+    b = builder_for(op)
+    replace_op(op, b, select(b, value, channels))
+
+
+# --- the order of channels --------------------------------------------------------------------
+
+
+def _sort_parts(block: Block) -> None:
+    """Make the channels of parts in the order in which they are taken.
+
+    What one selection takes lies side by side then. It costs nothing where it is the order of a
+    sum's weights.
+    """
+    taken: dict[GenericOp, list[int]] = {}
+    for op in ops_of(block):
+        axes = PackedAxes()
+        if (
+            isinstance(op, tensor.ConcatOp)
+            and joins_channels(op, axes)
+            and is_selected(op.result, axes)
+        ):
+            first = 0
+            for position, value in enumerate(op.inputs):
+                count = shape_of(value)[0]
+                _sort_part(op, position, list(_reads(op.result, first)), taken)
+                first += count
+    for reader, channels in taken.items():
+        (source,) = LinalgOp(reader).captured
+        _select_anew(reader, source, channels)
+
+
+def _reads(concat_op: SSAValue, first: int) -> Iterator[tuple[GenericOp, int]]:
+    """The selections of a concat, and of concats that it is part of, each with the number that the
+    channel `first` of this one has there.
+    """
+    for reader in _selections(concat_op):
+        yield reader, first
+    for use in concat_op.uses:
+        if isinstance(use.operation, tensor.ConcatOp):
+            before = use.operation.inputs[: use.index]
+            yield from _reads(use.operation.result, first + sum(shape_of(v)[0] for v in before))
+
+
+def _sort_part(
+    op: tensor.ConcatOp,
+    position: int,
+    reads: Sequence[tuple[GenericOp, int]],
+    taken: dict[GenericOp, list[int]],
+) -> None:
+    """Sort the channels of one part by who takes them first, and note what is taken instead."""
+    value = op.inputs[position]
+    count = shape_of(value)[0]
+    if not is_free(value, count) or is_constant(value):
+        return
+    first_taken: dict[int, int] = {}
+    for reader, first in reads:
+        for channel in taken.get(reader, _channels(reader)):
+            if first <= channel < first + count:
+                first_taken.setdefault(channel - first, len(first_taken))
+    order = sorted(range(count), key=lambda channel: first_taken.get(channel, count))
+    if order == list(range(count)):
+        return
+    place = {channel: new for new, channel in enumerate(order)}
+    for reader, first in reads:
+        channels = taken.get(reader, _channels(reader))
+        inside = range(first, first + count)
+        taken[reader] = [first + place[c - first] if c in inside else c for c in channels]
+    b = Builder(Block())
+    op.operands[position] = select(b, value, order).value
+    move_before(b, op)

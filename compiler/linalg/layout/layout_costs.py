@@ -1,0 +1,171 @@
+"""What a computation costs in blocks of channels, and plain: in bytes moved in the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.layout.packed_axes import follows
+from ncc.compiler.linalg.layout.packing import PackedRead, Packing, takes_all
+from ncc.dialects.operation import ops_of
+
+BYTES_PER_MULTIPLY_ADD = 0.6
+"""Bytes that can be moved in the time of one vectorised multiply-add."""
+
+BYTES_PER_LONE_READ, BYTES_PER_GATHERED_READ = 32.0, 12.0
+"""Bytes that can be moved in the time of reading one element, or block, at a computed place: by
+itself, or with the others of a vector."""
+
+STEPS_APART = 20
+"""Vectorised multiply-adds in the time of one on neighbours that lie apart, as under a stride."""
+
+STEPS_BY_A_VECTOR, STEPS_ACROSS_ROWS = 10, 7
+"""Vectorised multiply-adds in the time of one of a plain matrix by a vector, and of one that sums
+channels of points which do not lie side by side."""
+
+STEPS_OF_LANES = 8
+"""Vectorised multiply-adds in the time of summing the lanes of a vector."""
+
+
+def costs_of(linalg_op: LinalgOp, packing: Packing) -> tuple[float, float]:
+    """Cost of a packed and of a plain computation beyond what both have, in bytes."""
+    extent = linalg_op.extents[packing.lane]
+    waste = lanes_in(extent) / extent - 1
+    if linalg_op.channels is not None:
+        moved = one_pass(linalg_op.op.results[0])
+        return moved * (1 + waste), 0.0 if takes_all(linalg_op) else 2 * moved
+    reads = [op for op in ops_of(linalg_op.body) if isinstance(op, ExtractOp)]
+    if reads and any(packing.reads.get(op.tensor) is PackedRead.PACKED for op in reads):
+        count = prod(linalg_op.extents) * len(reads)
+        block = BYTES_PER_LONE_READ / BLOCK
+        return count * block * (1 + waste), count * _plain_read(linalg_op, reads)
+    if follows(linalg_op) is not None:
+        return 0.0, 0.0
+    if not linalg_op.reduced:
+        return one_pass(linalg_op.op.results[0]) / 2 * waste, 0.0
+    work = prod(linalg_op.extents) * BYTES_PER_MULTIPLY_ADD
+    return work * waste, work * _plain_sum(linalg_op)
+
+
+def _plain_sum(linalg_op: LinalgOp) -> float:
+    """Multiply-adds that one of a sum costs more among plain values than in blocks."""
+    roles, last = linalg_op.roles, linalg_op.write.index[-1].bare
+    if linalg_op.product is not None and Role.IMAGE not in roles.values():
+        return STEPS_BY_A_VECTOR
+    if last is not None and _lies_along(linalg_op, last):
+        return _along_a_row(linalg_op.extents[last])
+    data = linalg_op.reads[linalg_op.live[0]]
+    contiguous = last is not None and data.index[-1].coefficient(last) == 1
+    if Role.OUT in roles.values():
+        return _along_points(linalg_op, data) if contiguous else STEPS_ACROSS_ROWS
+    if last is not None and contiguous:
+        return _along_a_row(linalg_op.extents[last])
+    row = _summed_row(linalg_op)
+    return _along_a_summed_row(row) if row >= BLOCK else STEPS_APART
+
+
+def _plain_read(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> float:
+    """Bytes that can be moved in the time of each of these reads of plain values."""
+    along = linalg_op.write.index[-1].bare
+    if along is not None and all(_reads_row(linalg_op, read, along) for read in reads):
+        extent = linalg_op.extents[along]
+        return BYTES_PER_LONE_READ / BLOCK * (1 + _along_a_row(extent))
+    return BYTES_PER_GATHERED_READ if _gathers(linalg_op, reads) else BYTES_PER_LONE_READ
+
+
+def _reads_row(linalg_op: LinalgOp, read: ExtractOp, along: int) -> bool:
+    """Whether neighbours along a loop, whose number leads nowhere else, are read side by side."""
+    numbers = [
+        op
+        for op in ops_of(linalg_op.body)
+        if isinstance(op, IndexOp) and op.dim.value.data == along
+    ]
+    last = read.indices[-1].owner
+    return last in numbers and all(
+        isinstance(use.operation, ExtractOp) and use.index == len(use.operation.operands) - 1
+        for number in numbers
+        for use in number.result.uses
+    )
+
+
+def _gathers(linalg_op: LinalgOp, reads: Sequence[ExtractOp]) -> bool:
+    """Whether vectors along the rows of a plain result are read at places of their own."""
+    along = linalg_op.write.index[-1].bare
+    if along is None or along in linalg_op.indexed or linalg_op.reduced:
+        return False
+    return all(isinstance(op.indices[0].owner, IndexOp) for op in reads)
+
+
+def _lies_along(linalg_op: LinalgOp, last: int) -> bool:
+    """Whether a product reads a factor that a run makes, or is fed, by rows as it writes them."""
+    product = linalg_op.product
+    factor = None if product is None else linalg_op.reads[product[1]]
+    return factor is not None and not is_constant(factor.value) and factor.index[-1].bare == last
+
+
+def _along_a_row(extent: int) -> float:
+    """Multiply-adds that a window costs more along a plain row than in blocks.
+
+    What a row has beyond whole vectors takes one of half the length, one of a quarter, and so on.
+    """
+    vectors = extent // BLOCK + (extent % BLOCK).bit_count()
+    return 2.5 * vectors * BLOCK / extent - 2.0
+
+
+def _along_points(linalg_op: LinalgOp, data: TensorAccess) -> float:
+    """Multiply-adds that a sum over channels costs more along plain rows than in blocks, where the
+    last vector of a row overlaps the one before.
+    """
+    row = _points_in_turn(linalg_op, data)
+    vector = min(BLOCK, 1 << row.bit_length() - 1)
+    return 1.5 * -(-row // vector) * BLOCK / row - 1.0
+
+
+def _points_in_turn(linalg_op: LinalgOp, data: TensorAccess) -> int:
+    """Points side by side in the result whose data lie so, too: those of a row, or of several
+    where these follow one another.
+    """
+    loops, shape = [form.bare for form in reversed(linalg_op.write.index)], shape_of(data.value)
+    points, whole = 1, True
+    for loop, read, extent in zip(loops, reversed(data.index), reversed(shape), strict=False):
+        if loop is None or not whole or points > 1 and read.bare != loop:
+            break
+        points *= linalg_op.extents[loop]
+        whole = read.bare == loop and linalg_op.extents[loop] == extent
+    return points
+
+
+def _summed_row(linalg_op: LinalgOp) -> int:
+    """Cells side by side in all that is read which are summed to one, as an image's in its mean."""
+    reads = (linalg_op.reads[position] for position in linalg_op.live)
+    summed = [access for access in reads if any(map(access.uses, linalg_op.reduced))]
+    return min((_row_of(linalg_op, access) for access in summed), default=1)
+
+
+def _row_of(linalg_op: LinalgOp, access: TensorAccess) -> int:
+    """Cells side by side in what is read that its innermost loops, all reduced ones, walk."""
+    row = 1
+    for form, extent in zip(reversed(access.index), reversed(shape_of(access.value)), strict=True):
+        if form.bare not in linalg_op.reduced or linalg_op.extents[form.bare] != extent:
+            break
+        row *= extent
+    return row
+
+
+def _along_a_summed_row(extent: int) -> float:
+    """Multiply-adds that it costs more to sum a plain row in one vector, and its lanes at the end,
+    than in blocks.
+    """
+    return (blocks_of(extent) + STEPS_OF_LANES) * BLOCK / extent - 1.0
+
+
+def one_pass(value: SSAValue) -> float:
+    """Bytes of writing a value and of reading it."""
+    return 8.0 * prod(shape_of(value))

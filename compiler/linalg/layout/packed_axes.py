@@ -1,0 +1,107 @@
+"""The axis along which each value of a network can be packed."""
+
+from __future__ import annotations
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import groups_of, is_constant
+from ncc.dialects.element import BLOB_ELEMENTS
+
+
+class PackedAxes:
+    """The axes of values, each found once: good until an operation is rewritten. So is `selected`:
+    whether only selections read a value, as `packed_views.is_selected` finds.
+
+    `Pack` writes blocks beside the operations that it finds, and erases these when all are written.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, int | None] = {}
+        self.selected: dict[SSAValue, bool] = {}
+
+    def of(self, value: SSAValue) -> int | None:
+        """The axis of a value; None where blocks make no sense."""
+        if value not in self._known:
+            self._known[value] = self._find(value)
+        return self._known[value]
+
+    def of_packed(self, value: SSAValue) -> int:
+        """The axis of a value that is packed."""
+        axis = self.of(value)
+        if axis is None:
+            raise CompilerBug("a value that cannot be packed")
+        return axis
+
+    def of_result(self, linalg_op: LinalgOp) -> int | None:
+        """The axis of what a computation makes, if one loop alone walks it: the output channels of
+        a contraction, else the axis that channels usually are.
+
+        Other axes may be walked in strides, as a transposed convolution walks rows and columns.
+        """
+        axis = self._channels_of(linalg_op)
+        return None if axis is None or linalg_op.write.index[axis].bare is None else axis
+
+    def _find(self, value: SSAValue) -> int | None:
+        kind = value.type
+        if not isinstance(kind, TensorType) or kind.element_type not in BLOB_ELEMENTS.values():
+            return None
+        owner = value.owner
+        if isinstance(owner, GenericOp) and (axis := self.of_result(LinalgOp(owner))) is not None:
+            return axis
+        if isinstance(owner, tensor.ExpandShapeOp) and len(shape_of(owner.src)) >= 3:
+            axis = self.of(owner.src)
+            return None if axis is None else groups_of(owner)[axis][-1]
+        return _default_axis(len(kind.get_shape()))
+
+    def _channels_of(self, linalg_op: LinalgOp) -> int | None:
+        rank, product = len(linalg_op.write.index), linalg_op.product
+        if not linalg_op.reduced or product is None:
+            user = _accumulation(linalg_op)
+            if user is not None:
+                return self.of_result(user)
+            followed = follows(linalg_op) if rank > 3 else None
+            return _default_axis(rank) if followed is None else self.of(followed)
+        roles = linalg_op.roles
+        loops = [form.bare for form in linalg_op.write.index]
+        walked = {form.bare for form in linalg_op.reads[product[1]].index}
+        outs = [
+            k
+            for k, d in enumerate(loops)
+            if d is not None and d in walked and roles.get(d) is Role.OUT
+        ]
+        if outs:
+            return outs[0] if rank != 2 or outs[0] == 1 else None
+        return _default_axis(rank)
+
+
+def _default_axis(rank: int) -> int | None:
+    """The outermost axis, that of channels. A matrix is packed along its columns: in blocks of
+    these its rows lie as they do anyway.
+    """
+    return None if rank == 0 else 1 if rank == 2 else 0
+
+
+def follows(linalg_op: LinalgOp) -> SSAValue | None:
+    """The result that a pointwise computation could be stored with: it alone reads it, in place."""
+    if not linalg_op.is_pointwise:
+        return None
+    for position in linalg_op.live:
+        access = linalg_op.reads[position]
+        made = isinstance(access.value.owner, GenericOp) and not is_constant(access.value)
+        if made and access.index == linalg_op.write.index and access.value.has_one_use():
+            return access.value
+    return None
+
+
+def _accumulation(linalg_op: LinalgOp) -> LinalgOp | None:
+    """The contraction that starts from what this pointwise computation makes."""
+    uses = list(linalg_op.op.results[0].uses)
+    if not linalg_op.is_pointwise or len(uses) != 1 or not isinstance(uses[0].operation, GenericOp):
+        return None
+    user = uses[0].operation
+    return LinalgOp(user) if outs_of(user) is linalg_op.op.results[0] else None

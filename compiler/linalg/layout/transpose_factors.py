@@ -1,0 +1,182 @@
+"""Factors of products that a run makes, transposed so that they lie along the result.
+
+    y[m, n] += x[m, k] * w[n, k]     ->     t[k, n] = w[n, k],  y[m, n] += x[m, k] * t[k, n]
+
+A vector of results then adds products with whole vectors of t. With w as it lies, vectors run along
+k, and each result is the sum of the lanes of one. To transpose pays where each element is used many
+times. Constants are transposed by `pack`, at no cost.
+
+Where x and y have fewer elements than w, these are transposed instead, as the values and results of
+an attention whose probabilities are w:
+
+    t[k, m] = x[m, k],  z[n, m] += w[n, k] * t[k, m],  y[m, n] = z[n, m]
+
+So are many rows of a few elements that a constant makes a few others of, as an attention mixes its
+heads: neither lies in whole vectors, and where moves stand around the product they end each other.
+
+Needs: the linalg level, before `pack`.  Breaks: the order of floating-point sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ncc.compiler.linalg.analysis.affine_form import AffineForm, indexing_map
+from ncc.compiler.linalg.analysis.block_size import BLOCK, lanes_in
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
+from ncc.compiler.linalg.analysis.tensors import is_constant
+from ncc.compiler.linalg.rewrite.insert import (
+    generic_of,
+    move_before,
+    read_instead,
+    rebuilt,
+    replace_op,
+    tensor_of,
+)
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder
+
+FEWEST_USES = 24
+"""Products of an element that outweigh moving it: those of a vector take a third of the time of
+sums over lanes."""
+
+FEW, MANY_ROWS = BLOCK // 2, 128
+"""Elements of a row that fill no vector, and rows to transpose that outweigh two more kernels."""
+
+MOVES_PER_MULTIPLY_ADD = 0.075
+"""Elements that can be moved in the time of one vectorised multiply-add."""
+
+
+@dataclass(frozen=True)
+class TransposeFactors(ModulePass):
+    """Transpose every factor that lies across its product; see the head of this file."""
+
+    name = "transpose-factors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made: dict[tuple[SSAValue, int], SSAValue] = {}
+        for generic in generics_of(network_of(op).body.block):
+            linalg_op = LinalgOp(generic)
+            short = _short_rows(linalg_op)
+            if short is not None:
+                _transpose(_transpose_result(linalg_op, short[2]), short[0], short[1], made)
+                continue
+            loop = linalg_op.write.index[-1].bare if linalg_op.write.index else None
+            found = None if loop is None else across(linalg_op, loop)
+            if found is None:
+                continue
+            row = _shorter(linalg_op, *found)
+            if row is not None:
+                generic = _transpose_result(linalg_op, row)
+                found = across(LinalgOp(generic), row)
+            if found is not None:
+                _transpose(generic, *found, made)
+
+
+def across(linalg_op: LinalgOp, loop: int) -> tuple[int, int] | None:
+    """The operand to transpose where results lie along a loop, if that pays, and its axis of it."""
+    pair = linalg_op.product
+    if pair is None or not linalg_op.reduced or linalg_op.extents[loop] < BLOCK // 2:
+        return None
+    along = [position for position in pair if linalg_op.reads[position].uses(loop)]
+    if len(along) != 1:
+        return None
+    factor = linalg_op.reads[along[0]]
+    loops = [form.bare for form in factor.index]
+    moved = [form for form in factor.index if form != AffineForm.of({})]
+    if loop not in loops or loops[-1] == loop:
+        return None
+    if len({form.bare for form in moved} - {None}) < len(moved):
+        return None
+    if is_constant(factor.value) or element_of(factor.value) != f32:
+        return None
+    uses = prod(linalg_op.extents[d] for d in linalg_op.parallel if d not in loops)
+    return (along[0], loops.index(loop)) if uses >= FEWEST_USES else None
+
+
+def _short_rows(linalg_op: LinalgOp) -> tuple[int, int, int] | None:
+    """The operand whose rows are a few elements, the axis of these rows and its loop, where a
+    constant makes rows of a few others of them; None elsewhere.
+    """
+    pair, write = linalg_op.product, linalg_op.write.index
+    if pair is None or len(linalg_op.reduced) != 1 or len(write) < 2 or linalg_op.op.attributes:
+        return None
+    data = [position for position in pair if not is_constant(linalg_op.reads[position].value)]
+    if len(data) != 1:
+        return None
+    [term], [row, column] = linalg_op.reduced, [form.bare for form in write[-2:]]
+    x = linalg_op.reads[data[0]]
+    if row is None or column is None or x.uses(column) or element_of(x.value) != f32:
+        return None
+    if [form.bare for form in x.index[-2:]] != [row, term] or linalg_op.extents[row] < MANY_ROWS:
+        return None
+    few = max(linalg_op.extents[column], linalg_op.extents[term]) <= FEW
+    return (data[0], len(x.index) - 2, row) if few else None
+
+
+def _shorter(linalg_op: LinalgOp, position: int, axis: int) -> int | None:
+    """The loop of the other factor that results lie along if that and they are transposed, and not
+    this one; None where that would take longer: more elements are moved, or lanes hold no result.
+    """
+    factor = linalg_op.reads[position]
+    [other] = [k for k in linalg_op.product or () if k != position]
+    rows = [d for d in linalg_op.parallel if linalg_op.extents[d] > 1 and not factor.uses(d)]
+    if len(rows) != 1 or filled_with(outs_of(linalg_op.op)) is None or linalg_op.op.attributes:
+        return None
+    [row] = rows
+    found = across(linalg_op, row)
+    if (
+        found is None
+        or found[0] != other
+        or all(form.bare != row for form in linalg_op.write.index)
+    ):
+        return None
+    extent, lanes = linalg_op.extents[row], lanes_in(linalg_op.extents[row])
+    wasted = prod(linalg_op.extents) * (lanes / extent - 1) * MOVES_PER_MULTIPLY_ADD
+    moved = prod(shape_of(linalg_op.reads[other].value)) + prod(shape_of(linalg_op.op.results[0]))
+    return row if moved + wasted < prod(shape_of(factor.value)) else None
+
+
+def _transpose_result(linalg_op: LinalgOp, row: int) -> GenericOp:
+    """The same sums with their results along a loop, which a move behind them transposes back."""
+    op, shape = linalg_op.op, shape_of(linalg_op.op.results[0])
+    b = Builder(Block(), "layout")
+    order = sorted(range(len(shape)), key=lambda axis: linalg_op.write.index[axis].bare == row)
+    *reads, write = op.indexing_maps
+    results = (write.data.results[axis] for axis in order)
+    maps = [*reads, indexing_map(write.data.num_dims, results)]
+    at, number = b.loops_of(shape), filled_with(outs_of(op))
+    turned = [at[axis] for axis in order]
+    if number is None:
+        start = b.map(turned, tensor_of(outs_of(op))[at])
+    else:
+        start = b.full([shape[axis] for axis in order], number)
+    sums = rebuilt(b, op, op.inputs, start, maps)
+    replace_op(op, b, b.map(at, sums[turned]))
+    Rewriter.erase_op(op)
+    return generic_of(sums)
+
+
+def _transpose(
+    op: GenericOp, position: int, axis: int, made: dict[tuple[SSAValue, int], SSAValue]
+) -> None:
+    """Let op read the operand with that axis as its last one."""
+    value = op.operands[position]
+    if (value, axis) not in made:
+        b, shape = Builder(Block(), "layout"), list(shape_of(value))
+        *outer, last = at = b.loops_of([*shape[:axis], *shape[axis + 1 :], shape[axis]])
+        transposed = b.map(at, tensor_of(value)[[*outer[:axis], last, *outer[axis:]]])
+        move_before(b, op)
+        made[value, axis] = transposed.value
+    index = list(op.indexing_maps.data[position].data.results)
+    index.append(index.pop(axis))
+    read_instead(op, position, made[value, axis], index)

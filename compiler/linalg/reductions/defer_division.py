@@ -1,0 +1,84 @@
+"""Sums of quotients with one divisor: the sum is divided in place of its terms.
+
+    p[s, t] = e[s, t] / d[s]                          r[s, f] = sum over t of e[s, t] * v[t, f]
+    r[s, f] = sum over t of p[s, t] * v[t, f]   ->    r[s, f] = r[s, f] / d[s]
+
+So the division of softmax needs no pass over all scores of an attention. It is done only for what
+softmax divides: exponentials, the largest of which is 1, by their sum. Other terms might overflow.
+
+Needs: the linalg level before groups.  Breaks: nothing; quotients are rounded once, behind the
+sum, which is up to d times as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
+from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.rewrite.insert import builder_for, move_after, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+
+
+@dataclass(frozen=True)
+class DeferDivision(LinalgPass):
+    """Divide sums instead of what they sum; see the head of this file."""
+
+    name = "defer-division"
+
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Dividing.of(op)
+        if found is not None:
+            found.rewrite()
+
+
+@dataclass(frozen=True)
+class _Dividing:
+    """A contraction, the position where it reads quotients, and what is divided by what in them.
+
+    axes: where the axes of the sums are among those of the result.
+    """
+
+    contraction: GenericOp
+    position: int
+    powers: SSAValue
+    sums: SSAValue
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _Dividing | None:
+        """The contraction that alone reads the quotients which op makes, if it may be divided."""
+        found, user = Shares.of(op), op.results[0].get_user_of_unique_use()
+        if found is None or not isinstance(user, GenericOp):
+            return None
+        linalg_op, shares = LinalgOp(user), op.results[0]
+        pair = linalg_op.product
+        if pair is None or not linalg_op.reduced or filled_with(outs_of(user)) != 0.0:
+            return None
+        if prod(shape_of(user.results[0])) > prod(shape_of(shares)):
+            return None
+        position = next((p for p in pair if linalg_op.reads[p].value is shares), None)
+        if position is None:
+            return None
+        loops = [linalg_op.reads[position].index[place].bare for place in found.kept]
+        axis_of = {form.bare: axis for axis, form in enumerate(linalg_op.write.index)}
+        if None in loops or not all(loop in axis_of for loop in loops):
+            return None
+        axes = tuple(axis_of[loop] for loop in loops)
+        return _Dividing(user, position, found.powers, found.sums, axes)
+
+    def rewrite(self) -> None:
+        """Sum what was divided, divide the sums."""
+        self.contraction.operands[self.position] = self.powers
+        total = self.contraction.results[0]
+        b = builder_for(self.contraction)
+        loops = b.loops_of(shape_of(total))
+        sums = tensor_of(self.sums)[tuple(loops[axis] for axis in self.axes)]
+        divided = b.map(loops, tensor_of(total)[tuple(loops)] / sums).value
+        inside = set(b.block.ops)
+        total.replace_uses_with_if(divided, lambda use: use.operation not in inside)
+        move_after(b, total)

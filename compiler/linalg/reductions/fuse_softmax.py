@@ -1,0 +1,159 @@
+"""Softmax by one walk over what it reads, some rows or columns of it at a time.
+
+    m[s]    = the largest of x[s, t] over t          for a few s, which stay in a first-level cache:
+    e[s, t] = exp(x[s, t] - m[s])              ->      m[s], e[s, t], d[s] as on the left
+    d[s]    = sum over t of e[s, t]                    y[s, t] = e[s, t] * (1 / d[s])
+    y[s, t] = e[s, t] / d[s]
+
+Four computations, one after the other, read or write the whole tensor six times; where it is
+large, they wait for memory. Lanes of vectors run along t where it is the last axis, else along the
+axes behind it. Short rows, and few columns, stay four computations: they would not fill vectors
+here, and the kernels of those take several of them together.
+
+Needs: the linalg level before layouts and groups.  Breaks: nothing; sums are added in another
+order, and quotients are rounded twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, filled_with, outs_of, shape_of
+from ncc.compiler.linalg.analysis.softmax import Shares
+from ncc.compiler.linalg.rewrite.insert import builder_for, replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Tensor
+from ncc.dialects.statements import Code
+
+LEAST_ROW, LEAST_COLUMNS = 48, 64
+"""The fewest cells of a row, and the fewest columns beside one another, that fill vectors well."""
+
+CELLS, MOST_ROWS = 1024, 8
+"""How many cells a turn takes, in whole rows, and how many rows at most. It has several, so that
+the next one is read while the lanes of one are combined.
+"""
+
+COLUMNS = 512
+"""The most columns of a turn: their maxima and sums stay in a first-level cache."""
+
+ALIGNED = 16
+"""The columns of a turn are a multiple of these."""
+
+
+@dataclass(frozen=True)
+class FuseSoftmax(LinalgPass):
+    """Compute shares by one walk; see the head of this file."""
+
+    name = "fuse-softmax"
+
+    def rewrite(self, op: GenericOp) -> None:
+        folded = _folded(op)
+        if folded is not None:
+            _rewrite(op, *folded)
+
+
+def _folded(op: GenericOp) -> tuple[Tensor, tuple[int, int, int]] | None:
+    """The tensor that op makes shares of, and its extents before, along and behind the axes that
+    are summed. None where op makes no shares, where others read the maxima, powers or sums, too,
+    and where rows are too short or columns too few.
+    """
+    found = Shares.of(op)
+    if found is None or element_of(found.x) != f32:
+        return None
+    shape = shape_of(found.x)
+    along = [axis for axis in range(len(shape)) if axis not in found.kept]
+    if not along or along != list(range(along[0], along[-1] + 1)):
+        return None
+    readers = {found.largest: 1, found.powers: 2, found.sums: 1}
+    if any(len(list(value.uses)) != count for value, count in readers.items()):
+        return None
+    starts = ((found.largest, float("-inf")), (found.sums, 0.0))
+    if not all(_leaves(value, found.kept, start) for value, start in starts):
+        return None
+    first, last = along[0], along[-1] + 1
+    before, extent, behind = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
+    if (extent < LEAST_ROW) if behind == 1 else (behind < LEAST_COLUMNS):
+        return None
+    return tensor_of(found.x), (before, extent, behind)
+
+
+def _leaves(value: SSAValue, kept: tuple[int, ...], start: float) -> bool:
+    """Whether a value is a fold, from this start, that keeps these axes in their order."""
+    fold = value.owner
+    if not isinstance(fold, GenericOp):
+        return False
+    linalg_op = LinalgOp(fold)
+    axes = linalg_op.reads[0].axes
+    whole = axes is not None and len(axes) == len(linalg_op.extents) and list(kept) == sorted(kept)
+    ordered = whole and linalg_op.write.index == tuple(
+        linalg_op.reads[0].index[axis] for axis in kept
+    )
+    return ordered and filled_with(outs_of(fold)) == start
+
+
+def _rewrite(op: GenericOp, x: Tensor, folded: tuple[int, int, int]) -> None:
+    b = builder_for(op)
+    before, extent, behind = folded
+    shape = (before, extent) if behind == 1 else folded
+    code = _rows(b.reshape(x, shape)) if behind == 1 else _columns(b.reshape(x, shape))
+    (y,) = b.code(code.operation())
+    replace_op(op, b, b.reshape(y, x.shape))
+
+
+def _rows(x: Tensor) -> Code:
+    """Shares of each row, some rows side by side."""
+    rows, extent = x.shape
+    together = min(max(1, CELLS // extent), MOST_ROWS, rows)
+    code = Code([x], [(x.shape, f32)], iterations=-(-rows // together))
+    first = code.iteration * together
+    count = code.minimum(rows - first, together) if rows % together else together
+    source, shares = code.inputs[0], code.results[0]
+    largest, factor = code.scratch((together,)), code.scratch((together,))
+    with code.range(count) as row:
+        cells = source.part(first + row)
+        largest[row] = code.largest(extent, lambda k: cells[k], float("-inf"))
+    with code.range(count) as row:
+        cells, powers, most = source.part(first + row), shares.part(first + row), largest[row]
+        with code.lanes(extent) as k:
+            powers[k] = code.exp(cells[k] - most)
+    with code.range(count) as row:
+        powers = shares.part(first + row)
+        factor[row] = 1.0 / code.sum(extent, lambda k: powers[k])
+    with code.range(count) as row:
+        powers, scale = shares.part(first + row), factor[row]
+        with code.lanes(extent) as k:
+            powers[k] = powers[k] * scale
+    return code
+
+
+def _columns(x: Tensor) -> Code:
+    """Shares of each column, many columns side by side."""
+    outer, extent, columns = x.shape
+    pieces = -(-columns // COLUMNS)
+    wide = min(columns, -(-columns // (pieces * ALIGNED)) * ALIGNED)
+    pieces = -(-columns // wide)
+    code = Code([x], [(x.shape, f32)], iterations=outer * pieces)
+    start = code.iteration % pieces * wide
+    count = code.minimum(columns - start, wide) if columns % wide else code.whole(wide)
+    source, shares = (held.part(code.iteration // pieces) for held in (*code.inputs, *code.results))
+    largest, factor = code.scratch((wide,)), code.scratch((wide,))
+    with code.lanes(count) as k:
+        largest[k] = source[0, start + k]
+        factor[k] = code.value(0.0, f32)
+    with code.range(extent, 1) as row, code.lanes(count) as k:
+        largest[k] = code.maximum(largest[k], source[row, start + k])
+    with code.range(extent) as row, code.lanes(count) as k:
+        power = code.exp(source[row, start + k] - largest[k])
+        shares[row, start + k] = power
+        factor[k] = factor[k] + power
+    with code.lanes(count) as k:
+        factor[k] = 1.0 / factor[k]
+    with code.range(extent) as row, code.lanes(count) as k:
+        shares[row, start + k] = shares[row, start + k] * factor[k]
+    return code

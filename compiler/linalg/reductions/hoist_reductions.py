@@ -1,0 +1,67 @@
+"""Sums directly behind the last of what they alone read.
+
+    %a = conv ..                      %a = conv ..
+    %b = conv ..                      %b = conv ..
+    %c = conv ..              ->      %s = %a + %b
+    %s = %a + %b                      %c = conv ..
+    %t = %s + %c                      %t = %s + %c
+
+This shortens live ranges. Behind the sum, one value is alive instead of all that it adds: a network
+that adds at its end what many layers made holds a running total meanwhile. The kernel that makes
+the last of them stores the sum.
+
+Needs: the linalg level before groups.  Breaks: nothing; only the order changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+
+
+@dataclass(frozen=True)
+class HoistReductions(LinalgPass):
+    """Hoist every such computation; see the head of this file."""
+
+    name = "hoist-reductions"
+
+    def rewrite(self, op: GenericOp) -> None:
+        if _leaves_one(op):
+            _hoist(op)
+
+
+def _leaves_one(op: GenericOp) -> bool:
+    """Whether op makes one value of several of its size, that it alone reads."""
+    read = {value for value in op.inputs if value.has_one_use() and _is_made(value)}
+    alike = [value for value in read if shape_of(value) == shape_of(op.results[0])]
+    return len(alike) > 1
+
+
+def _is_made(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation)
+
+
+def _hoist(op: GenericOp) -> None:
+    """Move op, if it works point by point, and where its result goes behind the last operation
+    that it needs.
+    """
+    first, *_ = empty = [value.owner for value in op.outputs]
+    if len(empty) != 1 or not isinstance(first, tensor.EmptyOp):
+        return
+    read = (*op.inputs, *LinalgOp(op).captured)
+    last, *others = [value.owner for value in read if isinstance(value.owner, Operation)]
+    for owner in others:
+        last = owner if last.is_before_in_block(owner) else last
+    moved = [first, op] if first.results[0].has_one_use() else [op]
+    if len(moved) == 1 and last.is_before_in_block(first):
+        return
+    for one in reversed(moved):
+        one.detach()
+        Rewriter.insert_op(one, InsertPoint.after(last))

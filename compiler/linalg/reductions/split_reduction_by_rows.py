@@ -1,0 +1,114 @@
+"""Sums over large images, of every row first.
+
+    y[c] += sum over r, x of v[c, r, x]    ->    s[r, c] = sum over x of v[c, r, x]
+                                                 y[c] += sum over r of s[r, c]
+
+Rows are more than blocks of channels, so that all threads have something to sum, and each sums the
+rows that it made. Where the image is made in parts, those of a part are summed right behind it, as
+long as they are near. A row is a row in any of them: however many parts there are, and threads,
+the bits are the same.
+
+Needs: the linalg level before groups, blocks of channels.  Breaks: the order of floating-point
+sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.insert import (
+    builder_for,
+    move_after,
+    move_before,
+    replace_op,
+    tensor_of,
+)
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Tensor
+
+FEWEST_BYTES = 1 << 17
+"""Bytes of a block of channels, or of a plain one, that is summed row by row: where it has less,
+there are blocks enough for all threads, or the image stays in a cache as it is."""
+
+
+@dataclass(frozen=True)
+class SplitReductionByRows(LinalgPass):
+    """Sum rows, then images; see the head of this file."""
+
+    name = "split-reduction-by-rows"
+
+    def rewrite(self, op: GenericOp) -> None:
+        found = _ImageSum.of(op)
+        if found is not None:
+            found.rewrite()
+
+
+@dataclass(frozen=True)
+class _ImageSum:
+    """A sum over some axes of one value, rows first; `rows`, `columns`: axes."""
+
+    op: GenericOp
+    rows: int
+    columns: tuple[int, ...]
+
+    @staticmethod
+    def of(op: GenericOp) -> _ImageSum | None:
+        """The sum, if it is one over a large image."""
+        linalg_op = LinalgOp(op)
+        folded = (
+            linalg_op.combiner if len(linalg_op.reduced) > 1 and len(linalg_op.reads) == 1 else None
+        )
+        if folded is None or op.attributes or not isinstance(folded[0], arith.AddfOp):
+            return None
+        [image] = linalg_op.reads
+        loops = image.axes
+        if loops is None or tuple(linalg_op.extents[d] for d in loops) != shape_of(image.value):
+            return None
+        kept = tuple(loop for loop in loops if loop in linalg_op.parallel)
+        if folded[1] is not linalg_op.body.args[0] or kept != linalg_op.write.axes:
+            return None
+        # Channels that lie one behind the other are summed one by one.
+        blocks = prod(linalg_op.extents[loop] for loop in kept if loop != loops[-1])
+        if element_of(image.value) != f32:
+            return None
+        if 4 * prod(shape_of(image.value)) < FEWEST_BYTES * blocks:
+            return None
+        rows, *columns = (axis for axis, loop in enumerate(loops) if loop in linalg_op.reduced)
+        return _ImageSum(op, rows, tuple(columns))
+
+    def rewrite(self) -> None:
+        """Sum the rows of each part behind it, and all of them here."""
+        [image] = self.op.inputs
+        concat_op = image.owner
+        parts: Sequence[SSAValue] = [image]
+        if isinstance(concat_op, tensor.ConcatOp) and concat_op.dim.value.data == self.rows:
+            parts = concat_op.operands
+        sums = [self._sums(part) for part in parts]
+        b = builder_for(self.op)
+        rows = b.concat(sums, axis=0)
+        row, *kept = b.loops_of(rows.shape)
+        total = b.sum(kept, [row], rows[[row, *kept]], init=tensor_of(outs_of(self.op)))
+        replace_op(self.op, b, total)
+
+    def _sums(self, part: SSAValue) -> Tensor:
+        """Of every row of a part of the image, right behind it."""
+        b = builder_for(self.op)
+        image = tensor_of(part)
+        loops = b.loops_of(image.shape)
+        columns = [loops[axis] for axis in self.columns]
+        kept = [loop for axis, loop in enumerate(loops) if axis not in (self.rows, *self.columns)]
+        sums = b.sum([loops[self.rows], *kept], columns, image[loops])
+        if isinstance(part.owner, Operation):
+            move_after(b, part)
+        else:
+            move_before(b, self.op)
+        return sums

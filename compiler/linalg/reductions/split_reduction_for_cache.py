@@ -1,0 +1,188 @@
+"""Sums over more than a cache holds, in parts that stay there, one behind the other.
+
+    y[m, n] += sum over k of x[m, k] * w[k, n]
+        ->  t[m, n] = y[m, n] + sum over the first part of k of x[m, k] * w[k, n]
+            y[m, n] = t[m, n] + sum over the rest ..
+
+This is cache blocking of the reduced loop. Where neither x nor w stays in L2, every few vectors of
+results read all of x again from beyond it, or every few points read all of w. The same happens
+where a run makes w and that alone is too large: its vectors for one n lie far apart and evict each
+other. Parts of x and w stay in L2; in exchange the sums so far are read once more for every part.
+
+Long sums are cut for another reason, too: the vectors of w that one register tile takes, which
+every tile of points reads again, may alone be more than stays in L2.
+
+Needs: the linalg level before groups, constants in blocks.  Breaks: nothing where one loop is
+summed over: a sum goes on from where it was. Of several, the order of floating-point sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Block
+
+from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, outs_of, shape_of
+from ncc.compiler.linalg.rewrite.insert import replace_op, tensor_of
+from ncc.compiler.linalg.rewrite.linalg_pass import LinalgPass
+from ncc.compiler.target import AVX512, Core, Target
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder
+
+STAYS = 1 / 2
+"""The most of the cache that an operand may take and still be there when it is read again."""
+
+PART = 1 / 3
+"""The most of the cache that a part takes: results pass through it, and the other operand."""
+
+POINTS, CHANNELS = 12, 2 * BLOCK
+"""The extents of a register tile: it reads an element of w once for so many points, and one of x
+once for so many channels.
+"""
+
+WORTH = 2
+"""Sums are cut where whole ones have more than so many times the traffic that parts have."""
+
+FORESEEN = 4
+"""How many times faster neighbours in memory are read than what lies apart: they are prefetched."""
+
+
+@dataclass(frozen=True)
+class SplitReductionForCache(LinalgPass):
+    """Cut the sums of the network that are too large; see the head of this file."""
+
+    name = "split-reduction-for-cache"
+
+    target: Target = AVX512
+
+    def rewrite(self, op: GenericOp) -> None:
+        found = _Sum.of(op, self.target.core)
+        if found is not None:
+            found.rewrite()
+
+
+def parts_of(data: int, traffic: int, sums: int, room: int, worth: int) -> int:
+    """In how many parts to sum, so that no part of the data takes more than the room; 1 where sums
+    stay whole.
+
+    All in bytes. traffic: how much of the data is read while sums are whole. In parts the data is
+    read once, and the sums so far are written and read for each part but one. That has to be
+    `worth` times less.
+    """
+    parts = -(-data // room)
+    return parts if traffic > worth * (data + 2 * (parts - 1) * sums) else 1
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A contraction, the axis of each operand along which it is cut, and the number of parts."""
+
+    op: GenericOp
+    axes: tuple[int, ...]
+    parts: int
+
+    @staticmethod
+    def of(op: GenericOp, core: Core) -> _Sum | None:
+        """The contraction, if it is worth cutting."""
+        linalg_op = LinalgOp(op)
+        if (
+            linalg_op.product is None
+            or len(linalg_op.reads) != 2
+            or not linalg_op.reduced
+            or op.attributes
+        ):
+            return None
+        axes_of = {d: [_axis(access, d) for access in linalg_op.reads] for d in linalg_op.reduced}
+        cut = [d for d, axes in axes_of.items() if None not in axes]
+        if not cut or {element_of(value) for value in op.operands} != {f32}:
+            return None
+        loop = max(cut, key=lambda d: linalg_op.extents[d])
+        axes = [axis for axis in axes_of[loop] if axis is not None]
+        parts, extent = _parts(linalg_op, core), linalg_op.extents[loop]
+        return _Sum(op, tuple(axes), _even(extent, parts)) if 1 < parts <= extent else None
+
+    def rewrite(self) -> None:
+        """Sum part by part, each on top of those before it."""
+        b = Builder(Block())
+        operands = [tensor_of(value) for value in self.op.inputs]
+        extent, total = operands[0].shape[self.axes[0]], outs_of(self.op)
+        for begin, end in pairwise(extent * n // self.parts for n in range(self.parts + 1)):
+            cut = [b.cut(x, k, begin, end) for x, k in zip(operands, self.axes, strict=True)]
+            new = self.op.clone()
+            new.operands = [*(x.value for x in cut), total]
+            b.block.add_op(new)
+            total = new.results[0]
+        replace_op(self.op, b, tensor_of(total))
+
+
+def _axis(access: TensorAccess, loop: int) -> int | None:
+    """The axis that the loop alone moves along, if it moves along no other."""
+    axes = [axis for axis, form in enumerate(access.index) if form.coefficient(loop)]
+    return axes[0] if len(axes) == 1 and access.index[axes[0]].bare == loop else None
+
+
+def _parts(linalg_op: LinalgOp, core: Core) -> int:
+    """In how many parts to sum; 1 where what is read again stays near by itself."""
+    l2_bytes = core.l2_bytes
+    lane = linalg_op.write.index[-1].bare
+    vectors = [access for access in linalg_op.reads if lane is not None and access.uses(lane)]
+    if len(vectors) != 1:
+        return 1
+    [stream] = vectors
+    [still] = [access for access in linalg_op.reads if access is not stream]
+    alone = [_alone(linalg_op, still, stream), _alone(linalg_op, stream, still)]
+    batch = prod(linalg_op.extents[d] for d in linalg_op.parallel) // prod(alone)
+    x, w, y = (
+        4 * _cells(linalg_op, access) // batch for access in (still, stream, linalg_op.write)
+    )
+    by_points, by_vectors = w * -(-alone[0] // POINTS), x * -(-alone[1] // CHANNELS)
+    room = int(PART * l2_bytes)
+    if _lies_apart(linalg_op, stream):
+        return 1 if w <= STAYS * l2_bytes else parts_of(w, by_points, y, room, WORTH)
+    if min(x, w) <= STAYS * l2_bytes:
+        return 1
+    parts = parts_of(min(x, w), min(by_points, by_vectors), y, room, FORESEEN * WORTH)
+    return max(parts, _parts_of_vectors(linalg_op, alone[0], core))
+
+
+def _parts_of_vectors(linalg_op: LinalgOp, points: int, core: Core) -> int:
+    """In how many parts to sum, so that the vectors of a register tile stay in L2.
+
+    Every tile of points reads them. From beyond L2, that is what the tile waits for if a cache line
+    takes longer to come than its products with the points of the tile.
+    """
+    if core.l3_line * core.multiply_adds <= POINTS:
+        return 1
+    vectors = 4 * CHANNELS * prod(linalg_op.extents[d] for d in linalg_op.reduced)
+    traffic, sums = vectors * -(-points // POINTS), 4 * CHANNELS * points
+    return parts_of(vectors, traffic, sums, int(STAYS * core.l2_bytes), WORTH)
+
+
+def _alone(linalg_op: LinalgOp, access: TensorAccess, other: TensorAccess) -> int:
+    """The points of the loops of the result that move in one operand only: those of m for x."""
+    loops = [d for d in linalg_op.parallel if access.uses(d) and not other.uses(d)]
+    return prod(linalg_op.extents[d] for d in loops)
+
+
+def _cells(linalg_op: LinalgOp, access: TensorAccess) -> int:
+    """How many elements are accessed: windows share some, strides leave some out."""
+    loops = [d for d in range(len(linalg_op.extents)) if access.uses(d)]
+    return min(prod(shape_of(access.value)), prod(linalg_op.extents[d] for d in loops))
+
+
+def _lies_apart(linalg_op: LinalgOp, stream: TensorAccess) -> bool:
+    """Whether two steps of the sum lie farther apart in memory than a register tile is wide."""
+    shape = shape_of(stream.value)
+    axes = [k for k, form in enumerate(stream.index) if form.loops() & set(linalg_op.reduced)]
+    return prod(shape[axes[-1] + 1 :]) > CHANNELS
+
+
+def _even(extent: int, parts: int) -> int:
+    """So many parts, or up to a third more where these are equal: equal parts share a kernel."""
+    more = range(parts, parts * 4 // 3 + 1)
+    return next((n for n in more if extent % n == 0), parts)

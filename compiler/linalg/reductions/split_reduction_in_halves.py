@@ -1,0 +1,174 @@
+"""Sums over channels in halves, where what is summed was made channel by channel.
+
+    y[o, p] += x[i, p] * w[o, i]    ->    s[h, o, p] = sum over i of x[h, i, p] * w[o, h, i]
+                                          y[o, p] += s[0, o, p] + s[1, o, p]
+
+A thread that made half of the channels sums them, and they stay in its cache. Otherwise half of all
+that is summed would come from the other core's cache, and its lines would have to be taken back
+when they are written in the next run. Only sums go from core to core instead, so that it is worth
+it where those are few: 960 channels that become 160. The halves are the same for any number of
+threads, and so are the bits.
+
+Needs: the linalg level before groups, blocks of channels outermost.  Breaks: the order of
+floating-point sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+
+from ncc.compiler.linalg.analysis.affine_form import indexing_map
+from ncc.compiler.linalg.analysis.generics import generics_of, network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, Role, outs_of, shape_of
+from ncc.compiler.linalg.analysis.weight_uses import positions_with
+from ncc.compiler.linalg.rewrite.insert import (
+    builder_for,
+    erase_dead,
+    rebuilt,
+    replace_op,
+    tensor_of,
+)
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.structured import PARALLEL
+
+HALVES = 2
+"""Parts that channels are summed in."""
+
+TIMES_LARGER = 3
+"""How many times the sums are what is summed, where that is worth staying in its core's cache."""
+
+FEWEST_BYTES = 1 << 16
+"""Bytes of what is summed: less comes from another core in the time of one more launch."""
+
+MOST_BYTES = 3 << 16
+"""Bytes of the sums of both halves: more would evict other values."""
+
+
+@dataclass(frozen=True)
+class SplitReductionInHalves(ModulePass):
+    """Sum halves of channels, then both; see the head of this file."""
+
+    name = "split-reduction-in-halves"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = network_of(op).body.block
+        made: dict[SSAValue, bool] = {}
+        for found in [_Split.of(one, made) for one in generics_of(block)]:
+            if found is not None:
+                found.rewrite()
+        erase_dead(block)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A contraction, and where its channels are: an axis of either operand."""
+
+    op: GenericOp
+    axes: tuple[int, int]
+
+    @staticmethod
+    def of(op: GenericOp, made: dict[SSAValue, bool]) -> _Split | None:
+        """The contraction, if it is one that is worth splitting; made: see `_made_by_channels`."""
+        linalg_op = LinalgOp(op)
+        if linalg_op.product != (0, 1) or len(linalg_op.reads) != 2 or op.attributes:
+            return None
+        data, weights = linalg_op.reads
+        channels = data.index[0].bare
+        if channels not in linalg_op.reduced or linalg_op.extents[channels] % HALVES:
+            return None
+        axes = [k for k, form in enumerate(weights.index) if form.bare == channels]
+        uses = sum(f.coefficient(channels) != 0 for a in linalg_op.reads for f in a.index)
+        if len(axes) != 1 or uses != 2 or linalg_op.write.axes is None:
+            return None
+        if element_of(data.value) != f32 or not _made_by_channels(data.value, made):
+            return None
+        return _Split(op, (0, axes[0])) if _is_worth_it(linalg_op, weights.value) else None
+
+    def rewrite(self) -> None:
+        b = builder_for(self.op)
+        operands = [
+            _halved(b, tensor_of(value), axis)
+            for value, axis in zip(self.op.inputs, self.axes, strict=True)
+        ]
+        sums = self._sums(b, operands)
+        *at, half = b.loops_of([*sums.shape[1:], HALVES])
+        total = b.sum(at, [half], sums[[half, *at]], init=tensor_of(outs_of(self.op)))
+        replace_op(self.op, b, total)
+
+    def _sums(self, b: Builder, operands: list[Tensor]) -> Tensor:
+        """What the contraction sums of each half, from nothing."""
+        maps = [m.data for m in self.op.indexing_maps.data]
+        half = AffineDimExpr(maps[0].num_dims)
+        halved = [
+            indexing_map(half.position + 1, (*m.results[:axis], half, *m.results[axis:]))
+            for m, axis in zip(maps, (*self.axes, 0), strict=True)
+        ]
+        outs = b.full([HALVES, *shape_of(self.op.results[0])], 0.0)
+        kinds = [*self.op.iterator_types, PARALLEL]
+        return rebuilt(b, self.op, [x.value for x in operands], outs, halved, kinds)
+
+
+def _is_worth_it(linalg_op: LinalgOp, weights: SSAValue) -> bool:
+    """Whether sums are few beside what is summed: of the whole image, whatever its parts are."""
+    positions, together = (
+        positions_with(weights),
+        prod(linalg_op.extents[loop] for loop in linalg_op.reduced),
+    )
+    summed, sums = 4 * positions * together, 4 * positions * prod(shape_of(weights)) // together
+    few = TIMES_LARGER * sums <= summed and HALVES * sums <= MOST_BYTES
+    return few and summed >= FEWEST_BYTES
+
+
+def _halved(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """x with an axis of halves in front of one of its axes."""
+    groups = [[k + (k > axis)] for k in range(x.rank)]
+    groups[axis] = [axis, axis + 1]
+    shape = [*x.shape[:axis], HALVES, x.shape[axis] // HALVES, *x.shape[axis + 1 :]]
+    return b.expand(x, groups, shape)
+
+
+def _made_by_channels(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
+    """Whether a value was made channel by channel: by sums over windows of one channel each, with
+    pointwise computations behind them. Each computation is looked at once.
+
+    known: what was found of values in front of it, as along residuals of a network, where each sum
+    is one of all before; what is found is put there.
+    """
+    left, looked_at, found = [value], {value}, False
+    while left and not found:
+        one = left.pop()
+        if one in known:
+            found = known[one]
+        elif isinstance(one.owner, GenericOp):
+            linalg_op = LinalgOp(one.owner)
+            if linalg_op.is_pointwise:
+                same = {
+                    access.value
+                    for access in linalg_op.reads
+                    if access.index == linalg_op.write.index
+                }
+                left += same - looked_at
+                looked_at |= same
+            else:
+                found = _sums_by_channels(linalg_op)
+    known |= {value: True} if found else dict.fromkeys(looked_at, False)
+    return found
+
+
+def _sums_by_channels(linalg_op: LinalgOp) -> bool:
+    """Whether products are summed for each channel apart."""
+    channel = linalg_op.write.index[0].bare
+    return (
+        channel is not None
+        and linalg_op.product is not None
+        and linalg_op.roles[channel] is Role.BATCH
+    )

@@ -1,0 +1,93 @@
+"""Sums over the channels of groups, which read a channel as group * size + channel of the group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import Index, move_before, read_instead, tensor_of
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+
+Made: TypeAlias = dict[tuple[SSAValue, int], SSAValue]
+"""What was made of values with groups of so many channels: once, however many sums read it."""
+
+
+@dataclass(frozen=True)
+class GroupedSum:
+    """y[g] += x[g * size + i] * w: the operand that x is, w, and the loops g and i."""
+
+    linalg_op: LinalgOp
+    position: int
+    weights: SSAValue
+    group: int
+    channel: int
+
+    @staticmethod
+    def of(linalg_op: LinalgOp) -> GroupedSum | None:
+        """The sum, if it is one whose groups of several channels lie one behind the other."""
+        pair = linalg_op.product
+        if pair is None:
+            return None
+        data, weights = (linalg_op.reads[position] for position in pair)
+        if not data.index or element_of(data.value) != f32:
+            return None
+        first, *rest = data.index
+        if len(first.terms) != 2 or first.constant:
+            return None
+        channel, group = sorted(first.loops(), key=first.coefficient)
+        size = linalg_op.extents[channel]
+        together = (first.coefficient(channel), first.coefficient(group)) == (1, size)
+        if size < 2 or not together or shape_of(data.value)[0] != linalg_op.extents[group] * size:
+            return None
+        if channel not in linalg_op.reduced or group in linalg_op.reduced:
+            return None
+        if any(form.coefficient(loop) for form in rest for loop in (group, channel)):
+            return None
+        return GroupedSum(linalg_op, pair[0], weights.value, group, channel)
+
+    @property
+    def data(self) -> TensorAccess:
+        """What is summed over."""
+        return self.linalg_op.reads[self.position]
+
+    @property
+    def size(self) -> int:
+        """Channels of a group."""
+        return self.linalg_op.extents[self.channel]
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        return self.linalg_op.extents[self.group]
+
+    def channels_of(self, b: Builder, first: int, end: int) -> Tensor:
+        """What some of the groups read, with padding of their own where there is one."""
+        value, size = self.data.value, self.size
+        pad = value.owner
+        if not isinstance(pad, tensor.PadOp) or any(side[0] for side in pad_sides(pad)):
+            return b.cut(tensor_of(value), 0, first * size, end * size)
+        channels = b.cut(tensor_of(pad.source), 0, first * size, end * size)
+        return b.pad(channels, *pad_sides(pad), pad_value(pad))
+
+    def read(
+        self,
+        made: Made,
+        make: Callable[[Builder, SSAValue, int], Tensor],
+        lead: Index,
+    ) -> None:
+        """Let the sum read what `make` makes of the data, at `lead` instead of its channels."""
+        op, key = self.linalg_op.op, (self.data.value, self.size)
+        if key not in made:
+            b = Builder(Block(), "layout")
+            made[key] = make(b, *key).value
+            move_before(b, op)
+        rest = op.indexing_maps.data[self.position].data.results[1:]
+        read_instead(op, self.position, made[key], [*lead, *rest])

@@ -1,0 +1,41 @@
+"""Images with room behind them, for tiles that reach beyond a result."""
+
+from __future__ import annotations
+
+from xdsl.dialects import tensor
+from xdsl.ir import Block, SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import shape_of
+from ncc.compiler.linalg.analysis.tensors import pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import move_after, move_before, tensor_of
+from ncc.dialects.index_notation import Builder
+
+
+def padded(value: SSAValue, *extents: int) -> SSAValue:
+    """`value`, made at least so long along its last axes by cells behind it: an image
+    (channels, height, width) by rows and columns, or by columns alone.
+
+    Where the value is padded already that pad grows, and others who read it read a slice.
+    """
+    shape = shape_of(value)
+    ends = zip(shape[len(shape) - len(extents) :], extents, strict=True)
+    more = [0] * (len(shape) - len(extents)) + [max(0, least - own) for own, least in ends]
+    if not any(more):
+        return value
+    pad = value.owner
+    b = Builder(Block())
+    if not isinstance(pad, tensor.PadOp):
+        result = b.pad(tensor_of(value), [0] * len(shape), more)
+        move_after(b, value)
+        return result.value
+    low, high = pad_sides(pad)
+    high = [n + k for n, k in zip(high, more, strict=True)]
+    readers = list(value.uses)
+    result = b.pad(tensor_of(pad.source), low, high, pad_value(pad))
+    old = b.slice(result, [0] * len(shape), shape)
+    move_before(b, pad)
+    for use in readers:
+        use.operation.operands[use.index] = old.value
+    pad.detach()
+    pad.erase()
+    return result.value

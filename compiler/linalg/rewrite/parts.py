@@ -1,0 +1,164 @@
+"""A computation on a part of its result: the same computation, on parts of what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import tensor
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
+
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, TensorAccess, filled_with, outs_of
+from ncc.compiler.linalg.analysis.tensors import is_constant, pad_sides, pad_value
+from ncc.compiler.linalg.rewrite.insert import rebuilt, tensor_of
+from ncc.dialects.element import element_of
+from ncc.dialects.index_notation import Builder, Tensor
+
+ROWS, COLUMNS = 1, 2
+"""The axes of an image in (channels, height, width)."""
+
+Span: TypeAlias = tuple[int, int]
+"""Cells [first, last) along an axis."""
+
+
+def part(
+    b: Builder,
+    op: GenericOp,
+    shape: Sequence[int],
+    operand: Callable[[TensorAccess, LinalgOp], SSAValue],
+) -> Tensor:
+    """The computation with a result of that shape, on what `operand` says instead of each read."""
+    linalg_op = LinalgOp(op)
+    inputs = [operand(access, linalg_op) for access in linalg_op.reads]
+    return rebuilt(b, op, inputs, start(b, op, shape, operand))
+
+
+def start(
+    b: Builder,
+    op: GenericOp,
+    shape: Sequence[int],
+    operand: Callable[[TensorAccess, LinalgOp], SSAValue],
+) -> Tensor:
+    """What the computation starts from, in that shape."""
+    first, element = outs_of(op).owner, element_of(op.results[0])
+    if isinstance(first, GenericOp):
+        return part(b, first, shape, operand)
+    number = filled_with(outs_of(op))
+    return b.empty(shape, element) if number is None else b.full(shape, number, element)
+
+
+def is_image(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool]) -> bool:
+    """Whether the result is an image (channels, height, width) that can be computed in parts."""
+    return len(linalg_op.write.index) == 3 and is_space(linalg_op, moves)
+
+
+def is_space(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool]) -> bool:
+    """Whether the result is an image or a volume (channels, depth, height, width) that can be
+    computed in parts.
+
+    moves: whether a part of the result needs a part of an operand, or all of one that stands still;
+    so it must be for what the computation starts from, too.
+    """
+    return len(linalg_op.write.index) in (3, 4) and has_parts(linalg_op, moves)
+
+
+def has_parts(linalg_op: LinalgOp, moves: Callable[[TensorAccess, LinalgOp], bool]) -> bool:
+    """The same of a result with any number of axes behind its channels, as a sequence has one."""
+    if linalg_op.write.axes is None or linalg_op.computes_coordinates or linalg_op.op.attributes:
+        return False
+    start = outs_of(linalg_op.op).owner
+    if isinstance(start, GenericOp):
+        first = LinalgOp(start)
+        if not first.is_pointwise or not has_parts(first, moves):
+            return False
+    elif not isinstance(start, FillOp | tensor.EmptyOp):
+        return False
+    return all(moves(access, linalg_op) for access in linalg_op.reads)
+
+
+def image_loops(linalg_op: LinalgOp) -> list[int]:
+    """The loops over the slices, rows and columns of the result."""
+    return [form.bare for form in linalg_op.write.index[1:] if form.bare is not None]
+
+
+def stands_or_moves(access: TensorAccess, linalg_op: LinalgOp) -> bool:
+    """Whether an operand is read whole for every part of the image, or moves with it."""
+    return not any(map(access.uses, image_loops(linalg_op))) or moves_with_image(access, linalg_op)
+
+
+def moves_with_image(access: TensorAccess, linalg_op: LinalgOp) -> bool:
+    """Whether slices, rows and columns of an operand move with the result's, and forwards."""
+    loops = image_loops(linalg_op)
+    if len(access.index) != 1 + len(loops) or is_constant(access.value):
+        return False
+    if access.index[0].loops() & set(loops):
+        return False
+    # Without a constant no factor is negative: all cells that are read are there.
+    return all(
+        form.loops() & set(loops) == {loop} and not form.constant
+        for form, loop in zip(access.index[1:], loops, strict=True)
+    )
+
+
+def following(op: GenericOp) -> Iterator[GenericOp]:
+    """The pointwise computations behind op, each of which alone reads the one before, in place."""
+    while (use := op.results[0].get_unique_use()) is not None:
+        user = use.operation
+        if not isinstance(user, GenericOp) or outs_of(user) is op.results[0]:
+            return
+        linalg_op = LinalgOp(user)
+        if not linalg_op.is_pointwise or not is_space(linalg_op, stands_or_moves):
+            return
+        if linalg_op.reads[use.index].index != linalg_op.write.index:
+            return
+        yield user
+        op = user
+
+
+def window_of(b: Builder, x: Tensor, spans: Sequence[Span]) -> Tensor:
+    """Those slices, rows and columns of an image or a volume."""
+    size = [last - first for first, last in spans]
+    return b.slice(x, [0, *(first for first, _ in spans)], [x.shape[0], *size])
+
+
+def window_of_pad(b: Builder, pad: tensor.PadOp, spans: Sequence[Span]) -> Tensor:
+    """A window of a padded value, which is padded where it reaches beyond the value."""
+    source = tensor_of(pad.source)
+    kept: list[Span] = []
+    low, high = ([side[0]] for side in pad_sides(pad))
+    fronts = pad_sides(pad)[0][1:]
+    for (first, last), before, extent in zip(spans, fronts, source.shape[1:], strict=True):
+        begin, end, in_front, behind = inside_pad(first, last, before, extent)
+        low.append(in_front)
+        high.append(behind)
+        kept.append((begin, end))
+    return b.pad(window_of(b, source, kept), low, high, pad_value(pad))
+
+
+def span(access: TensorAccess, linalg_op: LinalgOp, axis: int, first: int, last: int) -> Span:
+    """The window of an operand that cells [first, last) of the result read, along an axis.
+
+    The constant of the index counts from its begin.
+    """
+    loop, form = linalg_op.write.index[axis].bare, access.index[axis]
+    others = sum(f * (linalg_op.extents[d] - 1) for d, f in form.terms if d != loop)
+    step = 0 if loop is None else form.coefficient(loop)
+    return step * first, step * (last - 1) + others + form.constant + 1
+
+
+def no_window_is_border(access: TensorAccess, linalg_op: LinalgOp, axis: int) -> bool:
+    """Whether all cells of the result along an axis read more of an operand than its padding."""
+    pad = access.value.owner
+    if not isinstance(pad, tensor.PadOp):
+        return True
+    reach = span(access, linalg_op, axis, 0, 1)[1]
+    return max(side[axis] for side in pad_sides(pad)) < reach
+
+
+def inside_pad(first: int, last: int, before: int, extent: int) -> tuple[int, int, int, int]:
+    """Cells [first, last) along an axis of a padded value: those of the value, [begin, end), and
+    how many of the border lie in front and behind. before, extent: the padding, and the value's.
+    """
+    begin, end = max(0, first - before), min(extent, last - before)
+    return begin, end, begin - (first - before), (last - before) - end

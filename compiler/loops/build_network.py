@@ -1,0 +1,413 @@
+"""The loops level of a whole network: one function a kernel signature, and the entry point.
+
+A kernel is named after what it computes, so that equal kernels of all networks have one name. Its
+loops are written when they are asked for: whoever holds its machine code already need not ask.
+
+Where threads have to wait for each other, `barriers.py` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.linalg_op import factors
+from ncc.compiler.loops.emit import code
+from ncc.compiler.loops.emit.emitter import chunk_count, write
+from ncc.compiler.loops.emit.nest import free_outermost
+from ncc.compiler.loops.emit.reads import kernel_types
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.read_kernel import kernel_of
+from ncc.compiler.loops.kernel.schedule import Schedule, with_lane_parted
+from ncc.compiler.loops.kernel.stable_text import digest, stable_text
+from ncc.compiler.loops.launch.barriers import Touched
+from ncc.compiler.loops.launch.entry import (
+    Argument,
+    Barrier,
+    Launch,
+    RoundsLaunch,
+    Script,
+    Timestamps,
+    bytes_of,
+    declarations,
+    promise_separate,
+    separate_arguments,
+    write_rounds,
+    write_run,
+)
+from ncc.compiler.loops.launch.fills import Fills
+from ncc.compiler.loops.launch.halos import boxes
+from ncc.compiler.loops.launch.locality import Sharing, handed_out_along
+from ncc.compiler.loops.schedule.choose import choose, named
+from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
+from ncc.compiler.plan import AnyStep, Buffer, Call, Halo, Kind, Plan, Rounds, Subview
+from ncc.compiler.target import Target
+from ncc.dialects.element import element_of
+from ncc.dialects.functions import module_of
+from ncc.runtime.artifact import ARENA_BUFFER, FIRST_BUFFER, WEIGHTS_BUFFER
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One kernel: `text` says all that its loops depend on, `make` writes them.
+
+    `separate` tells for each memref whether it never shares memory with another one.
+    """
+
+    name: str
+    text: str
+    types: tuple[MemRefType[Attribute], ...]
+    chunks: int
+    make: Callable[[], func.FuncOp]
+    separate: tuple[bool, ...] = ()
+
+    def key(self) -> str:
+        """Equal for units whose modules are equal."""
+        return stable_text((self.name, self.text, self.separate))
+
+    def function(self) -> func.FuncOp:
+        """The kernel as a private function."""
+        function = self.make()
+        promise_separate(function, self.separate)
+        return function
+
+    def module(self) -> ModuleOp:
+        """The kernel alone, to be called from elsewhere."""
+        function = self.function()
+        function.sym_visibility = None
+        return module_of([function])
+
+
+@dataclass
+class Step:
+    """One call of the entry point, for reports."""
+
+    kernel: str
+    layers: tuple[str, ...]
+    chunks: int
+    subviews: tuple[Subview, ...]
+    computations: tuple[Kernel, ...]
+    """One, or one for each box of a frame; none where it is written as code, or is of rounds."""
+    of_round: tuple[Step, ...] = ()
+    """The calls of each round, if chunks are rounds of several."""
+    own: frozenset[Buffer] = frozenset()
+    """What these hand on."""
+
+    @property
+    def generic_op(self) -> Kernel | None:
+        """What schedules are chosen for."""
+        return self.computations[0] if len(self.computations) == 1 else None
+
+    @cached_property
+    def signature(self) -> str | None:
+        """What schedules are kept by: equal for equal computations. None where there is none."""
+        return None if self.generic_op is None else signature_of(self.generic_op)
+
+
+def signature_of(kernel: Kernel) -> str:
+    """A name for all that the schedule of a kernel depends on but the target."""
+    return digest(kernel.signature_text)
+
+
+@dataclass(frozen=True)
+class NetworkLoops:
+    """A network at the loops level: its kernels, what the entry point does, the steps in order."""
+
+    units: tuple[Unit, ...]
+    script: Script
+    steps: tuple[Step, ...]
+    timestamps: Timestamps | None = None
+
+    def module(self) -> ModuleOp:
+        """All of it as one module."""
+        return module_of([*(unit.function() for unit in self.units), *self._entry()])
+
+    def entry_key(self) -> str:
+        """Equal for networks whose entry points are equal."""
+        return stable_text(
+            self.script if self.timestamps is None else (self.script, self.timestamps)
+        )
+
+    def entry_module(self) -> ModuleOp:
+        """The entry point alone, its kernels declared."""
+        return module_of([*declarations(self.script), *self._entry()])
+
+    def _entry(self) -> list[func.FuncOp]:
+        return [*write_rounds(self.script), write_run(self.script, self.timestamps)]
+
+
+def build(
+    plan: Plan,
+    target: Target,
+    inputs: int,
+    stamped: bool = False,
+    schedules: Mapping[str, str] = MappingProxyType({}),
+    threads: int = 1,
+) -> NetworkLoops:
+    """The kernels of a plan, each once, and the entry point that calls them.
+
+    stamped: whether the entry point notes when each step is done, in a buffer behind those of the
+    outputs. schedules: texts of schedules by the signatures of the kernels that shall have them;
+    one that a kernel cannot have counts for nothing. threads: how many will share the work.
+    """
+    loops = _NetworkWriter(plan, target, inputs, schedules, threads).write()
+    if not stamped:
+        return loops
+    behind = FIRST_BUFFER + inputs + len(plan.outputs)
+    return replace(loops, timestamps=Timestamps(behind))
+
+
+@dataclass
+class _Family:
+    """Kernels that differ only in the extent of their outermost loop: one for all of them.
+
+    It is made for the largest extent; where there is less to do, fewer of its chunks are handed
+    out. Its chunks are as small as any of them wants.
+    """
+
+    kernel: Kernel
+    schedule: Schedule
+    outermost: int | None
+
+    def add(self, kernel: Kernel, schedule: Schedule) -> None:
+        """Take in one more kernel."""
+        chunks = max(self.schedule.chunks, schedule.chunks)
+        if self.outermost is not None:
+            if kernel.extents[self.outermost] > self.kernel.extents[self.outermost]:
+                self.kernel = kernel
+        self.schedule = replace(self.schedule, chunks=chunks)
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The kernel for all of them, once all have been taken in."""
+        kernel, schedule = self.kernel, self.schedule
+        text = f"{kernel.signature_text} {stable_text(schedule)}"
+        name = f"{_kind(kernel)}_{digest(text)[:12]}"
+
+        return Unit(
+            name,
+            text,
+            tuple(kernel_types(kernel)),
+            chunk_count(kernel, schedule),
+            lambda: write(kernel, schedule, name),
+        )
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A step of the plan; which unit it launches is known when all steps have been seen."""
+
+    made_by: Unit | _Family
+    subviews: tuple[Subview, ...]
+    layers: tuple[str, ...]
+    computations: tuple[Kernel, ...] = ()
+    fills: Fills | None = None
+    """The boxes of a border, if that is what is filled: the launch tells them to the kernel."""
+    steps: int | None = None
+    """How often it is launched, one time after the other, where its code has steps."""
+
+
+@dataclass(frozen=True)
+class _DueRounds:
+    """Rounds of the plan, and what is due in the first."""
+
+    rounds: Rounds
+    calls: tuple[_Due, ...]
+
+
+class _NetworkWriter:
+    """Goes through the steps of a plan, and notes what is launched and where threads wait."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        target: Target,
+        inputs: int,
+        schedules: Mapping[str, str],
+        threads: int,
+    ) -> None:
+        self.schedules = schedules
+        self.sharing = Sharing() if threads > 1 else None
+        self.plan = plan
+        self.target = target
+        self.inputs = inputs
+        self.codes: dict[str, Unit] = {}
+        self.families: dict[str, _Family] = {}
+        self.family_of: dict[tuple[str, int | None], _Family] = {}
+        self.due: list[_Due | _DueRounds | Barrier] = []
+        self.pending = Touched()
+        self.units: dict[str, Unit] = {}
+        self.rounds = 0
+
+    def write(self) -> NetworkLoops:
+        for step in self.plan.steps:
+            self._separate(step)
+            if isinstance(step, Halo):
+                self._frame(step)
+            elif isinstance(step, Rounds):
+                self._rounds(step)
+            else:
+                self._call(step)
+        script: list[Launch | RoundsLaunch | Barrier] = []
+        steps: list[Step] = []
+        for due in self.due:
+            if isinstance(due, Barrier):
+                script.append(due)
+                continue
+            launch, launched = (
+                self._launch_rounds(due) if isinstance(due, _DueRounds) else self._launch(due)
+            )
+            script.append(launch)
+            steps.append(launched)
+        separate = separate_arguments(tuple(script))
+        return NetworkLoops(
+            tuple(replace(unit, separate=separate[unit.name]) for unit in self.units.values()),
+            tuple(script),
+            tuple(steps),
+        )
+
+    def _call(self, call: Call) -> None:
+        if code.is_code(call.function):
+            self._code(call)
+        else:
+            self._kernel(kernel_of(call, self.target), [*call.operands, *call.results], call.layers)
+
+    def _rounds(self, rounds: Rounds) -> None:
+        """All calls of the first round, and where the others find their memory."""
+        begin = len(self.due)
+        for call, further in zip(rounds.calls, rounds.further, strict=True):
+            self._call(call)
+            if self.sharing:
+                self.sharing.note_further(call, further)
+        calls = [due for due in self.due[begin:] if isinstance(due, _Due)]
+        self.due[begin:] = [_DueRounds(rounds, tuple(calls))]
+
+    def _code(self, call: Call) -> None:
+        text = code.signature_text(call)
+        if text not in self.codes:
+            name = f"code_{digest(text)[:12]}"
+            function = code.outlined(call, name, self.target)
+            types = tuple(code.memrefs(function))
+            target, chunks = self.target, code.chunks(call)
+            self.codes[text] = Unit(
+                name, text, types, chunks, lambda: code.outlined(call, name, target)
+            )
+        steps = code.steps(call)
+        self.due.append(_Due(self.codes[text], tuple(call.subviews), call.layers, steps=steps))
+
+    def _kernel(self, kernel: Kernel, subviews: list[Subview], layers: tuple[str, ...]) -> None:
+        outermost = self.sharing.outermost(kernel, subviews) if self.sharing else None
+        key = kernel.signature_text, outermost
+        if key not in self.family_of:
+            self.family_of[key] = self._family(kernel, outermost)
+        family = self.family_of[key]
+        if self.sharing:
+            self.sharing.note(kernel, subviews, family.schedule)
+        self.due.append(_Due(family, tuple(subviews), layers, (kernel,)))
+
+    def _family(self, kernel: Kernel, along: int | None) -> _Family:
+        text = self.schedules.get(signature_of(kernel)) if self.schedules else None
+        schedule = named(kernel, self.target, text) if text is not None else None
+        schedule = handed_out_along(kernel, schedule or choose(kernel, self.target), along)
+        if self.sharing:
+            schedule = with_lane_parted(kernel, schedule)
+        outermost = free_outermost(kernel, schedule)
+        extents = list(kernel.extents)
+        if outermost is not None:
+            extents[outermost] = 1
+        alike = replace(kernel, extents=tuple(extents)).signature()
+        text = stable_text((alike, replace(schedule, chunks=0)))
+        family = self.families.setdefault(text, _Family(kernel, schedule, outermost))
+        family.add(kernel, schedule)
+        return family
+
+    def _launch_rounds(self, due: _DueRounds) -> tuple[RoundsLaunch, Step]:
+        rounds = due.rounds
+        launches, steps = zip(*map(self._launch, due.calls), strict=True)
+        subviews = [call.subviews for call in rounds.calls]
+        by_round = tuple(
+            tuple(n * subview.buffer.element_bytes for n, subview in zip(row, own, strict=True))
+            for row, own in zip(rounds.further, subviews, strict=True)
+        )
+        by_thread = tuple(
+            tuple(
+                subview.buffer.bytes // rounds.threads if subview.buffer in rounds.own else 0
+                for subview in own
+            )
+            for own in subviews
+        )
+        name = f"rounds_{self.rounds}"
+        self.rounds += 1
+        step = Step(name, rounds.layers, rounds.count, (), (), steps, rounds.own)
+        return RoundsLaunch(name, rounds.count, launches, by_round, by_thread), step
+
+    def _launch(self, due: _Due) -> tuple[Launch, Step]:
+        unit = due.made_by if isinstance(due.made_by, Unit) else due.made_by.unit
+        self.units[unit.name] = unit
+        if len(unit.types) != len(due.subviews):
+            raise CompilerBug(f"{unit.name} called with {len(due.subviews)} arguments")
+        reach, chunks, numbers = unit.types, unit.chunks, tuple[int, ...]()
+        if isinstance(due.made_by, _Family):
+            (generic_op,) = due.computations
+            reach = tuple(kernel_types(generic_op))
+            chunks = chunk_count(generic_op, due.made_by.schedule)
+        elif due.fills is not None:
+            reach, chunks, numbers = (due.fills.reach,), due.fills.chunks, due.fills.numbers
+        arguments = tuple(map(self._argument, due.subviews, unit.types, reach))
+        step = Step(unit.name, due.layers, chunks, due.subviews, due.computations)
+        return Launch(unit.name, chunks, arguments, numbers, due.steps), step
+
+    def _argument(
+        self, subview: Subview, type: MemRefType[Attribute], reach: MemRefType[Attribute]
+    ) -> Argument:
+        buffer = subview.buffer
+        number = {
+            Kind.ARENA: ARENA_BUFFER,
+            Kind.CONSTANT: WEIGHTS_BUFFER,
+            Kind.INPUT: FIRST_BUFFER + buffer.number,
+            Kind.OUTPUT: FIRST_BUFFER + self.inputs + buffer.number,
+        }[buffer.kind]
+        offset = buffer.byte_offset + subview.offset * buffer.element_bytes
+        return Argument(number, offset, type, bytes_of(reach))
+
+    def _frame(self, halo: Halo) -> None:
+        """One constant in every box of the border, by one kernel."""
+        element = element_of(halo.subview.buffer.value)
+        fills = Fills.of(tuple(boxes(halo)), halo.subview, halo.value, element)
+        if fills.text not in self.codes:
+            name, lanes = f"fill_{digest(fills.text)[:12]}", self.target.lanes
+            self.codes[fills.text] = Unit(
+                name, fills.text, (fills.type,), fills.chunks, lambda: fills.write(name, lanes)
+            )
+        self.due.append(
+            _Due(self.codes[fills.text], (halo.subview,), ("frame",), fills.computations, fills)
+        )
+
+    def _separate(self, step: AnyStep) -> None:
+        """Put a barrier before a step that depends on a step since the last one."""
+        touched = Touched.by(step)
+        if touched.depends_on(self.pending):
+            self.due.append(Barrier())
+            self.pending = Touched()
+        self.pending.add(touched)
+
+
+def _kind(kernel: Kernel) -> str:
+    """A readable first half of a kernel's name."""
+    if kernel.matrices is not None:
+        return "contraction" if kernel.forms_weights else "transform"
+    if kernel.accumulates and kernel.reduced:
+        owner = kernel.anchor.yielded.owner
+        if isinstance(owner, Block):
+            raise CompilerBug("a reduction that only hands on")
+        product = factors(owner, kernel.anchor.body.args[-1])
+        by_halves = bf16_pairs_of(kernel) is not None
+        return "contraction" if product is not None or by_halves else "reduction"
+    return "pointwise" if kernel.anchor.inputs else "fill"

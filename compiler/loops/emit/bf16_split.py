@@ -1,0 +1,126 @@
+"""Writes the halves of what a kernel computes: lines of two blocks of channels (`Bf16Split`).
+
+    line[0 .. 16), line[16 .. 32) = halves of x[even block], of x[odd block]
+
+Where a tile has both blocks of a line, vectors as long as a line are halved and stored. Of a block
+alone, half a line is; beside the last of an odd number are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects.builtin import bf16, f32
+from xdsl.ir import SSAValue
+
+from ncc.compiler.loops.emit.point import PointWriter
+from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.kernel.kernel import Bf16Split
+
+
+class Bf16SplitWriter(PointWriter):
+    """The writer of halves."""
+
+    def _stored_together(self, points: Sequence[Point]) -> Iterable[list[int]]:
+        """The numbers of the points, two by two where both blocks of a line are among them."""
+        lines: dict[object, list[int]] = {}
+        for number, point in enumerate(points):
+            line = self._line(point)
+            lines.setdefault(number if line is None else line, []).append(number)
+        return lines.values()
+
+    def _line(self, point: Point) -> object | None:
+        """In which line a point is stored, if that is known, and vectors may be as long."""
+        bf16_split = self.kernel.bf16_split
+        if bf16_split is None or not self._fills_lines(bf16_split):
+            return None
+        base, offset = self._block_of(bf16_split, point)
+        if not isinstance(base, int) and self.state.sizes.get(bf16_split.pairs, 1) % 2:
+            return None
+        number = base + offset if isinstance(base, int) else offset
+        rest = tuple(item for item in sorted(point.items()) if item[0] != bf16_split.pairs)
+        return (number // 2, rest)
+
+    def _fills_lines(self, bf16_split: Bf16Split) -> bool:
+        """Whether the vectors of both blocks lie side by side, wherever halves read or go."""
+        lane, lanes = self.schedule.lane, self.state.lanes
+        if lane is None or not self._vector_points or bf16_split.beside != lanes:
+            return False
+        reads = [
+            (a.coefficients[lane], a.coefficients[bf16_split.pairs]) for a in bf16_split.stage.reads
+        ]
+        return all(read in ((0, 0), (1, lanes)) for read in reads)
+
+    def _block_of(self, bf16_split: Bf16Split, point: Point) -> tuple[SSAValue | int, int]:
+        """The number of the block of a point, as the base of the tile and an offset."""
+        return self.state.bases.get(bf16_split.pairs, 0), point.get(bf16_split.pairs, 0)
+
+    def _store_line(
+        self, bf16_split: Bf16Split, point: Point, first: SSAValue, second: SSAValue
+    ) -> None:
+        """The halves of both blocks of a line, at the point of the first one."""
+        lanes = self.state.lanes
+        self.state.lanes = 2 * lanes
+        line = self.builder.shuffle(first, second, range(2 * lanes))
+        self._store_halves(
+            bf16_split, line, point, [(self._address(bf16_split.store, point), 1)], 0
+        )
+        self.state.lanes = lanes
+
+    def _store_block(self, bf16_split: Bf16Split, value: SSAValue, point: Point) -> None:
+        """The halves of one block, in front of those of the other one of its line or behind it."""
+        base, offset = self._block_of(bf16_split, point)
+        at = self._address(bf16_split.store, point)
+        unpaired = (
+            None if self.kernel.unpaired is None else self.kernel.extents[bf16_split.pairs] - 1
+        )
+        if isinstance(base, int):
+            if base + offset == unpaired and self._fills_lines(bf16_split):
+                zeros = self.builder.splat(self.builder.constant(0.0, f32), self.state.lanes)
+                self._store_line(bf16_split, point, value, zeros)
+                return
+            terms, back = [(at, 1)], (base + offset) % 2 * bf16_split.back
+        elif self.state.sizes.get(bf16_split.pairs, 1) % 2 == 0:
+            terms, back = [(at, 1)], offset % 2 * bf16_split.back
+        else:
+            odd = self.builder.remainder(self.builder.linear([(base, 1)], offset), 2)
+            terms, back = [(at, 1), (odd, -bf16_split.back)], 0
+        self._store_halves(bf16_split, value, point, terms, -back)
+        if unpaired is not None:
+            self._complete_pair(bf16_split, at, base, offset)
+
+    def _store_halves(
+        self,
+        bf16_split: Bf16Split,
+        value: SSAValue,
+        point: Point,
+        terms: Sequence[tuple[SSAValue, int]],
+        constant: int,
+    ) -> None:
+        """Both halves of a vector, the first one at the place that the terms make."""
+        target = self.entry.args[bf16_split.store.argument]
+        for self.half in range(2):
+            half = self._evaluate(bf16_split.stage, point, value)
+            at = self.builder.linear(terms, constant + self.half * bf16_split.distance)
+            self.builder.store(half, target, at)
+
+    def _complete_pair(
+        self, bf16_split: Bf16Split, at: SSAValue, base: SSAValue | int, offset: int
+    ) -> None:
+        """Zeros beside the last block, which has no other to be a pair with."""
+        last = self.kernel.extents[bf16_split.pairs] - 1
+
+        def fill() -> None:
+            zeros = self.builder.constant(0.0, bf16)
+            if self._vector_points:
+                zeros = self.builder.splat(zeros, self.state.lanes)
+            for which in range(2):
+                to = self.builder.linear([(at, 1)], which * bf16_split.distance + bf16_split.beside)
+                self.builder.store(zeros, self.entry.args[bf16_split.store.argument], to)
+
+        if isinstance(base, int):
+            if base + offset == last:
+                fill()
+        elif self.state.sizes.get(bf16_split.pairs, 1) % 2:  # else both of a pair are in the tile
+            is_last = self.builder.equal(self.builder.linear([(base, 1)], offset), last)
+            self.builder.branch(is_last, fill, lambda: None)

@@ -1,0 +1,80 @@
+"""Writes a selection of lanes as loops: blocks of channels out of other blocks.
+
+    out[j, y, x, n] = data[l // 16, y, x, l % 16],  l = lanes[16 * j + n]
+
+At a point of the image the blocks that hold a result's lanes are read and put together in
+registers: a shuffle for each block but the first. A few results at a time share what they read.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from ncc.compiler.loops.emit.nest import Nest
+from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.target import Target
+
+BLOCKS, ROWS, COLUMNS, LANE = range(4)
+"""The loops of a selection."""
+
+TOGETHER = 8
+"""Results at a point that are stored before the next point."""
+
+PAIR = 2
+"""Those that are stored at once, where halves of both are a line."""
+
+
+def gather(kernel: Kernel, target: Target) -> Schedule | None:
+    """Rows are handed out; vectors are as long as blocks, on targets with shorter ones too."""
+    if kernel.lanes is None:
+        return None
+    return Schedule(LANE, kernel.extents[LANE], (), (ROWS, COLUMNS, BLOCKS, LANE), (), chunks=1)
+
+
+class ChannelGatherNest(Nest):
+    """The nest whose tile is some blocks of results at one point."""
+
+    def _parallel(self, loops: list[int]) -> None:
+        extents = self.kernel.extents
+        for first in range(0, extents[BLOCKS], TOGETHER):
+            group = range(first, min(first + TOGETHER, extents[BLOCKS]))
+            self._run(COLUMNS, 0, extents[COLUMNS], 1, 1, partial(self._point, group))
+
+    def _point(self, group: range) -> None:
+        self.cache = {}
+        for first in group[::PAIR]:
+            pair = range(first, min(first + PAIR, group.stop))
+            points: list[Point] = [{BLOCKS: block} for block in pair]
+            self._finish_each(points, [self._together(block) for block in pair])
+        self.cache = {}
+
+    def _together(self, block: int) -> SSAValue:
+        """One block of the result at a point."""
+        size, among = self.kernel.extents[LANE], self.kernel.lanes or ()
+        lanes = among[block * size : (block + 1) * size]
+        first, *others = dict.fromkeys(lane // size for lane in lanes)
+        value, taken = self._block(first), {first}
+        mask = [lane % size for lane in lanes]
+        if not others and mask != list(range(size)):
+            return self.builder.shuffle(value, value, mask)
+        for other in others:
+            mask = [m + size * (lane // size == other) for m, lane in zip(mask, lanes, strict=True)]
+            value = self.builder.shuffle(value, self._block(other), mask)
+            taken.add(other)
+            mask = [n if lane // size in taken else lane % size for n, lane in enumerate(lanes)]
+        return value
+
+    def _block(self, number: int) -> SSAValue:
+        """A block of the data at the point, read once for all results that want it."""
+        key = ("block", number)
+        if key not in self.cache:
+            (held,) = self.kernel.captured.values()
+            first, *others = held.strides
+            access = Access(held.argument, number * first, (0, *others))
+            source, at = self.entry.args[held.argument], self._address(access, {})
+            self.cache[key] = self.builder.load(source, at, self.kernel.extents[LANE])
+        return self.cache[key]

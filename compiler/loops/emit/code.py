@@ -1,0 +1,134 @@
+"""Kernels that are loops from the start: the region of an `rt.code` as a function.
+
+    func.func private @k7(%x: tensor<8xf32>) -> tensor<8xf32> { %y = rt.code(%x) turns 2 {...} }
+        ->  func.func private @code_7(%x: memref<8xf32>, %y: memref<8xf32>, %first, %last)
+
+Each turn is a chunk, and a code without turns is one. The number of a step stands in front of the
+chunks: the kernel is launched once a step. The memrefs have the strides of the places
+where operands and results live, which may be windows of other values. Scratch memory is on the
+stack, but for what the plan keeps in the arena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.lanes import widen
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder
+from ncc.compiler.loops.kernel.stable_text import region_text, stable_text
+from ncc.compiler.plan import Call
+from ncc.compiler.target import Target
+from ncc.dialects.code import CodeOp, YieldOp
+from ncc.dialects.operation import ops_of
+
+
+def is_code(function: func.FuncOp) -> bool:
+    """Whether an outlined function holds an `rt.code`."""
+    return any(isinstance(op, CodeOp) for op in ops_of(function.body.block))
+
+
+def chunks(call: Call) -> int:
+    """How many turns there are."""
+    iterations = _code(call).iterations
+    return 1 if iterations is None else iterations.value.data
+
+
+def steps(call: Call) -> int | None:
+    """How many steps there are, if the kernel is told which."""
+    steps = _code(call).steps
+    return None if steps is None else steps.value.data
+
+
+def memrefs(function: func.FuncOp) -> list[MemRefType[Attribute]]:
+    """The memrefs of an outlined function's operands and results."""
+    types = function.function_type.inputs.data
+    return [kind for kind in types if isinstance(kind, MemRefType)]
+
+
+def signature_text(call: Call) -> str:
+    """All that the kernel of a call depends on: equal for calls that can share one."""
+    op = _code(call)
+    outer: list[SSAValue] = list(call.function.body.block.args)
+    positions = [outer.index(value) for value in op.inputs]
+    strides = [subview.strides for subview in call.subviews]
+    kept = [subview is not None for subview in call.scratch]
+    properties = {name: value for name, value in op.properties.items() if name != "steps"}
+    around = stable_text((positions, strides, kept, properties, op.steps is not None))
+    return f"{around}\n{region_text(op.body)}"
+
+
+def outlined(call: Call, name: str, target: Target) -> func.FuncOp:
+    """The region of the call's `rt.code` as a kernel; the region is cloned."""
+    op = _code(call)
+    body = op.body.clone().block
+    widen(body, target)
+    arguments = list(body.args)
+    iteration = None if op.iterations is None else arguments.pop()
+    step = None if op.steps is None else arguments.pop()
+    builder, values = _entry(call, arguments)
+    for argument, value in zip(arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    (entry,) = builder.blocks
+    if step is not None:
+        step.replace_all_uses_with(entry.args[-3])
+
+    def one_iteration(number: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        if iteration is not None:
+            iteration.replace_all_uses_with(number)
+        for inner in ops_of(body):
+            body.detach_op(inner)
+            if not isinstance(inner, YieldOp):
+                builder.put(inner)
+        return []
+
+    first, last = entry.args[-2:]
+    builder.loop(first, last, 1, [], one_iteration)
+    return builder.function(name)
+
+
+def _entry(call: Call, arguments: Sequence[SSAValue]) -> tuple[LoopBuilder, list[SSAValue]]:
+    """A function with a memref for each place of a call, and which of its values stand for the
+    arguments of the code: inputs, results, scratch memory.
+    """
+    op = _code(call)
+    outer: list[SSAValue] = list(call.function.body.block.args)
+    positions = [outer.index(value) for value in op.inputs]
+    taken = {position: i for i, position in enumerate(positions)}
+    if len(taken) != len(outer):
+        raise CompilerBug("an operand that the code does not read")
+    inside = len(positions) + len(op.results)
+    results, scratch = arguments[len(positions) : inside], arguments[inside:]
+    kept = call.scratch or (None,) * len(scratch)
+    given = [arguments[taken[position]].type for position in range(len(outer))]
+    given += [result.type for result in results]
+    given += [held.type for held, subview in zip(scratch, kept, strict=True) if subview is not None]
+    types = [_placed(kind, p.strides) for kind, p in zip(given, call.subviews, strict=True)]
+    numbers = [IndexType()] * (2 if op.steps is None else 3)
+    entry = Block(arg_types=[*types, *numbers])
+    builder = LoopBuilder(entry)
+    values: list[SSAValue] = [entry.args[position] for position in positions]
+    behind = iter(entry.args[len(outer) : len(types)])
+    values += islice(behind, len(results))
+    for held, subview in zip(scratch, kept, strict=True):
+        values.append(builder.scratch(held.type) if subview is None else next(behind))
+    return builder, values
+
+
+def _code(call: Call) -> CodeOp:
+    """The `rt.code` of an outlined function."""
+    return next(op for op in ops_of(call.function.body.block) if isinstance(op, CodeOp))
+
+
+def _placed(kind: Attribute, strides: Sequence[int]) -> Attribute:
+    """The memref of a region with the strides of a place."""
+    if not isinstance(kind, MemRefType):
+        raise CompilerBug(f"{kind} is no memory")
+    if kind.get_strides() == tuple(strides):
+        return kind
+    return MemRefType(kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, 0))

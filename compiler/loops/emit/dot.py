@@ -1,0 +1,224 @@
+"""int8 contractions by dot products: each lane takes four products a step (`rt.dot_bytes`).
+
+    x, the operand that stands still along the lane: four bytes, in every lane
+    w, the one that moves: four bytes a lane, lanes one behind the other
+
+The operation wants x unsigned, as the kernel may read it already. Else x + 128 is, and 128 times
+the sum of w is taken off at the end:
+
+    sum of x * w = (sum of (x + 128) * w) - (sum of 128 * w)
+
+where the second sum is one accumulator a vector of w, whatever the number of points.
+
+Windows of each channel by itself (`window_dot`) have x along the lane, too:
+
+    x       four neighbours in a row, a vector of channels each, transposed in registers
+    w       four taps of each channel
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseArrayBase, i8, i32, i64
+from xdsl.ir import SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.loop_builder import vector_type
+from ncc.compiler.loops.emit.nest import Nest
+from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.operands import Quad, product_of
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.contraction import Candidate, cheapest, tiled
+from ncc.compiler.loops.schedule.reduction import windows_along
+from ncc.compiler.target import Target
+from ncc.dialects import rt
+
+QUAD = 4
+"""Products that one instruction adds to a lane."""
+
+_SIGNS = -0x7F7F7F80
+"""128 in each byte: x ^ 128 is x + 128 without a sign."""
+
+
+def quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
+    """The loop of the four, the lane, what stands still and what moves along it; or None."""
+    return _fours(kernel, across=False)
+
+
+def crossed_quads_of(kernel: Kernel) -> tuple[int, int, Access, Access] | None:
+    """The same of windows: what is read of the data moves along the lane, the four lie behind one
+    another, all lanes of each; or None.
+    """
+    return _fours(kernel, across=True)
+
+
+def _fours(kernel: Kernel, across: bool) -> tuple[int, int, Access, Access] | None:
+    pair = product_of(kernel)
+    if pair is None or any(kernel.element_types[a.argument] != i8 for a in pair):
+        return None
+    for loop, lane in product(sorted(kernel.reduced), kernel.parallel):
+        if kernel.extents[loop] != QUAD:
+            continue
+        still_steps = (1, kernel.extents[lane]) if across else (0, 1)
+        for broadcast, stream in (pair, pair[::-1]):
+            if (stream.coefficients[lane], stream.coefficients[loop]) != (QUAD, 1):
+                continue
+            if (broadcast.coefficients[lane], broadcast.coefficients[loop]) == still_steps:
+                return loop, lane, broadcast, stream
+    return None
+
+
+def reads_unsigned(kernel: Kernel, broadcast: Access) -> bool:
+    """Whether what stands still is bytes without a sign."""
+    anchor = kernel.anchor
+    argument = anchor.body.args[anchor.inputs.index(broadcast)]
+    return any(isinstance(use.operation, arith.ExtUIOp) for use in argument.uses)
+
+
+def dot(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of an int8 contraction whose weights lie in fours; None for anything else."""
+    return cheapest(candidates(kernel, target))
+
+
+def window_dot(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of int8 windows whose weights lie in fours; None for anything else."""
+    found = crossed_quads_of(kernel)
+    if found is None or kernel.clipped & kernel.reduced or kernel.captured or not target.dot:
+        return None
+    loop, lane, broadcast, stream = found
+    others = [a for a in kernel.accesses() if a not in (broadcast, stream)]
+    if any(a.coefficients[lane] not in (0, 1) for a in others):
+        return None
+    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] != target.lanes:
+        return None
+    return (
+        windows_along(kernel, target, lane, quad=loop)
+        if reads_unsigned(kernel, broadcast)
+        else None
+    )
+
+
+def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
+    """All schedules of such a contraction; none for anything else."""
+    found = quads_of(kernel)
+    if found is None or kernel.valid_extents or kernel.captured:
+        return []
+    loop, lane, broadcast, stream = found
+    others = [a for a in kernel.accesses() if a not in (broadcast, stream)]
+    if any(a.coefficients[lane] not in (0, 1) for a in others):
+        return []
+    if kernel.store.coefficients[lane] != 1 or kernel.extents[lane] % target.lanes:
+        return []
+    signed = not reads_unsigned(kernel, broadcast)
+    return tiled(kernel, target, lane, stream, broadcast, Quad(loop, signed, halved=not target.dot))
+
+
+class DotNest(Nest):
+    """The writer of one kernel with a schedule of `dot`."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        crossed = crossed_quads_of(kernel)
+        found = crossed or quads_of(kernel)
+        if found is None:
+            raise CompilerBug("a dot product of what lies in no fours")
+        self.crossed = crossed is not None
+        _, _, self.broadcast, self.stream = found
+        self.signed = not reads_unsigned(kernel, self.broadcast)
+
+    def _accumulate(self, points: list[Point]) -> list[SSAValue]:
+        initial = [self._vector(self._initial(point)) for point in points]
+        self.cache = {}
+        if not self.signed:
+            return self._reduce(list(self.schedule.reduced), points, initial)
+        rows = list(dict.fromkeys(map(self._row, points)))
+        zero = self.builder.splat(self.builder.constant(0, i32), self.state.lanes)
+        values = self._reduce(list(self.schedule.reduced), points, [*initial, *[zero] * len(rows)])
+        surplus = dict(zip(rows, values[len(points) :], strict=True))
+        lanes = vector_type(i32, self.state.lanes)
+        flags = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+        return [
+            self.builder.add(arith.SubiOp, [value, surplus[self._row(point)]], lanes, dict(flags))
+            for point, value in zip(points, values, strict=False)
+        ]
+
+    def _row(self, point: Point) -> tuple[tuple[int, int], ...]:
+        """What points have in common that read the same weights."""
+        return tuple((d, n) for d, n in sorted(point.items()) if self.stream.coefficients[d])
+
+    def _reduce(
+        self, loops: list[int], points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        if loops:
+            return super()._reduce(loops, points, values)
+        rows: dict[tuple[tuple[int, int], ...], SSAValue] = {}
+        sums = [
+            self._dot(
+                value, self._bytes(point), rows.setdefault(self._row(point), self._fours(point))
+            )
+            for point, value in zip(points, values, strict=False)
+        ]
+        if not self.signed:
+            return sums
+        biased = self._bias()
+        surplus = zip(values[len(points) :], rows.values(), strict=True)
+        return [*sums, *(self._dot(value, biased, w) for value, w in surplus)]
+
+    def _dot(self, total: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return self.builder.add(rt.DotBytesOp, [total, x, w], total.type)
+
+    def _fours(self, point: Point) -> SSAValue:
+        """Four bytes of the weights in each lane."""
+        return self._read_bytes(self.stream, point, QUAD * self.state.lanes)
+
+    def _bytes(self, point: Point) -> SSAValue:
+        """Four bytes of the data, unsigned, in every lane."""
+        if self.crossed:
+            return self._columns(point)
+        four = self._read_bytes(self.broadcast, point, QUAD)
+        key = ("bytes", four)
+        if key not in self.cache:
+            one = self.builder.add(vector.BitcastOp, [four], vector_type(i32, 1))
+            spread = self.builder.splat(self._first(one), self.state.lanes)
+            if self.signed:
+                signs = self.builder.splat(self.builder.constant(_SIGNS, i32), self.state.lanes)
+                spread = self.builder.add(arith.XOrIOp, [spread, signs], spread.type)
+            self.cache[key] = self._as_bytes(spread)
+        return self.cache[key]
+
+    def _columns(self, point: Point) -> SSAValue:
+        """Four neighbours of a row, the four bytes of a channel side by side."""
+        lanes = self.state.lanes
+        four = self._read_bytes(self.broadcast, point, QUAD * lanes)
+        key = ("columns", four)
+        if key not in self.cache:
+            order = [subview * lanes + lane for lane in range(lanes) for subview in range(QUAD)]
+            self.cache[key] = self.builder.shuffle(four, four, order)
+        return self.cache[key]
+
+    def _read_bytes(self, access: Access, point: Point, count: int) -> SSAValue:
+        """So many bytes from where a point reads, loaded once a step."""
+        subview = self._subview(access, point)
+        key = ("read", access.argument, subview)
+        if key not in self.cache:
+            source = self.entry.args[access.argument]
+            self.cache[key] = self.builder.load(source, self.builder.linear(*subview), count)
+        return self.cache[key]
+
+    def _bias(self) -> SSAValue:
+        """128 in every byte."""
+        key = ("bias", self.state.lanes)
+        if key not in self.cache:
+            signs = self.builder.constant(_SIGNS, i32)
+            self.cache[key] = self._as_bytes(self.builder.splat(signs, self.state.lanes))
+        return self.cache[key]
+
+    def _as_bytes(self, words: SSAValue) -> SSAValue:
+        return self.builder.add(vector.BitcastOp, [words], vector_type(i8, QUAD * self.state.lanes))
+
+    def _first(self, one: SSAValue) -> SSAValue:
+        properties = {"static_position": DenseArrayBase.from_list(i64, [0])}
+        return self.builder.add(vector.ExtractOp, [one], i32, dict(properties))

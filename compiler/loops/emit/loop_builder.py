@@ -1,0 +1,268 @@
+"""Writing loops: constants once a function, sums of addresses once a scope, loops as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, VectorType, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ncc.dialects import rt
+from ncc.dialects.attributes import integer, integers, segments
+from ncc.dialects.element import number
+from ncc.dialects.functions import private_function
+from ncc.dialects.operation import NOTHING, append, make, only_result
+from ncc.dialects.scalar import flags_of
+
+index = IndexType()
+
+
+@cache
+def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    """A vector of `lanes` elements; made once, since making a type checks it."""
+    return VectorType(element, [lanes])
+
+
+@cache
+def memory_type(element: Attribute, elements: int) -> MemRefType[Attribute]:
+    """So many elements one behind the other."""
+    return MemRefType(element, [elements])
+
+
+@cache
+def _number(text: str, type: Attribute) -> Attribute:
+    """By its text: 0.0 and -0.0 would be one key."""
+    return number(float(text), type)
+
+
+@cache
+def _flags(operation: type[Operation]) -> Mapping[str, Attribute]:
+    return dict(flags_of(operation))
+
+
+class LoopBuilder:
+    """Adds operations at the end of the innermost open block of a function."""
+
+    def __init__(self, entry: Block) -> None:
+        self.blocks = [entry]
+        self._constants: dict[object, SSAValue] = {}
+        self._first_constant: Operation | None = None
+        self._sums: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
+        self._bases: list[dict[tuple[tuple[SSAValue, int], ...], SSAValue]] = [{}]
+        """For each open block the sums that were asked for in it, as they were asked for."""
+        self._depth: dict[SSAValue, int] = {}
+
+    def add(
+        self,
+        operation: type[Operation],
+        operands: Sequence[SSAValue],
+        result_type: Attribute,
+        properties: Mapping[str, Attribute] = NOTHING,
+    ) -> SSAValue:
+        """One operation with one result."""
+        op = make(operation, operands=operands, result_types=[result_type], properties=properties)
+        append(self.blocks[-1], op)
+        return only_result(op)
+
+    def put(self, op: Operation) -> None:
+        """One operation that is made already."""
+        self.blocks[-1].add_op(op)
+
+    def binary(self, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """Arithmetic on two numbers of one type, or on two vectors."""
+        return self.add(operation, [a, b], a.type, _flags(operation))
+
+    def constant(self, value: float, type: Attribute = index) -> SSAValue:
+        """A number of any type; at the head of the function, once."""
+        key = value if type is index else (repr(value), type)
+        found = self._constants.get(key)
+        if found is None:
+            data = _number(repr(value), type)
+            op = make(arith.ConstantOp, properties={"value": data}, result_types=[type])
+            entry = self.blocks[0]
+            if self._first_constant is None and entry.first_op is not None:
+                entry.insert_op_before(op, entry.first_op)
+            elif self._first_constant is None:
+                entry.add_op(op)
+            else:
+                entry.insert_op_after(op, self._first_constant)
+            self._first_constant = op
+            found = self._constants[key] = only_result(op)
+            self._depth[found] = 0
+        return found
+
+    # --- index arithmetic -------------------------------------------------------------------
+
+    def linear(self, terms: Sequence[tuple[SSAValue, int]], constant: int) -> SSAValue:
+        """constant + sum(value * factor), outer loops first: each partial sum once a scope."""
+        asked = tuple(terms)
+        base = self._bases[-1].get(asked)
+        if base is None:
+            ordered = sorted((t for t in asked if t[1]), key=lambda t: self._depth.get(t[0], 0))
+            if not ordered:
+                return self.constant(constant)
+            base = self._bases[-1][asked] = self._sum(tuple(ordered))
+        return base if constant == 0 else self.binary(arith.AddiOp, base, self.constant(constant))
+
+    def _sum(self, terms: tuple[tuple[SSAValue, int], ...]) -> SSAValue:
+        depth = max(self._depth.get(value, 0) for value, _ in terms)
+        cache = self._sums[depth]
+        if terms not in cache:
+            value, factor = terms[-1]
+            at = self.blocks[depth]
+            if factor != 1:
+                value = self._in(at, arith.MuliOp, value, self.constant(factor))
+            if len(terms) > 1:
+                value = self._in(at, arith.AddiOp, self._sum(terms[:-1]), value)
+            cache[terms] = value
+        return cache[terms]
+
+    def _in(self, block: Block, operation: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """Arithmetic at the end of a block that need not be the innermost."""
+        op = make(operation, operands=[a, b], result_types=[a.type], properties=_flags(operation))
+        append(block, op)
+        return only_result(op)
+
+    def quotient(self, a: SSAValue, b: int) -> SSAValue:
+        """a / b for a >= 0."""
+        return self.local(a if b == 1 else self.add(arith.DivUIOp, [a, self.constant(b)], index))
+
+    def remainder(self, a: SSAValue, b: int) -> SSAValue:
+        """a % b for a >= 0."""
+        return self.local(self.add(arith.RemUIOp, [a, self.constant(b)], index))
+
+    def local(self, value: SSAValue) -> SSAValue:
+        """Note that an index is made in the innermost open block."""
+        self._depth.setdefault(value, len(self.blocks) - 1)
+        return value
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def scratch(self, kind: Attribute) -> SSAValue:
+        """Memory on the stack, at the start of a line of the caches."""
+        properties: dict[str, Attribute] = {
+            "alignment": integer(64),
+            "operandSegmentSizes": segments(0, 0),
+        }
+        return self.add(memref.AllocaOp, [], kind, properties)
+
+    def load(self, source: SSAValue, at: SSAValue, lanes: int) -> SSAValue:
+        """One element, or a vector of `lanes` neighbours."""
+        kind = source.type
+        if not isinstance(kind, MemRefType):
+            raise TypeError(f"{kind} is no memory")
+        if lanes == 1:
+            return self.add(memref.LoadOp, [source, at], kind.element_type)
+        return self.add(vector.LoadOp, [source, at], vector_type(kind.element_type, lanes))
+
+    def gather(self, source: SSAValue, first: SSAValue, subviews: SSAValue) -> SSAValue:
+        """A vector of elements at places, of int32, counted from the first."""
+        kind, lanes = source.type, subviews.type
+        if not isinstance(kind, MemRefType) or not isinstance(lanes, VectorType):
+            raise TypeError(f"{kind} is no memory, or {lanes} no vector")
+        type = vector_type(kind.element_type, lanes.get_shape()[0])
+        return self.add(rt.GatherOp, [source, first, subviews], type)
+
+    def store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
+        """An element or a vector."""
+        operation: type[Operation] = (
+            vector.StoreOp if isinstance(value.type, VectorType) else memref.StoreOp
+        )
+        append(self.blocks[-1], make(operation, operands=[value, target, at]))
+
+    def element(self, value: SSAValue, lane: int) -> SSAValue:
+        """One lane of a vector."""
+        kind = value.type
+        if not isinstance(kind, VectorType):
+            raise TypeError(f"{kind} is no vector")
+        at: dict[str, Attribute] = {"static_position": integers([lane])}
+        return self.add(vector.ExtractOp, [value], kind.element_type, at)
+
+    def with_element(self, value: SSAValue, element: SSAValue, lane: int) -> SSAValue:
+        """A vector with one lane replaced."""
+        at: dict[str, Attribute] = {"static_position": integers([lane])}
+        return self.add(vector.InsertOp, [element, value], value.type, at)
+
+    def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """Lanes of two vectors, those of b counted behind those of a."""
+        lanes: dict[str, Attribute] = {"mask": integers(mask)}
+        kind = a.type
+        if not isinstance(kind, VectorType):
+            raise TypeError(f"{kind} is no vector")
+        made = vector_type(kind.element_type, len(mask))
+        return self.add(vector.ShuffleOp, [a, b], made, lanes)
+
+    def prefetch(self, source: SSAValue, at: SSAValue, l1: bool = False) -> None:
+        """Prefetch the line of an element into L2, or into L1."""
+        properties: dict[str, Attribute] = {"l1": UnitAttr()} if l1 else {}
+        append(self.blocks[-1], make(rt.PrefetchOp, operands=[source, at], properties=properties))
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A vector of `lanes` copies."""
+        return self.add(vector.BroadcastOp, [value], vector_type(value.type, lanes))
+
+    # --- control ----------------------------------------------------------------------------
+
+    def loop(
+        self,
+        first: SSAValue | int,
+        last: SSAValue | int,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """for i from first to last: `body(i, carried)` gives the next carried values."""
+        block = Block(arg_types=[index, *(value.type for value in carried)])
+        bounds = [self.constant(n) if isinstance(n, int) else n for n in (first, last, step)]
+        self._enter(block)
+        self.local(block.args[0])
+        results = body(block.args[0], list(block.args[1:]))
+        append(block, make(scf.YieldOp, operands=list(results)))
+        self._leave()
+        op = scf.ForOp.create(
+            operands=[*bounds, *carried],
+            result_types=[value.type for value in carried],
+            regions=[Region(block)],
+        )
+        self.put(op)
+        return list(op.results)
+
+    def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """Either of two pieces of code."""
+        regions = []
+        for body in (yes, no):
+            block = Block()
+            self._enter(block)
+            body()
+            block.add_op(scf.YieldOp.create())
+            self._leave()
+            regions.append(Region(block))
+        self.put(scf.IfOp.create(operands=[condition], result_types=[], regions=regions))
+
+    def equal(self, a: SSAValue, b: int) -> SSAValue:
+        """a == b for indices."""
+        predicate = {"predicate": integer(0)}
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+
+    def less(self, a: SSAValue, b: int) -> SSAValue:
+        """a < b for indices that are 0 or more."""
+        predicate = {"predicate": integer(6)}
+        return self.add(arith.CmpiOp, [a, self.constant(b)], i1, dict(predicate))
+
+    def function(self, name: str) -> func.FuncOp:
+        """What has been written, as a private function without results."""
+        entry = self.blocks[0]
+        entry.add_op(make(func.ReturnOp))
+        return private_function(name, entry)
+
+    def _enter(self, block: Block) -> None:
+        self.blocks.append(block)
+        self._sums.append({})
+        self._bases.append({})
+
+    def _leave(self) -> None:
+        self.blocks.pop()
+        self._sums.pop()
+        self._bases.pop()

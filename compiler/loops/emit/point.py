@@ -1,0 +1,208 @@
+"""Writes what one point of a kernel computes: its bodies, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+
+from xdsl.dialects import arith, math, tensor, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
+from xdsl.dialects.linalg.ops import IndexOp, YieldOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.loop_builder import vector_type
+from ncc.compiler.loops.emit.reads import Point, ReadWriter, is_vector
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.kernel.vector_loops import varying
+from ncc.dialects.operation import only_result, operands_of, ops_of
+
+
+class PointWriter(ReadWriter):
+    """The writer of bodies."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        self.moving: dict[tuple[Block, bool], set[SSAValue]] = {}
+        """What differs from lane to lane, of each body."""
+        self.bodies: dict[Block, Sequence[tuple[Operation, arith.MulfOp | None]]] = {}
+        self.half = 0
+        """Which of a value's halves is computed, where they are."""
+
+    def _evaluate(
+        self, stage: Stage, point: Point, flight: SSAValue | None, k_split: bool = False
+    ) -> SSAValue:
+        """What a body computes at a point; `flight` is the accumulator or the value so far."""
+        lane = self.schedule.lane
+        wide = self.state.lanes > 1 and (k_split or self._vector_points)
+        moving: set[SSAValue] = set()
+        if wide and lane is not None:
+            vector_flight = flight is not None and is_vector(flight)
+            moving = self._varying(stage, lane, vector_flight)
+        values = {} if flight is None else self._in_flight(stage, flight)
+        arguments: dict[SSAValue, Access | None] = dict(
+            zip(stage.body.args, stage.inputs, strict=False)
+        )
+
+        def value_of(operand: SSAValue) -> SSAValue:
+            value = values.get(operand)
+            if value is None:
+                access = arguments[operand]
+                if access is None:
+                    raise CompilerBug("a body that reads a value which is not there")
+                value = values[operand] = self._read(access, point, operand in moving)
+            return value
+
+        for op, product in self._operations(stage):
+            if product is not None:
+                value = self._multiply_add(op, product, value_of)
+            else:
+                value = self._operation(op, value_of, moving, point)
+            values[only_result(op)] = value
+        return value_of(stage.yielded)
+
+    def _in_flight(self, stage: Stage, flight: SSAValue) -> dict[SSAValue, SSAValue]:
+        """The arguments of a body that are the accumulator, or the value so far."""
+        args = stage.body.args
+        found = [a for a, access in zip(args, stage.inputs, strict=False) if access is None]
+        if len(args) > len(stage.inputs) or stage is self.kernel.anchor:
+            found.append(args[-1])
+        return dict.fromkeys(found, flight)
+
+    def _varying(self, stage: Stage, lane: int, vector_flight: bool) -> set[SSAValue]:
+        """What `varying` says, asked once instead of for every point."""
+        key = (stage.body, vector_flight)
+        if key not in self.moving:
+            self.moving[key] = varying(stage, lane, self.kernel, vector_flight)
+        return self.moving[key]
+
+    def _operations(self, stage: Stage) -> Sequence[tuple[Operation, arith.MulfOp | None]]:
+        """The operations of a body, each with the product that it takes in, which is no step."""
+        known = self.bodies.get(stage.body)
+        if known is None:
+            exact = _places_and_weights(stage)
+            found = [
+                (op, None if op in exact else _factor(op))
+                for op in ops_of(stage.body)
+                if not isinstance(op, YieldOp)
+            ]
+            products = {product for _, product in found}
+            known = [(op, product) for op, product in found if op not in products]
+            self.bodies[stage.body] = known
+        return known
+
+    def _operation(
+        self,
+        op: Operation,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: set[SSAValue],
+        point: Point,
+    ) -> SSAValue:
+        """One operation, on vectors if one of its operands is a vector."""
+        (result,) = op.results
+        if isinstance(op, arith.ConstantOp):
+            data = op.value
+            if isinstance(data, FloatAttr | IntegerAttr):
+                return self.builder.constant(data.value.data, result.type)
+            raise CompilerBug(f"a body with the constant {data}")
+        if isinstance(op, IndexOp):
+            return self._loop_index(op.dim.value.data, point)
+        if isinstance(op, tensor.ExtractOp):
+            return self._extract(op, value_of, moving)
+        operands = [value_of(operand) for operand in operands_of(op)]
+        result_type = result.type
+        if isinstance(op, arith.ExtFOp) and result_type == f32:
+            return self._single(operands[0])
+        if any([is_vector(operand) for operand in operands]):
+            operands = [self._wide(operand) for operand in operands]
+            result_type = vector_type(result_type, self.state.lanes)
+        return self.builder.add(type(op), operands, result_type, op.properties)
+
+    def _multiply_add(
+        self, op: Operation, product: arith.MulfOp, value_of: Callable[[SSAValue], SSAValue]
+    ) -> SSAValue:
+        """acc + a * b as one fused operation, of vectors and of numbers alike: which cells are in a
+        vector may depend on the number of threads, what they become does not.
+        """
+        multiplied = only_result(product)
+        addend = next(o for o in operands_of(op) if o is not multiplied)
+        values = [value_of(operand) for operand in (*operands_of(product), addend)]
+        if any([is_vector(value) for value in values]):
+            values = [self._wide(v) for v in values]
+            return self.builder.add(vector.FMAOp, values, values[0].type)
+        return self.builder.add(math.FmaOp, values, values[0].type)
+
+    def _loop_index(self, dim: int, point: Point) -> SSAValue:
+        """The number of the loop that a body asks for."""
+        loop = self.kernel.index_of[dim]
+        if loop is None:
+            return self.builder.constant(self.half)
+        base = self.state.bases.get(loop, 0)
+        offset = point.get(loop, 0)
+        if isinstance(base, int):
+            return self.builder.constant(base + offset)
+        return self.builder.linear([(base, 1)], offset)
+
+    def _extract(
+        self,
+        op: tensor.ExtractOp,
+        value_of: Callable[[SSAValue], SSAValue],
+        moving: set[SSAValue],
+    ) -> SSAValue:
+        """A read at computed coordinates: a vector when the last one runs along the lane.
+
+        A vector of coordinates says for each lane where its element lies.
+        """
+        held = self.kernel.captured[op.tensor]
+        source = self.entry.args[held.argument]
+        terms: list[tuple[SSAValue, int]] = []
+        apart: list[tuple[SSAValue, int]] = []
+        for at, stride in zip(op.indices, held.strides, strict=True):
+            value = value_of(at)
+            if is_vector(value):
+                apart.append((value, stride))
+            else:
+                terms.append((self.builder.local(value), stride))
+        first = self.builder.linear(terms, 0)
+        if apart:
+            return self.builder.gather(source, first, self._places(apart))
+        along = any(at in moving for at in op.indices)
+        lanes = self.state.lanes if along and self._vector_points else 1
+        return self.builder.load(source, first, lanes)
+
+    def _places(self, terms: Sequence[tuple[SSAValue, int]]) -> SSAValue:
+        """The sum of vectors of coordinates, each times a stride."""
+        lanes = self.state.lanes
+        kind = vector_type(i32, lanes)
+        found: list[SSAValue] = []
+        for value, stride in terms:
+            short = self.builder.add(arith.IndexCastOp, [value], kind)
+            factor = self._splat(self.builder.constant(stride, i32))
+            found.append(self.builder.binary(arith.MuliOp, short, factor))
+        return reduce(partial(self.builder.binary, arith.AddiOp), found)
+
+
+def _places_and_weights(stage: Stage) -> set[Operation]:
+    """What is computed before elements are read at computed coordinates.
+
+    It is rounded step by step, in vectors as in scalars: a floor may hang on the last bit.
+    """
+    if not stage.extracts:
+        return set()
+    read: set[Operation] = set()
+    for op in ops_of(stage.body):
+        if isinstance(op, tensor.ExtractOp) or any(o.owner in read for o in op.operands):
+            read.add(op)
+    return {*stage.body.ops} - read
+
+
+def _factor(op: Operation) -> arith.MulfOp | None:
+    """The product that an addition takes in, if nobody else reads it."""
+    if not isinstance(op, arith.AddfOp):
+        return None
+    for operand in reversed(op.operands):
+        owner = operand.owner
+        if isinstance(owner, arith.MulfOp) and operand.has_one_use():
+            return owner
+    return None

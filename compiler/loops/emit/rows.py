@@ -1,0 +1,141 @@
+"""Writes reductions whose lane is reduced: vectors of partial results, folded at the end of a row.
+
+    for outer reduced loops:
+      partial = neutral elements              a vector for each point, or several of a long row
+      for vectors of the row: partial = ...
+      partial = ...                           the last vector of the row, in lanes that are left
+      value = value combined with all lanes of partial
+
+The last vector of a row overlaps the one before it, and only its new lanes are taken: a row is no
+shorter than a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+
+from xdsl.dialects import arith, vector
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.epilogue import FinishWriter
+from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.kernel.schedule import LONG_REDUCTION, SIDE_BY_SIDE
+
+_NEUTRAL: dict[type[Operation], float] = {
+    arith.AddfOp: 0.0,
+    arith.MulfOp: 1.0,
+    arith.MaxnumfOp: float("-inf"),
+    arith.MinnumfOp: float("inf"),
+    arith.AddiOp: 0,
+    arith.MuliOp: 1,
+}
+"""What a reduction starts from, by what it combines with."""
+
+_KINDS: dict[type[Operation], vector.CombiningKindFlag] = {
+    arith.AddfOp: vector.CombiningKindFlag.ADD,
+    arith.MulfOp: vector.CombiningKindFlag.MUL,
+    arith.MaxnumfOp: vector.CombiningKindFlag.MAXNUMF,
+    arith.MinnumfOp: vector.CombiningKindFlag.MINNUMF,
+    arith.AddiOp: vector.CombiningKindFlag.ADD,
+    arith.MuliOp: vector.CombiningKindFlag.MUL,
+}
+"""How the lanes of a vector are combined, by the same."""
+
+
+class RowWriter(FinishWriter):
+    """The writer of such reductions."""
+
+    def _fold_rows(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """What points have become when all rows are folded into the values that they began with."""
+        outer = [d for d in self.schedule.reduced if d != lane]
+        return self._rows(outer, lane, points, values)
+
+    def _rows(
+        self, outer: list[int], lane: int, points: list[Point], values: list[SSAValue]
+    ) -> list[SSAValue]:
+        """Loops around the folding of one row."""
+        if outer:
+            loop, inner = outer[0], outer[1:]
+
+            def step(i: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+                self.state.bases[loop] = i
+                saved, self.cache = self.cache, {}
+                results = self._rows(inner, lane, points, carried)
+                self.cache = saved
+                return results
+
+            extent = self.builder.constant(self.kernel.extents[loop])
+            return self.builder.loop(self.builder.constant(0), extent, 1, values, step)
+        return self._one_row(lane, points, values)
+
+    def _one_row(self, lane: int, points: list[Point], values: list[SSAValue]) -> list[SSAValue]:
+        """A row folded into the values of points: by vectors, then the lanes of these."""
+        lanes, extent = self.schedule.vector, self.kernel.extents[lane]
+        whole = extent // lanes * lanes
+        if not whole:
+            raise CompilerBug(f"a row of {extent} cells in vectors of {lanes}")
+        self.state.lanes = lanes
+        combine, _ = self._combination()
+        vectors = self._whole_vectors(lane, points, whole)
+        if whole < extent:
+            last = self._taken_in(lane, points, self.builder.constant(extent - lanes), vectors)
+            taken = whole + lanes - extent
+            chosen = [*range(lanes, lanes + taken), *range(taken, lanes)]
+            vectors = [
+                self.builder.shuffle(new, old, chosen)
+                for new, old in zip(last, vectors, strict=True)
+            ]
+        return [
+            self.builder.binary(combine, value, self._folded(row, combine))
+            for value, row in zip(values, vectors, strict=True)
+        ]
+
+    def _whole_vectors(self, lane: int, points: list[Point], whole: int) -> list[SSAValue]:
+        """A vector of partial results for each point; on the way, several of a long row."""
+        lanes, count = self.schedule.vector, len(points)
+        combine, neutral = self._combination()
+        start = self.builder.splat(self.builder.constant(neutral, self._accumulated), lanes)
+        beside = max(1, SIDE_BY_SIDE // count) if whole >= LONG_REDUCTION * lanes else 1
+
+        def loop(first: int, end: int, values: list[SSAValue]) -> list[SSAValue]:
+            starts = range(0, len(values) // count * lanes, lanes)
+            vectors: list[Point] = [{**point, lane: at} for at in starts for point in points]
+            step = partial(self._taken_in, lane, vectors)
+            bounds = self.builder.constant(first), self.builder.constant(end)
+            return self.builder.loop(*bounds, len(starts) * lanes, values, step)
+
+        middle = whole // (beside * lanes) * beside * lanes
+        several = loop(0, middle, [start] * (beside * count))
+        combined = partial(self.builder.binary, combine)
+        values = [reduce(combined, several[point::count]) for point in range(count)]
+        return loop(middle, whole, values) if middle < whole else values
+
+    def _taken_in(
+        self, lane: int, points: list[Point], at: SSAValue, values: list[SSAValue]
+    ) -> list[SSAValue]:
+        """Partial results after one more vector of each point's row, behind so many cells."""
+        self.state.bases[lane] = at
+        saved, self.cache = self.cache, {}
+        results = [
+            self._evaluate(self.kernel.anchor, point, value, k_split=True)
+            for point, value in zip(points, values, strict=True)
+        ]
+        self.cache = saved
+        return results
+
+    def _combination(self) -> tuple[type[Operation], float]:
+        """The combining operation of the reduction and its neutral element."""
+        combine = self.kernel.anchor.yielded.owner
+        if not isinstance(combine, Operation) or type(combine) not in _NEUTRAL:
+            raise CompilerBug("a reduction that is no sum, product, maximum or minimum")
+        return type(combine), _NEUTRAL[type(combine)]
+
+    def _folded(self, row: SSAValue, combine: type[Operation]) -> SSAValue:
+        """All lanes of a vector combined: halves onto halves."""
+        properties: dict[str, Attribute] = {
+            "kind": vector.CombiningKindAttr(_KINDS[combine]),
+            "fastmath": arith.FastMathFlagsAttr("none"),
+        }
+        return self.builder.add(vector.ReductionOp, [row], self._accumulated, properties)

@@ -1,0 +1,390 @@
+"""Writes a contraction by halves on matrix tiles (`tile.multiply`) as loops by its schedule.
+
+P tiles of points by Q of vectors are summed at once, at most four (`tile_step`), and stored to a
+buffer. Epilogues are software-pipelined: while the next group is summed, every step finishes some
+rows of the buffer of the group before, a few at a time between products of tiles, where they cost
+next to nothing. Many rows in one place do not: behind them, the next product is out of sight.
+
+Flat tiles go on from the end of a row of points to the next row, over what lies between them: the
+border of a padded plane, whose sums are not stored.
+
+The last tile of a row of points is moved back to end with the row, and the last blocks of vectors
+to end with all of them. The last group of tiles is filled up with copies of its last tile. Results
+that are computed twice are stored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import prod
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.loop_builder import memory_type
+from ncc.compiler.loops.emit.nest import Nest
+from ncc.compiler.loops.emit.reads import Point
+from ncc.compiler.loops.emit.tile_step import products_of
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.schedule import Schedule
+from ncc.compiler.loops.schedule.matrix_tiles import (
+    HALF_BYTES,
+    STEP,
+    VECTOR,
+    bf16_pairs_of,
+    pitch_of,
+)
+from ncc.dialects import tile
+
+SUM_BYTES = 4
+TILE = tile.ROWS * VECTOR
+"""Sums of one tile."""
+
+ROWS_BETWEEN = 4
+"""Rows that are finished between two products."""
+
+
+class _Plan:
+    """The numbers of a schedule of tiles."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        halves = bf16_pairs_of(kernel)
+        if halves is None or not schedule.tiles:
+            raise CompilerBug("matrix tiles for what is no contraction by halves")
+        self.halves = halves
+        *self.outer, self.inner = halves.points
+        self.extent = self.width = kernel.extents[self.inner]
+        self.pitch = self.wrapped = None
+        if schedule.flat:
+            self.wrapped = self.outer.pop()
+            self.pitch = pitch_of(halves)
+            self.extent += self.pitch * (kernel.extents[self.wrapped] - 1)
+        self.rows = schedule.points(self.inner)
+        self.in_row = -(-self.extent // self.rows)
+        self.count = prod(kernel.extents[d] for d in self.outer) * self.in_row
+        self.p = schedule.tiles
+        self.point_groups = -(-self.count // self.p)
+        vectors = halves.vectors
+        self.blocks = 1 if vectors is None else kernel.extents[vectors]
+        self.q = 1 if vectors is None else schedule.points(vectors)
+        self.vector_groups = -(-self.blocks // self.q)
+        self.left = self.blocks % self.q
+        self.points_outer = vectors is None or schedule.order[len(halves.components)] != vectors
+        self.components = prod(kernel.extents[d] for d in halves.components)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One tile of points: the base of each of their loops, and the first row to be stored."""
+
+    bases: dict[int, SSAValue]
+    first: SSAValue
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The tiles that are summed at once: those of points, and the first block of vectors; of which
+    component, as the step of each loop.
+    """
+
+    tiles: Sequence[_Tile]
+    vectors: SSAValue
+    component: dict[int, SSAValue]
+
+
+class TileNest(Nest):
+    """The writer of one kernel with a schedule of `tiles`."""
+
+    @staticmethod
+    def chunk_count(kernel: Kernel, schedule: Schedule) -> int:
+        """How many groups of tiles there are."""
+        plan = _Plan(kernel, schedule)
+        return plan.components * plan.point_groups * plan.vector_groups
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        super().__init__(kernel, schedule)
+        self.plan = _Plan(kernel, schedule)
+        self.halves = self.plan.halves
+        self.sums = self.builder.scratch(memory_type(f32, self.plan.p * self.plan.q * TILE))
+        steps = prod(kernel.extents[d] for d in self.halves.steps)
+        self.rows_a_step = -(-self.plan.rows // steps)
+        self.iteration: SSAValue = self.builder.constant(0)
+
+    def write(self, name: str) -> func.FuncOp:
+        first, last = self.entry.args[-2:]
+        self.state.lanes = self.schedule.vector
+        self.builder.put(tile.ConfigureOp(self.plan.rows))
+        carried = self._carried(self._nothing())
+        left = self.builder.loop(first, last, 1, carried, self._sum_chunk)
+        self._follow_all(self._uncarried(left))
+        self.builder.put(tile.ReleaseOp())
+        return self.builder.function(name)
+
+    # --- chunks -------------------------------------------------------------------------------
+
+    def _sum_chunk(self, chunk: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+        """The sums of one group, and between them what follows on those of the group before."""
+        before = self._uncarried(carried)
+        group = self._group(chunk)
+        self._sum(group, before)
+        return self._carried(group)
+
+    def _group(self, chunk: SSAValue) -> _Group:
+        """The tiles of a chunk."""
+        plan, builder = self.plan, self.builder
+        component: dict[int, SSAValue] = {}
+        if self.halves.components:
+            groups = plan.vector_groups * plan.point_groups
+            component = self._numbers(builder.quotient(chunk, groups), self.halves.components)
+            chunk = builder.remainder(chunk, groups)
+        inner = plan.vector_groups if plan.points_outer else plan.point_groups
+        outside, inside = builder.quotient(chunk, inner), builder.remainder(chunk, inner)
+        points, vectors = (outside, inside) if plan.points_outer else (inside, outside)
+        self.iteration = points
+        base = builder.local(builder.linear([(vectors, plan.q)], 0))
+        if plan.left:
+            base = self._least(base, plan.blocks - plan.q)
+        return _Group([self._tile_of(points, k) for k in range(plan.p)], base, component)
+
+    def _numbers(self, number: SSAValue, loops: Sequence[int]) -> dict[int, SSAValue]:
+        """The step of each of the loops, outermost first, by the number among all their steps."""
+        found: dict[int, SSAValue] = {}
+        for loop in reversed(loops):
+            found[loop] = self.builder.remainder(number, self.kernel.extents[loop])
+            number = self.builder.quotient(number, self.kernel.extents[loop])
+        return found
+
+    def _nothing(self) -> _Group:
+        """What is before the first group: tiles with nothing to store."""
+        zero, rows = self.builder.constant(0), self.builder.constant(self.plan.rows)
+        held = _Tile(dict.fromkeys(self.halves.points, zero), rows)
+        return _Group([held] * self.plan.p, zero, dict.fromkeys(self.halves.components, zero))
+
+    def _carried(self, group: _Group) -> list[SSAValue]:
+        """A group as the values that a loop carries."""
+        values = [group.vectors, *(group.component[d] for d in self.halves.components)]
+        for held in group.tiles:
+            values += [held.bases[d] for d in self.halves.points]
+            values.append(held.first)
+        return values
+
+    def _uncarried(self, values: Sequence[SSAValue]) -> _Group:
+        local = iter([self.builder.local(value) for value in values])
+        vectors = next(local)
+        component = {d: next(local) for d in self.halves.components}
+        tiles: list[_Tile] = []
+        for _ in range(self.plan.p):
+            bases = {d: next(local) for d in self.halves.points}
+            tiles.append(_Tile(bases, next(local)))
+        return _Group(tiles, vectors, component)
+
+    def _tile_of(self, group: SSAValue, position: int) -> _Tile:
+        """Where the tile lies; behind the last one there is the last one, with nothing to store."""
+        plan, builder = self.plan, self.builder
+        number = builder.local(builder.linear([(group, plan.p)], position))
+        at = number if plan.count % plan.p == 0 else self._least(number, plan.count - 1)
+        column = builder.remainder(at, plan.in_row)
+        bases = self._numbers(builder.quotient(at, plan.in_row), plan.outer)
+        begin = builder.local(builder.linear([(column, plan.rows)], 0))
+        first: SSAValue = begin
+        if plan.extent % plan.rows:
+            begin = self._least(begin, plan.extent - plan.rows)
+        bases[plan.inner] = begin
+        if plan.wrapped is not None:
+            bases[plan.wrapped] = builder.constant(0)
+        terms = [(first, 1), (begin, -1)] if first is not begin else []
+        if at is not number:
+            terms += [(number, plan.rows), (at, -plan.rows)]
+        skipped = builder.linear(terms, 0) if terms else builder.constant(0)
+        return _Tile(bases, builder.local(skipped))
+
+    def _least(self, value: SSAValue, most: int) -> SSAValue:
+        builder = self.builder
+        found = builder.add(arith.MinUIOp, [value, builder.constant(most)], value.type)
+        return builder.local(found)
+
+    # --- sums ---------------------------------------------------------------------------------
+
+    def _sum(self, group: _Group, before: _Group) -> None:
+        """The sums of a group into memory, where those of the group before were."""
+        for number in range(self.plan.p * self.plan.q):
+            self.builder.put(tile.ZeroOp(number))
+        self._steps(list(self.halves.steps), group, before)
+        for number in range(self.plan.p * self.plan.q):
+            at = self.builder.constant(number * TILE)
+            self.builder.put(tile.StoreOp(number, self.sums, at, VECTOR * SUM_BYTES))
+
+    def _steps(self, loops: list[int], group: _Group, before: _Group) -> None:
+        if not loops:
+            products, between = list(self._products(group)), self._between(before)
+            if self.schedule.prefetch_l2:
+                between.insert(0, partial(self._prefetch_weights, group))
+            for number, op in enumerate(products):
+                self.builder.put(op)
+                done, due = (n * (len(between) + 1) // len(products) for n in (number, number + 1))
+                for follow in between[done:due]:
+                    follow()
+            return
+        loop, inner = loops[0], loops[1:]
+
+        def step(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.state.bases[loop] = i
+            self._steps(inner, group, before)
+            return []
+
+        self.builder.loop(0, self.kernel.extents[loop], 1, [], step)
+
+    def _prefetch_weights(self, group: _Group) -> None:
+        """The weights of the same step of the next blocks, in both halves: this group's share."""
+        lines = 2 * tile.ROWS
+        self._begin(group, group.vectors)
+        share = -(-lines // self.plan.point_groups)
+        blocks = range(self.plan.q)
+        for access, block, line in product(self.schedule.prefetch_l2, blocks, range(share)):
+            point = {} if self.halves.vectors is None else {self.halves.vectors: block}
+            at = self.builder.local(self._address(access, point))
+            further = self.builder.linear([(at, 1), (self.iteration, share * STEP)], line * STEP)
+            self.builder.prefetch(self.entry.args[access.argument], further)
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _products(self, group: _Group) -> Iterator[Operation]:
+        """Loads and products of 32 numbers."""
+        halves = self.halves
+        self._begin(group, group.vectors)
+
+        def points(number: int, which: int, position: int) -> Operation:
+            access = (halves.high, halves.low)[which]
+            return self._load_points(number, access, group.tiles[position])
+
+        def vectors(number: int, which: int, block: int) -> Operation:
+            return self._load_vectors(number, (halves.weights, halves.rest)[which], block)
+
+        return products_of(self.plan.p, self.plan.q, points, vectors)
+
+    def _load_points(self, number: int, access: Access, held: _Tile) -> Operation:
+        """A tile whose rows are points."""
+        saved = dict(self.state.bases)
+        self.state.bases.update(held.bases)
+        at = self._address(access, {})
+        self.state.bases = saved
+        distance = access.coefficients[self.plan.inner] * HALF_BYTES
+        return tile.LoadOp(number, self.entry.args[access.argument], at, distance)
+
+    def _load_vectors(self, number: int, access: Access, block: int) -> Operation:
+        """A tile of weights for the block of outputs."""
+        vectors = self.halves.vectors
+        at = self._address(access, {} if vectors is None else {vectors: block})
+        return tile.LoadOp(number, self.entry.args[access.argument], at, tile.ROW_BYTES)
+
+    def _begin(self, group: _Group, block: SSAValue | int) -> None:
+        """Have addresses of weights and results begin at a block of vectors of a group."""
+        self.state.bases.update(group.component)
+        if self.halves.vectors is not None:
+            self.state.bases[self.halves.vectors] = block
+
+    # --- what follows -------------------------------------------------------------------------
+
+    def _follow_all(self, group: _Group) -> None:
+        """What follows on the sums in memory, which are those of this group."""
+        last = self.builder.constant(self.plan.rows)
+        for position, held in enumerate(group.tiles):
+            self._follow_rows(group, position, held.first, last)
+
+    def _between(self, group: _Group) -> list[Callable[[], None]]:
+        """The same for the rows that the present step of the next group's sums has to finish: what
+        writes a few of them, of one tile after the other.
+        """
+        portions = -(-self.rows_a_step // ROWS_BETWEEN)
+        return [
+            partial(self._follow_some, group, position, portion, portions)
+            for position in range(self.plan.p)
+            for portion in range(portions)
+        ]
+
+    def _follow_some(self, group: _Group, position: int, portion: int, portions: int) -> None:
+        """One of the portions of those rows of one tile."""
+        builder, number = self.builder, 1
+        terms: list[tuple[SSAValue, int]] = []
+        for loop in reversed(self.halves.steps):
+            base = self.state.bases[loop]
+            if isinstance(base, SSAValue):
+                terms.append((base, number * self.rows_a_step))
+            number *= self.kernel.extents[loop]
+        begin, end = (
+            builder.local(builder.linear(terms, self.rows_a_step * n // portions))
+            for n in (portion, portion + 1)
+        )
+        least = group.tiles[position].first
+        first = builder.local(builder.add(arith.MaxUIOp, [begin, least], begin.type))
+        self._follow_rows(group, position, first, self._least(end, self.plan.rows))
+
+    def _follow_rows(self, group: _Group, position: int, first: SSAValue, last: SSAValue) -> None:
+        """What follows at some points of one tile, for the blocks that nobody else stores."""
+        plan, vectors = self.plan, self.halves.vectors
+        end = plan.blocks - plan.q
+
+        def follow(blocks: range, base: SSAValue | int) -> None:
+            self._begin(group, base)
+            if vectors is not None:
+                self.state.sizes[vectors] = len(blocks)
+            self._follow_each(group.tiles[position], position * plan.q, blocks, first, last)
+
+        if not plan.left:
+            return follow(range(plan.q), group.vectors)
+        self.builder.branch(
+            self.builder.equal(group.vectors, end),
+            lambda: follow(range(plan.q - plan.left, plan.q), end),
+            lambda: follow(range(plan.q), group.vectors),
+        )
+
+    def _follow_each(
+        self, held: _Tile, number: int, blocks: range, first: SSAValue, last: SSAValue
+    ) -> None:
+        """What follows at points of a tile. number: that of the sums of the group's first block."""
+
+        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            saved = dict(self.state.bases)
+            self.state.bases.update(held.bases)
+            point = self.builder.linear([(held.bases[self.plan.inner], 1), (i, 1)], 0)
+            point = self.state.bases[self.plan.inner] = self.builder.local(point)
+
+            def follow() -> None:
+                self._follow(i, number, blocks)
+
+            self._where_points_are(point, follow)
+            self.state.bases = saved
+            return []
+
+        self.builder.loop(first, last, 1, [], row)
+
+    def _where_points_are(self, subview: SSAValue, follow: Callable[[], None]) -> None:
+        """What follows at a place, unless it lies between two rows of points."""
+        plan, builder = self.plan, self.builder
+        if plan.wrapped is None or plan.pitch is None:
+            return follow()
+        self.state.bases[plan.wrapped] = builder.quotient(subview, plan.pitch)
+        column = self.state.bases[plan.inner] = builder.remainder(subview, plan.pitch)
+        if plan.pitch == plan.width:
+            return follow()
+        builder.branch(builder.less(column, plan.width), follow, lambda: None)
+
+    def _follow(self, row: SSAValue, number: int, blocks: range) -> None:
+        """What follows at one point, for 16 outputs of each block."""
+        self.cache = {}
+        vectors = self.halves.vectors
+        points: list[Point] = [{} if vectors is None else {vectors: block} for block in blocks]
+        sums = [
+            self.builder.load(
+                self.sums, self.builder.linear([(row, VECTOR)], (number + block) * TILE), VECTOR
+            )
+            for block in blocks
+        ]
+        starts = zip(sums, points, strict=True)
+        self._finish_each(points, [self._on_start(value, point) for value, point in starts])
+        self.cache = {}

@@ -1,0 +1,94 @@
+"""Transposing elements in registers: rows that were loaded become columns to store.
+
+A square is cut into quarters: the off-diagonal ones change places, then each is transposed in the
+same way. L vectors of L lanes take log2(L) rounds of L shuffles.
+
+Vectors that are interleaved are split into those of even and of odd numbers, then each half in the
+same way: n of them take n shuffles a round. An odd n takes n (n - 1), each gathered from all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder
+
+
+def transposed(builder: LoopBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
+    """Vectors c with c[i][j] = rows[j][i]; as many rows as lanes, a power of two."""
+    vectors = list(rows)
+    lanes = len(vectors)
+    half = lanes // 2
+    while half:
+        lower = [j if not j & half else lanes + j - half for j in range(lanes)]
+        upper = [j + half if not j & half else lanes + j for j in range(lanes)]
+        for i in range(lanes):
+            if not i & half:
+                a, b = vectors[i], vectors[i + half]
+                vectors[i] = builder.shuffle(a, b, lower)
+                vectors[i + half] = builder.shuffle(a, b, upper)
+        half //= 2
+    return vectors
+
+
+def deinterleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
+    """Vectors c with c[i][j] = element j * n + i of n vectors that lie side by side."""
+    count = len(vectors)
+    if count == 1:
+        return list(vectors)
+    if count % 2:
+        rows = [[divmod(j * count + i, lanes) for j in range(lanes)] for i in range(count)]
+        return [_gathered(builder, vectors, row) for row in rows]
+    pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+    halves = [
+        deinterleaved(
+            builder, [builder.shuffle(a, b, range(odd, 2 * lanes, 2)) for a, b in pairs], lanes
+        )
+        for odd in range(2)
+    ]
+    return [vector for pair in zip(*halves, strict=True) for vector in pair]
+
+
+def interleaved(builder: LoopBuilder, vectors: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
+    """The inverse: n vectors that lie side by side, whose element j * n + i is vectors[i][j]."""
+    count = len(vectors)
+    if count == 1:
+        return list(vectors)
+    if count % 2:
+        subviews = [divmod(element, count)[::-1] for element in range(count * lanes)]
+        rows = [subviews[first : first + lanes] for first in range(0, count * lanes, lanes)]
+        return [_gathered(builder, vectors, row) for row in rows]
+    mixed = [n // 2 + n % 2 * lanes for n in range(2 * lanes)]
+    halves = [interleaved(builder, vectors[odd::2], lanes) for odd in range(2)]
+    return [
+        builder.shuffle(a, b, part)
+        for a, b in zip(*halves, strict=True)
+        for part in (mixed[:lanes], mixed[lanes:])
+    ]
+
+
+def unfolded(builder: LoopBuilder, vector: SSAValue, lanes: int, times: int) -> SSAValue:
+    """c with c[i] = the sum of vector[i * times + q] over q < times, a power of two, for as many i
+    as there are; the lanes behind these hold some of them again.
+    """
+    apart = 1
+    while apart < times:
+        other = builder.shuffle(vector, vector, [lane ^ apart for lane in range(lanes)])
+        vector = builder.binary(arith.AddfOp, vector, other)
+        apart *= 2
+    return builder.shuffle(vector, vector, [lane * times % lanes for lane in range(lanes)])
+
+
+def _gathered(
+    builder: LoopBuilder, vectors: Sequence[SSAValue], row: Sequence[tuple[int, int]]
+) -> SSAValue:
+    """The elements at these places, each a vector and a lane of it: one vector more a shuffle."""
+    found, lanes = vectors[0], len(row)
+    for number, vector in enumerate(vectors[1:], 1):
+        taken = [at if n == 0 and number == 1 else j for j, (n, at) in enumerate(row)]
+        mask = [lanes + at if n == number else j for j, (n, at) in zip(taken, row, strict=True)]
+        found = builder.shuffle(found, vector, mask)
+    return found

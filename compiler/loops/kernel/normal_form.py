@@ -1,0 +1,145 @@
+"""The loops of a kernel in normal form: as few as walk its accesses, and one for threads to share.
+
+    for a in 1:  for b in 4:  for c in 8:  y[8 * b + c] = x[8 * b + c]
+                                            ->      for d in 32:  y[d] = x[d]
+
+Loops of extent 1 are dropped, and perfectly nested loops that walk every access as one would are
+collapsed: kernels that differ by nothing else are one. A long loop that is left alone is split, so
+that threads can share it. A loop over a single block stays if results of the block are not read:
+its schedule says by that loop which vectors are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, Stage
+from ncc.compiler.loops.kernel.schedule import LINE
+from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
+
+LONG = 4096
+"""Steps of a loop that are worth sharing among threads."""
+
+SHARES = 16
+"""How many parts they are cut into, or about."""
+
+WHOLE_VECTORS = 32
+"""Steps that make whole vectors on every target, and whole cache lines."""
+
+FEWEST_STEPS = 1024
+"""Steps of a part that may begin amid a vector: what is left of it costs little then."""
+
+
+def normalised(kernel: Kernel) -> Kernel:
+    """Drop loops of extent 1 and join neighbours that walk every access as one loop would."""
+    blocks = {outer for outer, _, _ in kernel.valid_extents if outer not in kernel.reduced}
+    if kernel.k_split is not None:
+        blocks.add(kernel.k_split.outputs)
+    kept = [d for d, extent in enumerate(kernel.extents) if extent != 1 or d in blocks]
+    only_block = {inner: true for outer, inner, true in kernel.valid_extents if outer not in kept}
+    if len(kept) < len(kernel.extents):
+        kernel = _select(kernel, kept, only_block)
+    while (pair := _joinable(kernel)) is not None:
+        outer, inner = pair
+        kept = [d for d in range(len(kernel.extents)) if d != outer]
+        kernel = _select(kernel, kept, {inner: kernel.extents[outer] * kernel.extents[inner]})
+    return _shared_out(kernel)
+
+
+def _shared_out(kernel: Kernel) -> Kernel:
+    """Where one long parallel loop is all there is: two, the outer one for threads to share.
+
+    Loops that lead to computed coordinates do not count: their steps share these. Nor does one
+    whose steps are interleaved along it.
+    """
+    pair = interleaved_loops(kernel) or ()
+    loops = [d for d in kernel.parallel if d not in (*kernel.indexed, *pair[1:])]
+    if len(loops) != 1:
+        return kernel
+    (loop,) = loops
+    extent, shares = kernel.extents[loop], range(2 * SHARES, SHARES // 4, -1)
+    if extent < LONG or loop in kernel.clipped:
+        return kernel
+    possible = [n for n in shares if extent % (n * WHOLE_VECTORS) == 0]
+    if not possible and not kernel.reduced:
+        possible = [n for n in shares if extent % n == 0 and extent // n >= FEWEST_STEPS]
+    if not possible:
+        return kernel
+    parts = min(possible, key=lambda n: (extent // n % LINE > 0, n % 2, abs(n - SHARES)))
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_loops(lambda c: [*c, c[loop] * (extent // parts)])
+
+    extents = [*kernel.extents, parts]
+    extents[loop] = extent // parts
+    return _with_accesses(replace(kernel, extents=tuple(extents)), access)
+
+
+def _joinable(kernel: Kernel) -> tuple[int, int] | None:
+    """Two loops, outer and inner, of which the outer one goes on where the inner one ends.
+
+    Both are summed over, or neither: the store alone tells them apart, for it stays where it is.
+    """
+    accesses = kernel.accesses()
+    halved = set() if kernel.bf16_split is None else {kernel.bf16_split.pairs}
+    folded = set() if kernel.k_split is None else {kernel.k_split.outputs, kernel.k_split.inputs}
+    fixed = kernel.indexed | kernel.clipped | halved | folded
+    loops = [d for d in range(len(kernel.extents)) if d not in fixed]
+    for outer, inner in permutations(loops, 2):
+        extent = kernel.extents[inner]
+        if all(a.coefficients[outer] == extent * a.coefficients[inner] for a in accesses):
+            return outer, inner
+    return None
+
+
+def _select(kernel: Kernel, kept: Sequence[int], extents: Mapping[int, int]) -> Kernel:
+    """The kernel on the loops `kept`, some with a new extent."""
+    number = {d: i for i, d in enumerate(kept)}
+
+    def access(a: Access | None) -> Access | None:
+        return None if a is None else a.with_loops(lambda c: [c[d] for d in kept])
+
+    kernel = _with_accesses(kernel, access)
+    held, k_split = kernel.bf16_split, kernel.k_split
+    return replace(
+        kernel,
+        extents=tuple(extents.get(d, kernel.extents[d]) for d in kept),
+        reduced=frozenset(number[d] for d in kernel.reduced if d in number),
+        valid_extents=tuple(
+            (number[outer], number[inner], true)
+            for outer, inner, true in kernel.valid_extents
+            if outer in number and inner in number
+        ),
+        index_of={k: None if d is None else number.get(d) for k, d in kernel.index_of.items()},
+        bf16_split=None if held is None else replace(held, pairs=number[held.pairs]),
+        k_split=k_split
+        and replace(k_split, outputs=number[k_split.outputs], inputs=number[k_split.inputs]),
+    )
+
+
+def _with_accesses(kernel: Kernel, access: Callable[[Access | None], Access | None]) -> Kernel:
+    """The kernel with every access changed."""
+
+    def stage(s: Stage) -> Stage:
+        return Stage(s.body, tuple(access(a) for a in s.inputs))
+
+    def stored(a: Access) -> Access:
+        changed = access(a)
+        if changed is None:
+            raise CompilerBug("a kernel without a store")
+        return changed
+
+    held = kernel.bf16_split
+    if held is not None:
+        held = replace(held, stage=stage(held.stage), store=stored(held.store))
+    return replace(
+        kernel,
+        anchor=stage(kernel.anchor),
+        initial=stage(kernel.initial) if isinstance(kernel.initial, Stage) else kernel.initial,
+        epilogue=tuple(stage(s) for s in kernel.epilogue),
+        store=stored(kernel.store),
+        bf16_split=held,
+    )

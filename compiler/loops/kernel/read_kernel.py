@@ -1,0 +1,344 @@
+"""Reads a call as a kernel: views and places put together, loops in normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import TensorType, f16, f32
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.linalg.analysis.affine_form import AffineForm
+from ncc.compiler.linalg.analysis.linalg_op import (
+    LinalgOp,
+    constant_number,
+    fill_number,
+    outs_of,
+    shape_of,
+)
+from ncc.compiler.loops.kernel.k_split import k_split
+from ncc.compiler.loops.kernel.kernel import Access, Bf16Split, Captured, GatherTable, Kernel, Stage
+from ncc.compiler.loops.kernel.normal_form import normalised
+from ncc.compiler.loops.kernel.operands import product_of
+from ncc.compiler.loops.kernel.padding_lanes import padding_lanes
+from ncc.compiler.plan import Call, Subview
+from ncc.compiler.target import Target
+from ncc.dialects.element import i24, number
+from ncc.dialects.operation import ops_of
+
+MOST_BLOCKS = 16
+"""Blocks, at the most, of which half of the last is worth code of its own."""
+
+
+def kernel_of(call: Call, target: Target | None = None) -> Kernel:
+    """The kernel of a call: views and places put together, loops in normal form.
+
+    target: whose short vectors may leave out results that nobody reads; without it none are.
+    The loops of a separable transform stay as they are: its writer knows them by their inputs. So
+    do those of a selection: block, row, column, lane.
+    """
+    reader = _Reader(call)
+    kernel = reader.read()
+    if target is not None and kernel.reduced and kernel.accumulates:
+        kernel = replace(
+            kernel, valid_extents=(*kernel.valid_extents, *reader.padding_lanes(kernel, target))
+        )
+    is_known = kernel.matrices is not None or kernel.lanes is not None
+    return kernel if is_known else normalised(kernel)
+
+
+class _Reader:
+    """Reads an outlined function with the strides of one call."""
+
+    def __init__(self, call: Call) -> None:
+        self.subviews = [*call.operands, *call.results]
+        self.function = call.function
+        block = call.function.body.block
+        returned = block.last_op
+        if not isinstance(returned, func.ReturnOp):
+            raise CompilerBug("a kernel without a return")
+        self.results = returned.operands
+        self.argument_of: dict[SSAValue, int] = {a: a.index for a in block.args}
+        self.views = [LinalgOp(op) for op in ops_of(block) if isinstance(op, GenericOp)]
+        self.fills = [op for op in ops_of(block) if isinstance(op, FillOp)]
+        types = [*(a.type for a in block.args), *(v.type for v in returned.operands)]
+        self.element_types = tuple(t.element_type for t in types if isinstance(t, TensorType))
+
+    def read(self) -> Kernel:
+        """The group as a kernel; its loops are those of the anchor."""
+        if not self.views:
+            return self._fill()
+        linalg_op = self.anchor
+        axes = [form.bare for form in linalg_op.write.index]
+        identity = {d: d for d in range(len(linalg_op.extents))}
+        halves = next((linalg_op for linalg_op in self.views[1:] if linalg_op.halves), None)
+        bf16_split = None if halves is None else self._bf16_split(halves, axes)
+        index_of: dict[int, int | None] = {d: d for d in linalg_op.indexed}
+        return Kernel(
+            extents=linalg_op.extents,
+            reduced=frozenset(linalg_op.reduced),
+            valid_extents=linalg_op.valid_extents,
+            anchor=self._stage(linalg_op, identity, None),
+            accumulates=linalg_op.reads_outs,
+            initial=self._initial(linalg_op, axes) if linalg_op.reads_outs else 0.0,
+            epilogue=tuple(self._epilogue(axes)),
+            store=self._store(bf16_split),
+            element_types=self.element_types,
+            captured=self._captured(linalg_op),
+            index_of=index_of if halves is None else dict.fromkeys(halves.indexed),
+            matrices=linalg_op.separable,
+            lanes=linalg_op.lanes,
+            bf16_split=bf16_split,
+            k_split=k_split(linalg_op, self._places),
+        )
+
+    @cached_property
+    def _places(self) -> dict[SSAValue, Subview]:
+        return {value: self.subviews[n] for value, n in self.argument_of.items()}
+
+    def _epilogue(self, axes: Sequence[int | None]) -> Iterator[Stage]:
+        """What follows the anchor at each point, but for the halving of the value."""
+        value: SSAValue = self.anchor.op.results[0]
+        for after in self.views[self.views.index(self.anchor) + 1 :]:
+            if not after.halves:
+                yield self._stage(after, self._renamed(after, axes), value)
+                value = after.op.results[0]
+
+    def _store(self, bf16_split: Bf16Split | None) -> Access:
+        """Where the value is stored: in the memory that the anchor goes on with, if there is one,
+        else in the first result.
+        """
+        if bf16_split is not None and bf16_split.alone:
+            return bf16_split.store
+        first_result = len(self.function.body.block.args)
+        argument = self.argument_of.get(outs_of(self.anchor.op), first_result)
+        identity = {d: d for d in range(self.rank)}
+        return self._access(argument, self.anchor.write.index, identity)
+
+    def padding_lanes(self, kernel: Kernel, target: Target) -> list[tuple[int, int, int]]:
+        """What a short vector leaves out of the last block of a sum of float32."""
+        types = {self.element_types[a.argument] for stage in kernel.stages for a in stage.reads}
+        floats = types <= {f16, i24, f32} and self.element_types[kernel.store.argument] == f32
+        if kernel.matrices is not None or kernel.bf16_split is not None or not floats:
+            return []
+        linalg_op, identity = self.anchor, {d: d for d in range(self.rank)}
+        subviews = self._places
+        found = set(padding_lanes(linalg_op, subviews, identity))
+        started = outs_of(linalg_op.op).owner
+        if isinstance(started, GenericOp):
+            axes, initial = [form.bare for form in linalg_op.write.index], LinalgOp(started)
+            found |= set(padding_lanes(initial, subviews, self._renamed(initial, axes)))
+        factors = product_of(kernel) or ()
+
+        def shortest(lane: int) -> int:
+            spread = any(a.coefficients[lane] == 0 for a in factors)
+            return target.shortest_factor if spread else target.shortest
+
+        return sorted(
+            (outer, inner, true)
+            for outer, inner, true in found
+            if -true % kernel.extents[inner] >= shortest(inner)
+            and kernel.extents[outer] <= MOST_BLOCKS
+        )
+
+    @cached_property
+    def gathers(self) -> dict[SSAValue, LinalgOp]:
+        """Selections that the anchor reads: they have no memory."""
+        before = self.views[: self.views.index(self.anchor)]
+        return {
+            linalg_op.op.results[0]: linalg_op
+            for linalg_op in before
+            if linalg_op.lanes is not None
+        }
+
+    @cached_property
+    def anchor(self) -> LinalgOp:
+        """The reduction of the group, or its first pointwise computation."""
+        return next((linalg_op for linalg_op in self.views if linalg_op.reads_outs), self.views[0])
+
+    def _bf16_split(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> Bf16Split:
+        """The stage that makes halves of the value: (pair of blocks, image .., half, block of the
+        pair, lane) in memory, or groups of these, so that a block of the value is half as far as a
+        pair from the last.
+        """
+        position = len(self.function.body.block.args) + len(self.results) - 1
+        halved, pairs = linalg_op.halved
+        *outer, half, side, lane = self.subviews[position].strides
+        outer[pairs] //= 2
+
+        def moved(argument: int, strides: Sequence[int]) -> Access:
+            by = {_known(axis): stride for axis, stride in zip(axes, strides, strict=True)}
+            return Access(argument, 0, tuple(by.get(d, 0) for d in range(self.rank)))
+
+        inputs: list[Access | None] = []
+        for access in linalg_op.reads:
+            if access == halved:
+                inputs.append(None)
+                continue
+            number = self.argument_of[access.value]  # a table of channels: (pair, block, lane)
+            _, block, within = self.subviews[number].strides
+            by_block = [block * (axis == pairs) for axis in range(len(outer))]
+            inputs.append(moved(number, (*by_block, within)))
+        return Bf16Split(
+            Stage(linalg_op.body, tuple(inputs)),
+            moved(position, (*outer, lane)),
+            half,
+            _known(axes[pairs]),
+            outer[pairs] - side,
+            alone=len(self.results) == 1,
+        )
+
+    def _initial(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> float | Stage | None:
+        """What an accumulation starts from; None for what is in its memory."""
+        source = outs_of(linalg_op.op)
+        if source in self.argument_of:
+            return None
+        op = source.owner
+        if isinstance(op, FillOp):
+            return fill_number(op)
+        if not isinstance(op, GenericOp):
+            raise CompilerBug("an accumulation without initial values")
+        init = LinalgOp(op)
+        return self._stage(init, self._renamed(init, axes), None)
+
+    def _renamed(self, linalg_op: LinalgOp, axes: Sequence[int | None]) -> dict[int, int]:
+        """The loops of initial values or an epilogue as those of the anchor, axis by axis."""
+        return {
+            _known(form.bare): _known(axis)
+            for form, axis in zip(linalg_op.write.index, axes, strict=True)
+        }
+
+    def _stage(
+        self, linalg_op: LinalgOp, loops: Mapping[int, int], flight: SSAValue | None
+    ) -> Stage:
+        """A computation with its reads; `flight` is the value that it goes on from."""
+        inputs: list[Access | None] = []
+        for position, access in enumerate(linalg_op.reads):
+            if access.value is flight or position not in linalg_op.live:
+                inputs.append(None)
+            elif (gather := self.gathers.get(access.value)) is not None:
+                inputs.append(self._selected(gather, access.index, loops))
+            else:
+                argument = self.argument_of[access.value]
+                inputs.append(self._access(argument, access.index, loops))
+        return Stage(linalg_op.body, tuple(inputs))
+
+    def _selected(
+        self, gather: LinalgOp, index: Sequence[AffineForm], loops: Mapping[int, int]
+    ) -> Access:
+        """A read through a selection of elements in a row: the table that it reads, and loops, say
+        where.
+        """
+        (source,), (table,) = gather.captured, gather.reads
+        axis_of = {_known(form.bare): axis for axis, form in enumerate(gather.write.index)}
+        steps = [0] * len(index)
+        for value, factor in _terms(_place_of(gather.yielded)):
+            if isinstance(value.owner, IndexOp):
+                steps[axis_of[value.owner.dim.value.data]] += factor
+        extents = shape_of(gather.op.results[0])
+        beside = sum((n - 1) * step for n, step in zip(extents, steps, strict=True))
+        said = [index[axis_of[_known(form.bare)]] for form in table.index]
+        told = self._access(self.argument_of[table.value], said, loops)
+        broadcast = self._strided(self.argument_of[source], index, steps, loops)
+        return replace(broadcast, table=GatherTable(told, shape_of(source)[0] - 1 - beside))
+
+    def _access(
+        self, argument: int, index: Sequence[AffineForm], loops: Mapping[int, int]
+    ) -> Access:
+        """Coordinates of an argument as an address, by the strides of its place."""
+        return self._strided(argument, index, self.subviews[argument].strides, loops)
+
+    def _strided(
+        self,
+        argument: int,
+        index: Sequence[AffineForm],
+        strides: Sequence[int],
+        loops: Mapping[int, int],
+    ) -> Access:
+        coefficients: dict[int, int] = {}
+        offset = 0
+        for form, stride in zip(index, strides, strict=True):
+            offset += form.constant * stride
+            for loop, factor in form.terms:
+                d = loops[loop]
+                coefficients[d] = coefficients.get(d, 0) + factor * stride
+        return Access(argument, offset, tuple(coefficients.get(d, 0) for d in range(self.rank)))
+
+    @cached_property
+    def rank(self) -> int:
+        """How many loops there are."""
+        return len(self.anchor.extents)
+
+    def _captured(self, linalg_op: LinalgOp) -> dict[SSAValue, Captured]:
+        found: dict[SSAValue, Captured] = {}
+        for value in linalg_op.captured:
+            argument = self.argument_of[value]
+            found[value] = Captured(argument, self.subviews[argument].strides)
+        return found
+
+    def _fill(self) -> Kernel:
+        """A kernel that only sets a tensor to one value."""
+        fill = self.fills[-1]
+        kind = fill.results[0].type
+        if not isinstance(kind, TensorType):
+            raise CompilerBug("a fill of no tensor")
+        subview = self.subviews[-1]
+        argument = len(self.subviews) - 1
+        store = Access(argument, 0, subview.strides)
+        return constant_kernel(kind.get_shape(), fill_number(fill), store, self.element_types)
+
+
+def constant_kernel(
+    extents: Sequence[int], value: float, store: Access, element_types: tuple[Attribute, ...]
+) -> Kernel:
+    """out[...] = value over a box of `extents`."""
+    body = Block()
+    element = element_types[store.argument]
+    constant = arith.ConstantOp.create(
+        properties={"value": number(value, element)}, result_types=[element]
+    )
+    body.add_ops([constant, YieldOp.create(operands=[constant.results[0]])])
+    kernel = Kernel(
+        extents=tuple(extents),
+        reduced=frozenset(),
+        valid_extents=(),
+        anchor=Stage(body, ()),
+        accumulates=False,
+        initial=0.0,
+        epilogue=(),
+        store=store,
+        element_types=element_types,
+        captured={},
+        index_of={},
+    )
+    return normalised(kernel)
+
+
+def _place_of(value: SSAValue) -> SSAValue:
+    """The coordinate that an element of a row is read at."""
+    if not isinstance(value.owner, ExtractOp):
+        raise CompilerBug("a selection that computes")
+    return value.owner.indices[0]
+
+
+def _terms(value: SSAValue, factor: int = 1) -> Iterator[tuple[SSAValue, int]]:
+    """What a sum of indices is of, and how often."""
+    match value.owner:
+        case arith.AddiOp() as op:
+            yield from _terms(op.lhs, factor)
+            yield from _terms(op.rhs, factor)
+        case arith.MuliOp() as op if (number := constant_number(op.rhs)) is not None:
+            yield from _terms(op.lhs, factor * int(number))
+        case _:
+            yield value, factor
+
+
+def _known(loop: int | None) -> int:
+    if loop is None:
+        raise CompilerBug("a result at strided places cannot be continued at the point")
+    return loop

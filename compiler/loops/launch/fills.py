@@ -1,0 +1,221 @@
+"""Writes a constant into boxes of memory: the border of a padded value, and of any other.
+
+    func.func private @name(%memory: memref<?xi32>, %bits,
+                            %offset0, %extent0, %stride0, .., %run0, %offset1, .., %first, %last)
+      for chunk in [first, min(last, extent0)):             box 0, and the next ones in the same way
+        for .. in [0, ..): ...
+          for cell in [0, run0): memory[offset0 + chunk * stride0 + .. + cell] = bits
+
+What is stored, the entry point says, and where boxes are, and how large: little is stored, and
+networks have many borders, most of which have as many boxes of as many loops. One kernel for these
+is soon made.
+
+A chunk is a turn of the outermost loop of every box that has so many; a run alone is one chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, PackableType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ncc.compiler.diagnostics import CompilerBug
+from ncc.compiler.loops.emit.loop_builder import LoopBuilder, index, memory_type
+from ncc.compiler.loops.emit.reads import kernel_types
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.read_kernel import constant_kernel
+from ncc.compiler.loops.kernel.stable_text import stable_text
+from ncc.compiler.loops.launch.halos import Box
+from ncc.compiler.plan import Subview
+from ncc.dialects.element import number
+
+USUAL = (2, 1, 0, 0)
+"""Loops around the runs of each box, of a border in blocks. A border of fewer boxes or loops is
+made like it, by runs of no cells and loops of one turn.
+"""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A box as loops: cells from `offset`, the outermost loop first, then `run` in a row."""
+
+    offset: int
+    loops: tuple[tuple[int, int], ...]
+    """The extent and the stride of each."""
+    run: int
+
+    @staticmethod
+    def of(kernel: Kernel) -> Fill:
+        """How a kernel stores a constant, in the order of its memory."""
+        store = kernel.store
+        *loops, (run, last) = sorted(
+            zip(kernel.extents, store.coefficients, strict=True), key=lambda loop: -loop[1]
+        ) or [(1, 1)]
+        if last == 1:
+            return Fill(store.offset, tuple(loops), run)
+        return Fill(store.offset, (*loops, (run, last)), 1)
+
+    def within(self, depth: int) -> Fill:
+        """The same in so many loops."""
+        return replace(self, loops=self.loops + ((1, 0),) * (depth - len(self.loops)))
+
+    @property
+    def chunks(self) -> int:
+        """Turns of the outermost loop."""
+        return self.loops[0][0] if self.loops else 1
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the kernel is told of it."""
+        return (self.offset, *(number for loop in self.loops for number in loop), self.run)
+
+
+@dataclass(frozen=True)
+class Fills:
+    """Boxes of the memory behind a place, to be filled with one value.
+
+    computations: the same as kernels, a box each, for who asks what is done.
+    """
+
+    computations: tuple[Kernel, ...]
+    value: float
+    element: PackableType[Any]
+
+    @staticmethod
+    def of(boxes: Sequence[Box], subview: Subview, value: float, element: Attribute) -> Fills:
+        """place: where the offsets of the boxes are counted from."""
+        if not isinstance(element, PackableType):
+            raise CompilerBug(f"a border of {element}")
+        kernels = []
+        for box in boxes:
+            store = Access(0, box.subview.offset - subview.offset, box.subview.strides)
+            kernels.append(constant_kernel(box.extents, value, store, (element,)))
+        return Fills(tuple(kernels), value, element)
+
+    @cached_property
+    def parts(self) -> tuple[Fill, ...]:
+        """The boxes as loops, those of most loops first."""
+        found = sorted(map(Fill.of, self.computations), key=lambda part: -len(part.loops))
+        nothing = [Fill(0, (), 0)] * (len(USUAL) - len(found))
+        usual = list(zip([*found, *nothing], USUAL, strict=False))
+        if len(found) > len(USUAL) or any(len(part.loops) > depth for part, depth in usual):
+            return tuple(found)
+        return tuple(part.within(depth) for part, depth in usual)
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """How many loops there are around the runs of each box."""
+        return tuple(len(part.loops) for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """All that the kernel depends on."""
+        return stable_text(("fills", self.depths, self.cell))
+
+    @property
+    def chunks(self) -> int:
+        return max(part.chunks for part in self.parts)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the kernel is told: the bits of the value, then of one box after the other."""
+        held = self.element.pack([number(self.value, self.element).value.data])
+        bits = int.from_bytes(held, "little", signed=True)
+        return (bits, *(told for part in self.parts for told in part.numbers))
+
+    @property
+    def cell(self) -> IntegerType:
+        """What the kernel takes elements for: as many bits."""
+        return IntegerType(8 * self.element.compile_time_size)
+
+    @property
+    def type(self) -> MemRefType[Attribute]:
+        """The kernel's memory, however much it is."""
+        return memory_type(self.cell, DYNAMIC_INDEX)
+
+    @property
+    def reach(self) -> MemRefType[Attribute]:
+        """As much of it as is touched here."""
+        types = (kernel_types(kernel)[0] for kernel in self.computations)
+        return max(types, key=lambda type: type.get_shape()[0])
+
+    def write(self, name: str, lanes: int) -> func.FuncOp:
+        """The kernel. lanes: of the target's vectors."""
+        return _Writer(self, lanes).written(name)
+
+
+class _Writer:
+    """The function of a kernel that fills boxes, being written."""
+
+    def __init__(self, fills: Fills, lanes: int) -> None:
+        self.fills, self.lanes = fills, lanes
+        self.entry = Block(
+            arg_types=[fills.type, *(index for _ in (*fills.numbers, "first", "last"))]
+        )
+        self.memory, bits, *self.numbers = self.entry.args[:-2]
+        self.first, self.last = self.entry.args[-2:]
+        self.builder = LoopBuilder(self.entry)
+        self.cell = self.builder.add(arith.IndexCastOp, [bits], fills.cell)
+        self.vector = self.builder.splat(self.cell, lanes)
+
+    def written(self, name: str) -> func.FuncOp:
+        numbers = iter(self.numbers)
+        for depth in self.fills.depths:
+            offset = next(numbers)
+            loops = [(next(numbers), next(numbers)) for _ in range(depth)]
+            self._box(offset, loops, next(numbers))
+        return self.builder.function(name)
+
+    def _box(
+        self, offset: SSAValue, loops: Sequence[tuple[SSAValue, SSAValue]], run: SSAValue
+    ) -> None:
+        builder = self.builder
+        if not loops:
+            loops = [(builder.constant(1), builder.constant(0))]
+        (extent, stride), *inner = loops
+        end = builder.binary(arith.MinSIOp, self.last, extent)
+        self._loop(self.first, end, stride, offset, inner, run)
+
+    def _loop(
+        self,
+        first: SSAValue | int,
+        last: SSAValue,
+        stride: SSAValue,
+        offset: SSAValue,
+        inner: Sequence[tuple[SSAValue, SSAValue]],
+        run: SSAValue,
+    ) -> None:
+        """From one turn of a loop to another, all of those inside it."""
+        builder = self.builder
+
+        def body(iteration: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            distance = builder.binary(arith.MuliOp, iteration, stride)
+            at = builder.binary(arith.AddiOp, offset, distance)
+            if inner:
+                (extent, next_stride), *rest = inner
+                self._loop(0, extent, next_stride, at, rest, run)
+            else:
+                self._run(at, run)
+            return []
+
+        builder.loop(first, last, 1, [], body)
+
+    def _run(self, at: SSAValue, run: SSAValue) -> None:
+        """Neighbouring cells: vectors of them, and the rest one by one."""
+        builder, lanes = self.builder, self.lanes
+        vectors = builder.binary(arith.SubiOp, run, builder.remainder(run, lanes))
+
+        def store(value: SSAValue, first: SSAValue, last: SSAValue, step: int) -> None:
+            def body(cell: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+                builder.store(value, self.memory, builder.binary(arith.AddiOp, at, cell))
+                return []
+
+            builder.loop(first, last, step, [], body)
+
+        store(self.vector, builder.constant(0), vectors, lanes)
+        store(self.cell, vectors, run, 1)

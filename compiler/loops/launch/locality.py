@@ -1,0 +1,84 @@
+"""Locality between kernels: a thread goes on with what it made, which is in its cache.
+
+    conv, rows of all channels outermost       %y[b, r, c]     thread 0 makes the upper rows
+    window, channels outermost                 reads half of what it does from another core
+            rows outermost                     reads what it made, and a few rows of another core
+
+A window does little with each cell that it reads, so that reading from another core's cache shows.
+Where what it reads was shared out among threads along another loop than its own outermost one, that
+loop becomes the outermost one here. Its tiles stay what they are, and so do results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of
+from ncc.compiler.plan import Buffer, Call, Subview
+
+
+@dataclass
+class Sharing:
+    """How values are handed out: for each, how far it is from one part of it to the next."""
+
+    steps: dict[Buffer, int] = field(default_factory=dict)
+
+    def outermost(self, kernel: Kernel, subviews: list[Subview]) -> int | None:
+        """The innermost loop of a window that goes from one part of what it reads to another, if it
+        is known how that was handed out.
+        """
+        if not _is_window(kernel):
+            return None
+        for access in _reads(kernel):
+            step = self.steps.get(subviews[access.argument].buffer)
+            if step is not None:
+                found = [d for d in kernel.parallel if _reach(access, kernel, d) > step]
+                return min(found, key=lambda d: access.coefficients[d], default=None)
+        return None
+
+    def note(self, kernel: Kernel, subviews: list[Subview], schedule: Schedule) -> None:
+        """Remember how the result of a reduction is handed out; other kernels write little."""
+        if not kernel.accumulates:
+            return
+        loops = schedule.order[: schedule.chunks]
+        first = next((d for d in loops if kernel.extents[d] > schedule.points(d)), None)
+        if first is not None:
+            self.steps[subviews[kernel.store.argument].buffer] = kernel.store.coefficients[first]
+
+    def note_further(self, call: Call, further: Sequence[int]) -> None:
+        """Remember how a call of a round hands out its results: by how far the next round's lie.
+
+        further: for each place of the call.
+        """
+        for subview, distance in zip(call.results, further[len(call.operands) :], strict=False):
+            if distance:
+                self.steps[subview.buffer] = distance
+
+
+def handed_out_along(kernel: Kernel, schedule: Schedule, loop: int | None) -> Schedule:
+    """The schedule of a window with that loop outermost, for its columns their rows."""
+    others = schedule.order[:-1]
+    if loop not in others or schedule.order[-1] != schedule.lane or len(others) < 2:
+        return schedule
+    first = loop if loop != others[-1] else others[-2]
+    order = (first, *(d for d in others if d != first))
+    chunks = chunks_of(kernel, order, dict(schedule.tile))
+    return replace(schedule, order=(*order, schedule.order[-1]), chunks=chunks)
+
+
+def _reach(access: Access, kernel: Kernel, loop: int) -> int:
+    """How far a loop goes in memory."""
+    return access.coefficients[loop] * kernel.extents[loop]
+
+
+def _is_window(kernel: Kernel) -> bool:
+    """Whether all that a reduction reads moves with its result, a vector at a time."""
+    reads = _reads(kernel)
+    lanes = [d for d in kernel.parallel if all(a.coefficients[d] == 1 for a in reads)]
+    return kernel.accumulates and bool(kernel.reduced and reads and lanes)
+
+
+def _reads(kernel: Kernel) -> list[Access]:
+    return [access for access in kernel.anchor.reads if access.moves]

@@ -1,0 +1,208 @@
+"""Register blocking of contractions: tiles of P points x Q vectors, whose sums stay in registers.
+
+A step of the reduction broadcasts P elements of one operand (`still`: it does not move along the
+lane) and multiplies each with Q vectors of the other (`stream`): P*Q multiply-adds for P + Q loads.
+Of all tiles that fit the registers the cheapest is taken, by a count of cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
+from ncc.compiler.loops.kernel.operands import ContractionOperands, Quad, cells, product_of
+from ncc.compiler.loops.kernel.schedule import (
+    Schedule,
+    chunks_of,
+    in_store_order,
+    short_of,
+    vector_of,
+)
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.loops.schedule.cycles import L2_SHARE, TileCost
+from ncc.compiler.loops.schedule.prefetch import prefetched_to_l1, prefetched_to_l2
+from ncc.compiler.target import Target
+
+EVEN_CHUNKS = 32
+"""Chunks of a kernel: so many that a thread which takes one more than another costs little. A chunk
+may be a single tile, which is work enough."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A register tile for one choice of the lane, and the cycles that it is thought to take."""
+
+    cost: float
+    operands: ContractionOperands
+    tile: tuple[tuple[int, int], ...]
+
+    @property
+    def schedule(self) -> Schedule:
+        operands, kernel, sizes = self.operands, self.operands.kernel, dict(self.tile)
+        broadcast, stream = operands.broadcast.coefficients, operands.stream.coefficients
+        quad = None if operands.quad is None else operands.quad.loop
+        reduced = [d for d in kernel.reduced if d != quad]
+        order = _order(operands, sizes)
+        return Schedule(
+            operands.lane,
+            operands.vector,
+            self.tile,
+            order,
+            tuple(sorted(reduced, key=lambda d: (-abs(stream[d]), -abs(broadcast[d])))),
+            chunks=chunks_of(kernel, order[:-1], sizes, EVEN_CHUNKS),
+            prefetch_l2=prefetched_to_l2(operands, sizes, order) if quad is None else (),
+            prefetch_l1=prefetched_to_l1(operands, sizes, order),
+            quad=quad,
+            short=operands.short,
+            joined=operands.joined,
+        )
+
+
+def contraction(kernel: Kernel, target: Target) -> Schedule | None:
+    """The cheapest schedule of acc + a * b with a lane in one of the two; None for others."""
+    return cheapest(candidates(kernel, target))
+
+
+def cheapest(found: Sequence[Candidate]) -> Schedule | None:
+    """The schedule of the candidate that costs least, the first of those that do."""
+    return min(found, key=lambda one: one.cost).schedule if found else None
+
+
+def candidates(kernel: Kernel, target: Target) -> list[Candidate]:
+    """All schedules of acc + a * b, each lane in turn; none for anything else."""
+    pair = product_of(kernel)
+    if pair is None:
+        return []
+    found: list[Candidate] = []
+    for lane in kernel.parallel:
+        streams = [a for a in pair if a.coefficients[lane] == 1]
+        if len(streams) == 1 and can_be_lane(kernel, lane):
+            broadcast = pair[1] if streams[0] is pair[0] else pair[0]
+            if kernel.k_split is not None and broadcast.coefficients[kernel.k_split.inputs] != 1:
+                continue
+            operands = _operands(kernel, target, lane, streams[0], broadcast)
+            found += [*_candidates(operands, target), *_in_thirds(operands, target)]
+    return found
+
+
+def tiled(
+    kernel: Kernel, target: Target, lane: int, stream: Access, broadcast: Access, quad: Quad
+) -> list[Candidate]:
+    """The schedules of dot products."""
+    return _candidates(_operands(kernel, target, lane, stream, broadcast, quad), target)
+
+
+def _operands(
+    kernel: Kernel,
+    target: Target,
+    lane: int,
+    stream: Access,
+    broadcast: Access,
+    quad: Quad | None = None,
+) -> ContractionOperands:
+    def alone(a: Access, b: Access) -> tuple[int, ...]:
+        own = [d for d in kernel.parallel if a.coefficients[d] and not b.coefficients[d]]
+        return tuple(sorted(own, key=lambda d: abs(a.coefficients[d])))
+
+    vectors = tuple(d for d in alone(stream, broadcast) if d != lane)
+    vector = vector_of(kernel.extents[lane], target)
+    points = alone(broadcast, stream)
+    short = None if quad is not None else short_of(kernel, lane, target.shortest_factor)
+    if not points and vector < kernel.extents[lane]:
+        short = None  # whole lines come, whatever is read of them
+    core = target.core
+    return ContractionOperands(
+        kernel, core, lane, vector, vector, stream, broadcast, points, vectors, quad, short
+    )
+
+
+def _candidates(operands: ContractionOperands, target: Target) -> list[Candidate]:
+    cost = TileCost(operands)
+    return [Candidate(cost.of(tile), operands, tile) for tile in _tiles(operands, target)]
+
+
+def _in_thirds(operands: ContractionOperands, target: Target) -> list[Candidate]:
+    """One block and a half as three vectors of half the width: three multiply-adds a broadcast."""
+    kernel, short, vectors = operands.kernel, operands.short, operands.vectors
+    if short is None or operands.joined or not operands.points or vectors[:1] != short[:1]:
+        return []
+    if kernel.extents[short[0]] != 2 or 2 * short[1] != operands.vector:
+        return []
+    operands, column = replace(operands, vector=short[1]), operands.points[0]
+    most = max(
+        n for n in range(1, target.registers) if operands.registers(n, 3) <= target.registers
+    )
+    cost, around = TileCost(operands), ((short[0], 2), (operands.lane, 2))
+    tiles = [((column, n), *around) for n in range(2, min(most, kernel.extents[column]) + 1)]
+    return [Candidate(cost.of(tile), operands, tile) for tile in tiles]
+
+
+def _tiles(operands: ContractionOperands, target: Target) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Candidate tiles that fit the registers.
+
+    Of points and vectors, the fewer are the inner loop of what is unrolled: they are held in
+    registers, the others are loaded one after another.
+    """
+    extents, points, vectors = operands.kernel.extents, operands.points, operands.vectors
+    in_lane, left_out = -(-extents[operands.lane] // operands.vector), operands.left_out
+    ends = operands.short is not None and vectors[:1] == operands.short[:1]
+    # A tile has the vectors of whole blocks, or those that count of the last.
+    lanes = [n for n in (1, 2, 3, 4, 6) if (n == in_lane if left_out else n <= in_lane)]
+    columns = range(1, min(extents[points[0]], 16) + 1) if points else range(1, 2)
+    rows = range(1, min(extents[points[1]], 4) + 1) if len(points) > 1 else range(1, 2)
+    others = range(1, min(max(operands.blocks, 1), 8) + 1) if vectors else range(1, 2)
+    for row, column in product(rows, columns):
+        if row > 1 and column < extents[points[0]]:
+            continue  # rows join a tile only when it spans the whole row
+        for other, lane in product(others, lanes):
+            p, q = row * column, other * lane
+            if ends and other == extents[vectors[0]]:
+                q -= left_out
+            if operands.registers(p, q) > target.registers:
+                continue
+            broadcast = [(points[1], row)] if len(points) > 1 else []
+            broadcast += [(points[0], column)] if points else []
+            moving = [(vectors[0], other)] if vectors else []
+            moving += [(operands.lane, lane)]
+            named = [*moving, *broadcast] if p < q else [*broadcast, *moving]
+            yield tuple((loop, n) for loop, n in named if n > 1)
+
+
+def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, ...]:
+    """The order of the loops over tiles with the least traffic from beyond L2.
+
+        vectors, points          reads vectors once, all points again for each tile of vectors
+        rows, vectors, points    reads points once, all vectors again for each row of points
+        points, vectors          reads points once, all vectors again for each tile of points
+
+    To read again costs nothing where all of it stays in L2. Of orders that cost the same, that with
+    vectors outermost is taken if to load them from memory takes longer than to load the points,
+    which were made just now: then they can be prefetched. So it is if there are many more results
+    than points: those of one vector are stored as one stream. Else points are outermost, and each
+    thread finds in its cache what it made in the layer before.
+    """
+    kernel, lane = operands.kernel, operands.lane
+    inner = {lane, *operands.points, *operands.vectors}
+    batch = in_store_order(kernel, [d for d in kernel.parallel if d not in inner])
+    points, vectors = tuple(reversed(operands.points)), operands.vectors
+    if not points or not vectors:
+        return (*batch, *points, *vectors, lane)
+    stream = 4 * operands.steps * prod(kernel.extents[d] for d in (*vectors, lane))
+    broadcast = 4 * cells(operands.broadcast, kernel, batch)
+
+    def again(bytes: int, loops: Sequence[int]) -> int:
+        """Bytes that are read after the first time, if these loops are the outer ones."""
+        times = prod(-(-kernel.extents[d] // sizes.get(d, 1)) for d in loops)
+        return bytes * (times - 1) if bytes > L2_SHARE * operands.core.l2_bytes else 0
+
+    *rows, last = points
+    waits = stream * operands.core.memory_line / operands.core.l2_line
+    along = max(waits, 2 * cells(kernel.store, kernel, batch)) > broadcast
+    by_vectors = (again(broadcast, vectors), not along, (*vectors, *points))
+    by_rows = (again(stream, rows), along, (*rows, *vectors, last))
+    by_points = (again(stream, points), along, (*points, *vectors))
+    ways = [by_vectors, by_rows, by_points] if rows else [by_vectors, by_points]
+    return (*batch, *min(ways, key=lambda way: way[:2])[2], lane)

@@ -1,0 +1,144 @@
+"""The cost model of register tiles: cycles of a contraction on the core that it is compiled for.
+
+A step of the reduction loads P points and Q vectors for P*Q multiply-adds. Loads overlap with
+multiply-adds, and the longer of the two counts. What a vector costs depends on which cache holds
+the vectors of a tile from one use to the next: L1, L2 or what is beyond.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import ceil, gcd, prod
+
+from ncc.compiler.loops.kernel.operands import ContractionOperands
+from ncc.compiler.target import Core
+
+L1_SHARE, L2_SHARE = 3 / 4, 1 / 2
+"""The parts of L1 and of L2 that the vectors of a tile may fill and still be there when they are
+read again."""
+
+L1_WAY = 4096
+"""Bytes from one address to the next in the same set of L1. Points of a tile may take L1_SHARE of
+the ways of a set."""
+
+LATENCY = 8
+"""Independent accumulators that hide the latency of multiply-adds."""
+
+POINT, POINT_FROM_L2 = 0.5, 4.0
+"""Cycles of a broadcast: from L1, and where points evict one another from a set of it."""
+
+VECTOR_IN_L1 = 1.0
+"""Cycles of loading a vector from L1; a `Core` says those from L2 and beyond."""
+
+STRAY = 0.25
+"""The part by which lines take longer in streams beyond those that a core prefetches."""
+
+STEP = 0.5
+"""Cycles of a step beside its loads and multiply-adds, on a core with one unit."""
+
+UNLIKE = 0.17
+"""Cycles of a broadcast for one whole vector and a short one, beyond those of their products."""
+
+STORE, TILE = 2.0, 10.0
+"""Cycles of storing a vector of results, and of starting a tile."""
+
+CROWD = 4.0
+"""Cycles of each accumulator beyond `Core.sums`, whose start and store nothing overlaps."""
+
+
+class TileCost:
+    """Cycles of a whole kernel by one tile or another, those of partial tiles included."""
+
+    def __init__(self, operands: ContractionOperands) -> None:
+        kernel, lane = operands.kernel, operands.lane
+        self._operands = operands
+        self._points = operands.points[:2]
+        self._others = (*operands.vectors[:1], lane)
+        self._short = None if operands.short is None else operands.short[0]
+        self._extents = {d: kernel.extents[d] for d in (*self._points, *self._others)}
+        if operands.vectors:
+            self._extents[operands.vectors[0]] = operands.blocks
+        self._trips = prod(kernel.extents[d] for d in kernel.parallel if d not in self._extents)
+        self._extents[lane] = -(-kernel.extents[lane] // operands.vector)
+        self._cycles = cache(partial(_tile_cycles, operands))
+        self._shares = cache(self._read_shares)
+
+    def of(self, tile: tuple[tuple[int, int], ...]) -> float:
+        """Cycles by that tile."""
+        sizes = dict(tile)
+        points = self._shares(self._points, tuple([sizes.get(d, 1) for d in self._points]))
+        others = self._shares(self._others, tuple([sizes.get(d, 1) for d in self._others]))
+        lines = self._operands.lines(sizes.get(self._others[-1], 1))
+        total = 0.0
+        for count, p, _ in points:
+            for times, q, short in others:
+                total += count * times * self._cycles(p, q, short, lines)
+            if self._operands.k_split is not None:
+                total += count * self._cycles(p, 1, False, lines) / self._operands.k_split.times
+        return self._trips * total
+
+    def _read_shares(
+        self, loops: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> list[tuple[int, int, bool]]:
+        """Whole and partial tiles along some loops: how many there are, how many points each has,
+        and whether the last of these is short.
+        """
+        shares = [(1, 1, False)]
+        for loop, size in zip(loops, sizes, strict=True):
+            ends = loop == self._short
+            whole = (self._extents[loop] - ends) // size
+            rest = self._extents[loop] - whole * size
+            along = [(whole, size, False)] * (whole > 0) + [(1, rest, ends)] * (rest > 0)
+            shares = [
+                (n * count, m * cells, was or short)
+                for n, m, was in shares
+                for count, cells, short in along
+            ]
+        return shares
+
+
+def _conflicts(operands: ContractionOperands, p: int) -> bool:
+    """Whether the lines of p points want more ways of one set of L1 than it has to spare."""
+    if not operands.points:
+        return False
+    distance = 4 * abs(operands.broadcast.coefficients[operands.points[0]])
+    return p * gcd(distance, L1_WAY) > L1_SHARE * operands.core.l1_bytes
+
+
+def _tile_cycles(operands: ContractionOperands, p: int, q: int, short: bool, lines: float) -> float:
+    """Cycles of one tile: its steps, then the stores. The last of its vectors may be short; each
+    brings so many lines.
+
+    Without loops over points, each vector is read once, whatever caches hold. Without loops over
+    vectors but the lane, all of them are read for each tile of points.
+    """
+    core, held = operands.core, 4 * operands.steps
+    again = operands.points and operands.vectors
+    held *= q * operands.vector if again else operands.all_vectors
+    point = POINT_FROM_L2 if _conflicts(operands, p) else POINT
+    vectors = _whole_vectors(operands, q, short)
+    reads = point * p + _vector_cycles(core, held, lines) * vectors
+    if operands.vectors and not again and held > L2_SHARE * core.l2_bytes:
+        reads += STRAY * core.l3_line * max(0, lines * q - core.streams)
+    others = core.operand * (p + q) + STEP / core.multiply_adds
+    taken = ceil(p * vectors) if operands.joined else p * vectors
+    if short and q == 2 and not operands.joined and not operands.left_out:
+        taken += UNLIKE * p
+    step = max(reads, max(taken, LATENCY) / core.multiply_adds) + others
+    crowd = CROWD * max(0, p * vectors - core.sums)
+    return operands.steps * step + STORE * p * vectors + TILE + crowd
+
+
+def _whole_vectors(operands: ContractionOperands, q: int, short: bool) -> float:
+    """As many as q vectors take the time of, the last of which may be short."""
+    if operands.short is None:
+        return q
+    block, whole = operands.kernel.extents[operands.lane], operands.whole
+    return q * operands.vector / whole - short * (block - operands.short[1]) / whole
+
+
+def _vector_cycles(core: Core, held: int, lines: float) -> float:
+    """Cycles of reading a vector, one of so many bytes that are read again and again."""
+    if held <= L1_SHARE * core.l1_bytes:
+        return VECTOR_IN_L1
+    return lines * (core.l2_line if held <= L2_SHARE * core.l2_bytes else core.l3_line)

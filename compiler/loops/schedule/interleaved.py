@@ -1,0 +1,34 @@
+"""Schedules of what reads or stores a few values in turn, as three channels of an image."""
+
+from __future__ import annotations
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.kernel.vector_loops import interleaved_loops
+from ncc.compiler.target import Target
+
+
+def interleaved(kernel: Kernel, target: Target) -> Schedule | None:
+    """Neighbours along the lane have those along a short loop between them.
+
+    for z by vector:
+      v = n vectors at x[z, 0], taken apart in registers: v[i] = x[z, i]
+      out[z] = the sum of all f(v[i])           or out[z, i] = f(v[i]), interleaved in registers
+    """
+    found = interleaved_loops(kernel)
+    if found is None:
+        return None
+    lane, members = found
+    vector = vector_of(kernel.extents[lane], target)
+    if kernel.extents[members] >= vector:
+        return None
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d not in found]
+    reduced = [d for d in sorted(kernel.reduced) if d != members]
+    chunks = chunks_of(kernel, others, {})
+    if members in kernel.reduced:
+        order, unroll = (*others, lane), frozenset({members})
+        return Schedule(
+            lane, vector, (), order, (*reduced, members), unroll, interleave=members, chunks=chunks
+        )
+    order, tile = (*others, members, lane), ((members, kernel.extents[members]),)
+    return Schedule(lane, vector, tile, order, tuple(reduced), interleave=members, chunks=chunks)

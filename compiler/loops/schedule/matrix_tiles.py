@@ -1,0 +1,259 @@
+"""Contractions by halves of bfloat16 that go to matrix tiles: which they are, and their schedules.
+
+    x, along points   (.., 2, 32): a row of a tile is 32 numbers of one point
+    w, along vectors  (.., 2, 16, 16, 2): a tile is 32 numbers of 16 outputs, in pairs
+
+How they are written is `tile_nest`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import bf16
+
+from ncc.compiler.linalg.analysis.linalg_op import uncast
+from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
+from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.target import Target
+from ncc.dialects import tile
+from ncc.dialects.operation import ops_of
+
+MOST_ITERATIONS = 8
+"""Groups of points that share the prefetching of weights."""
+
+MOST_WEIGHTS = 1.5
+"""How many times the data the weights are at most where threads share points. Each thread reads all
+weights then, from the third level of cache, and less of the data from another core.
+"""
+
+FLAT = 0.9
+"""The part of the products that flat tiles may take at most: storing their rows takes longer."""
+
+STEP, PAIR = 32, 2
+"""Numbers that one product of tiles sums over, in pairs."""
+
+VECTOR = 16
+"""Outputs of a tile."""
+
+HALF_BYTES = 2
+"""Bytes of a bfloat16."""
+
+
+@dataclass(frozen=True)
+class Bf16Contraction:
+    """The accesses of a contraction by halves, and its loops.
+
+    high, low        the operand that moves along points
+    weights, rest    the first and the second half of the one that moves along vectors
+    lane             the loop over 16 outputs; `vectors` over blocks of them, if there are several
+    points           loops of the points, innermost last
+    steps            reduced loops outside of the 32 numbers, outermost first
+    components       loops that move both: each has points and weights of its own
+    """
+
+    high: Access
+    low: Access
+    weights: Access
+    rest: Access
+    lane: int
+    vectors: int | None
+    points: tuple[int, ...]
+    steps: tuple[int, ...]
+    components: tuple[int, ...]
+
+
+def bf16_pairs_of(kernel: Kernel) -> Bf16Contraction | None:
+    """The parts of a kernel that sums products of halves; None for anything else."""
+    accesses = _factors(kernel)
+    if accesses is None:
+        return None
+    high, low, weights, rest = accesses
+    lanes = [d for d in kernel.parallel if weights.coefficients[d] == PAIR]
+    pairs = [d for d in kernel.reduced if weights.coefficients[d] == PAIR * VECTOR]
+    subviews = [d for d in kernel.reduced if weights.coefficients[d] == 1]
+    if not (len(lanes) == len(pairs) == len(subviews) == 1):
+        return None
+    (lane,), (pair,), (subview,) = lanes, pairs, subviews
+    inside = [(lane, VECTOR, 0), (pair, STEP // PAIR, PAIR), (subview, PAIR, 1)]
+    if any(kernel.extents[d] != n or high.coefficients[d] != c for d, n, c in inside):
+        return None
+    outer = [d for d in kernel.parallel if d != lane]
+    components = [d for d in outer if weights.coefficients[d] and high.coefficients[d]]
+    vectors = [d for d in outer if weights.coefficients[d] and d not in components]
+    points = [d for d in outer if not weights.coefficients[d]]
+    if len(vectors) > 1 or not points or any(high.coefficients[d] for d in vectors):
+        return None
+    points.sort(key=lambda d: -high.coefficients[d])
+    steps = [d for d in kernel.reduced if d not in (pair, subview)]
+    steps.sort(key=lambda d: -weights.coefficients[d])
+    return Bf16Contraction(
+        high,
+        low,
+        weights,
+        rest,
+        lane,
+        next(iter(vectors), None),
+        tuple(points),
+        tuple(steps),
+        tuple(components),
+    )
+
+
+def _factors(kernel: Kernel) -> tuple[Access, Access, Access, Access] | None:
+    """high x, low x, high w, low w of acc + (high * high + high * low + low * high)."""
+    if not kernel.accumulates or kernel.valid_extents or kernel.captured:
+        return None
+    body = kernel.anchor.body
+    pairs: list[tuple[Access, Access]] = []
+    for op in ops_of(body):
+        if isinstance(op, arith.MulfOp):
+            numbers = [is_argument(uncast(operand), body) for operand in op.operands]
+            inputs = dict(enumerate(kernel.anchor.inputs))  # without the accumulator
+            found = [inputs.get(n) for n in numbers if n is not None]
+            if len(found) != 2 or found[0] is None or found[1] is None:
+                return None
+            pairs.append((found[0], found[1]))
+        elif not isinstance(op, arith.ExtFOp | arith.AddfOp) and op is not body.last_op:
+            return None
+    if len(pairs) != 3:
+        return None
+    (high, weights), (again, rest), (low, same) = pairs
+    if high != again or weights != same:
+        return None
+    if any(kernel.element_types[a.argument] != bf16 for a in (high, low, weights, rest)):
+        return None
+    return high, low, weights, rest
+
+
+# --- the schedule -----------------------------------------------------------------------------
+
+
+def tiles(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of a contraction by halves; None for anything else, or without tiles."""
+    found = bf16_pairs_of(kernel) if target.tiles else None
+    if found is None:
+        return None
+    inner = found.points[-1]
+    flat, rows, count = _cut(kernel, found)
+    blocks = 1 if found.vectors is None else kernel.extents[found.vectors]
+    p, q = _tall_or_square(kernel, found, count, blocks, target)
+    sizes = [(inner, rows), *([] if found.vectors is None else [(found.vectors, q)])]
+    vectors = () if found.vectors is None else (found.vectors,)
+    held, read = (_bytes_of(access, kernel, found) for access in (found.weights, found.high))
+    share = target.core.l2_bytes // 2
+    points_outer = 2 * held <= share and held < MOST_WEIGHTS * read
+    order = (*found.points, *vectors) if points_outer else (*vectors, *found.points)
+    return Schedule(
+        found.lane,
+        VECTOR,
+        tuple((loop, n) for loop, n in sizes if n > 1),
+        (*found.components, *order, found.lane),
+        found.steps,
+        chunks=len(order) + len(found.components),
+        prefetch_l2=_next_weights(kernel, found, target, q, -(-count // p))
+        if not points_outer
+        else (),
+        tiles=p,
+        flat=flat,
+    )
+
+
+def _bytes_of(access: Access, kernel: Kernel, found: Bf16Contraction) -> int:
+    """Bytes of an operand, of one component."""
+    loops = [d for d, _ in access.moves if d not in found.components]
+    return HALF_BYTES * prod(kernel.extents[d] for d in loops)
+
+
+def _next_weights(
+    kernel: Kernel, found: Bf16Contraction, target: Target, q: int, iterations: int
+) -> tuple[Access, ...]:
+    """The weights of the next blocks, while tiles of points walk through the present ones.
+
+    Left to the hardware where all weights stay in L2, or where groups of points are so many that a
+    share is less than a line.
+    """
+    if found.vectors is None:
+        return ()
+    block = found.weights.coefficients[found.vectors]
+    held = HALF_BYTES * block * kernel.extents[found.vectors]
+    room = HALF_BYTES * block * q <= target.core.l2_bytes // 2
+    if held <= target.core.l2_bytes or not room or iterations > MOST_ITERATIONS:
+        return ()
+    return (replace(found.weights, offset=found.weights.offset + q * block),)
+
+
+def bf16_split(kernel: Kernel, target: Target) -> Schedule | None:
+    """The schedule of making halves: both of a vector at once, out of one read."""
+    which = [*kernel.indexed]
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    makes_halves = kernel.element_types[kernel.store.argument] == bf16 and not kernel.accumulates
+    if not makes_halves or len(which) != 1 or kernel.extents[which[0]] != 2 or not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    *others, side = in_store_order(kernel, [d for d in kernel.parallel if d not in (lane, *which)])
+    sizes = {which[0]: 2, side: 2 if kernel.extents[side] == 2 else 1}
+    sizes[lane] = 2 if kernel.extents[lane] >= 2 * target.lanes else 1
+    order = (*others, side, *which, lane)
+    chunks = chunks_of(kernel, others, sizes)
+    vector = vector_of(kernel.extents[lane], target)
+    points = tuple((d, n) for d, n in sizes.items() if n > 1)
+    return Schedule(lane, vector, points, order, (), chunks=chunks)
+
+
+def pitch_of(found: Bf16Contraction) -> int:
+    """How many points lie from one of a row to the same of the next."""
+    *_, outer, inner = (found.high.coefficients[d] for d in found.points)
+    return outer // inner
+
+
+def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
+    """Whether tiles are flat, their rows, and how many there are."""
+    *outer, extent = (kernel.extents[d] for d in found.points)
+    rows = _rows(extent)
+    count = prod(outer) * -(-extent // rows)
+    strides = [found.high.coefficients[d] for d in found.points[-2:]]
+    if len(strides) < 2 or strides[0] % strides[1] or pitch_of(found) < extent:
+        return False, rows, count
+    whole = pitch_of(found) * (outer[-1] - 1) + extent
+    flat_rows = _rows(whole)
+    flat_count = prod(outer[:-1]) * -(-whole // flat_rows)
+    if _pairs_cycles(flat_count, flat_rows) > FLAT * _pairs_cycles(count, rows):
+        return False, rows, count
+    return True, flat_rows, flat_count
+
+
+def _pairs_cycles(count: int, rows: int) -> float:
+    """Cycles of a product with each tile, two by two."""
+    return 2 * -(-count // 2) * _product_cycles(rows)
+
+
+def _rows(extent: int) -> int:
+    """Rows of a tile that divide a row of points into tiles in the least time."""
+    return min(
+        range(1, min(extent, tile.ROWS) + 1),
+        key=lambda n: (-(-extent // n) * _product_cycles(n), -n),
+    )
+
+
+def _product_cycles(rows: int) -> float:
+    """Cycles of one product, as measured: rows are only partly proportional."""
+    return max(9.7, 5.1 + 0.71 * rows)
+
+
+def _tall_or_square(
+    kernel: Kernel, found: Bf16Contraction, count: int, blocks: int, target: Target
+) -> tuple[int, int]:
+    """Tiles of points and of vectors that are summed at once.
+
+    Two by two load least. Where weights are more than L2 holds and points are few, four tiles of
+    points read each weight once.
+    """
+    weights = STEP * VECTOR * 2 * HALF_BYTES * prod(kernel.extents[d] for d in found.steps)
+    tall = weights * blocks > target.core.l2_bytes and count <= 4
+    if blocks == 1 or tall:
+        return min(count, 4), 1
+    return min(count, 2), 2

@@ -1,0 +1,112 @@
+"""Schedules of what is computed point by point, along the store, and of what nothing else fits."""
+
+from __future__ import annotations
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.schedule import (
+    Schedule,
+    chunks_of,
+    in_store_order,
+    tile_of,
+    vector_of,
+)
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane, can_gather
+from ncc.compiler.target import Target
+
+LEAST_SQUARE = 4
+"""Elements along a side of a square that is worth transposing in registers."""
+
+MOST_SHARED = 4
+"""Channels, or blocks of them, that are read at the same computed places in one step."""
+
+
+def pointwise(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, and nothing is read across it.
+
+    for y:
+      for z by 2 vectors: out[y, z] = f(a[y, z], b[y])      one where something is summed
+
+    Of blocks of channels at computed places, some are read together:
+
+    for c by 4, y:
+      for z by vector: out[c, y, z] = x[c, f(a[y]), z]      f(a) once for all c of the tile
+    """
+    lanes = [d for d in kernel.parallel if can_be_lane(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    vector = vector_of(kernel.extents[lane], target)
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    wide = kernel.extents[lane] >= 4 * vector
+    tile = ((lane, 2),) if wide and not kernel.accumulates else ()
+    blocks = _read_alike(kernel, lane)
+    if blocks is not None:
+        tile = ((blocks, tile_of(kernel.extents[blocks], MOST_SHARED)),)
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, vector, tile, order, tuple(sorted(kernel.reduced)), chunks=chunks)
+
+
+def _read_alike(kernel: Kernel, lane: int) -> int | None:
+    """The loop of blocks of channels that are read at the same computed places."""
+    read = [a for a in kernel.anchor.inputs if a is not None]
+    if kernel.accumulates or not read or not kernel.anchor.extracts:
+        return None
+    led = kernel.indexed - {lane}
+    alike = [d for d in led if kernel.extents[d] > 1 and not any(a.coefficients[d] for a in read)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def gathered(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store, and each lane reads at a place of its own.
+
+    for y, z by vector:
+      for c by 4: out[c, y, z] = x[c, f(a[y, z])]       f(a) is computed once for all c of the tile
+    """
+    lanes = [d for d in kernel.parallel if can_gather(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
+    shared = [d for d in others if d in kernel.indexed][:1]
+    order = (*(d for d in others if d not in shared), *shared, lane)
+    tile = tuple((d, n) for d in shared if (n := tile_of(kernel.extents[d], MOST_SHARED)) > 1)
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, vector_of(kernel.extents[lane], target), tile, order, (), chunks=chunks)
+
+
+def transposed(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous loop of the store; other operands are contiguous along another.
+
+    for y by n, z by n:
+      v = x[z, y], n vectors along y, transposed in registers
+      out[y, z] = f(v)                              n vectors along z
+    """
+    if kernel.accumulates or any(stage.extracts for stage in kernel.stages):
+        return None
+    best: tuple[int, int, int] | None = None
+    for lane in kernel.parallel:
+        if kernel.store.coefficients[lane] != 1 or lane in kernel.indexed:
+            continue
+        across = [a for a in kernel.accesses() if a.coefficients[lane] not in (0, 1)]
+        for other in kernel.parallel:
+            if other == lane or any(a.coefficients[other] != 1 for a in across):
+                continue
+            lanes = vector_of(min(kernel.extents[lane], kernel.extents[other]), target)
+            if lanes >= LEAST_SQUARE and (best is None or lanes > best[0]):
+                best = (lanes, lane, other)
+    if best is None:
+        return None
+    lanes, lane, along = best
+    others = [d for d in kernel.parallel if d not in (lane, along)]
+    order = (*in_store_order(kernel, others), along, lane)
+    tile = ((along, lanes),)
+    chunks = chunks_of(kernel, order[:-1], dict(tile))
+    return Schedule(lane, lanes, tile, order, (), transpose=along, chunks=chunks)
+
+
+def scalar(kernel: Kernel) -> Schedule:
+    """Plain loops in the order of the store: right for every kernel."""
+    order = in_store_order(kernel, kernel.parallel)
+    return Schedule(
+        None, 1, (), order, tuple(sorted(kernel.reduced)), chunks=chunks_of(kernel, order, {})
+    )

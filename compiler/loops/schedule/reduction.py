@@ -1,0 +1,184 @@
+"""Schedules of reductions that are no contractions: over windows, and along rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.schedule import (
+    Schedule,
+    chunks_of,
+    in_store_order,
+    short_of,
+    tile_of,
+    vector_of,
+)
+from ncc.compiler.loops.kernel.vector_loops import can_be_lane
+from ncc.compiler.target import Target
+
+MAX_UNROLLED = 9
+"""The most cells of a window that is unrolled, so that neighbouring points share loads."""
+
+MAX_UNROLLED_ROW = 7
+"""The most cells of a row that is unrolled of a larger window."""
+
+MOST_POINTS, FEW_POINTS = 7, 4
+"""Points of a register tile: with 32 registers, and with fewer, or where points share no loads. One
+row of the most leaves some of 16 registers for the loads of a row of a window.
+"""
+
+FEWEST_SCATTERED = 4
+"""Results whose lanes are worth storing one by one."""
+
+MOST_VECTORS = 8
+"""Vectors of a register tile along the lane, which leave half of 16 registers."""
+
+
+def window(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction whose lane moves every operand: depthwise convolution, pooling, means.
+
+    for y (by 2 where windows of two rows overlap):
+      for z by 7:
+        v = initial                                 a vector of channels for each point
+        for k, m: v[z] += x[y + k, z + m] * w[k, m]         unrolled, if few
+        out[y, z] = epilogue(v[z])
+    """
+    if not kernel.accumulates or not kernel.reduced:
+        return None
+    moving = [d for d in kernel.parallel if any(a.coefficients[d] for a in kernel.anchor.reads)]
+    lanes = [d for d in moving if can_be_lane(kernel, d)]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: min(kernel.extents[d], target.lanes))
+    return windows_along(kernel, target, lane)
+
+
+def windows_along(kernel: Kernel, target: Target, lane: int, quad: int | None = None) -> Schedule:
+    """The schedule of windows along a lane, whose cells are four products each if `quad` is one of
+    the loops that are summed.
+    """
+    summed = [d for d in sorted(kernel.reduced) if d != quad]
+    others = [d for d in in_store_order(kernel, kernel.parallel) if d != lane]
+    cells = prod(kernel.extents[d] for d in summed)
+    unroll = frozenset(summed) if cells <= MAX_UNROLLED else _row(kernel, summed)
+    vector = vector_of(kernel.extents[lane], target)
+    if others:
+        tile = _tile(kernel, others, unroll, target)
+    else:
+        tile = _vectors(kernel, lane, vector) if cells > MAX_UNROLLED else ()
+    return Schedule(
+        lane,
+        vector,
+        tile,
+        (*others, lane),
+        tuple(summed),
+        unroll,
+        chunks=chunks_of(kernel, others, dict(tile)),
+        quad=quad,
+        short=None if quad is not None else short_of(kernel, lane, target.shortest),
+    )
+
+
+def _tile(
+    kernel: Kernel, loops: Sequence[int], unroll: frozenset[int], target: Target
+) -> tuple[tuple[int, int], ...]:
+    """Points of the innermost loop, and two rows of them where windows of rows share loads.
+
+    Where halves are stored, both blocks of a pair instead: lines of halves are of both of them.
+    With few registers one row of more points where only a row of the window is unrolled: sums of
+    the next row wait for those of the one before.
+    """
+    inner, around = loops[-1], len(loops) > 1
+    one_row = target.registers < 32 and 0 < len(unroll) < len(kernel.reduced)
+    wide = one_row or target.registers >= 32 and (len(unroll) > 0 or around)
+    tile = [(inner, tile_of(kernel.extents[inner], MOST_POINTS if wide else FEW_POINTS))]
+    if kernel.bf16_split is not None and kernel.bf16_split.pairs in loops[:-1]:
+        tile.insert(0, (kernel.bf16_split.pairs, 2))
+    elif unroll and around and not one_row and _overlap(kernel, loops[-2]):
+        tile.insert(0, (loops[-2], min(kernel.extents[loops[-2]], 2)))
+    return tuple((loop, n) for loop, n in tile if n > 1)
+
+
+def _vectors(kernel: Kernel, lane: int, vector: int) -> tuple[tuple[int, int], ...]:
+    """Vectors beside one another where the lane is the only parallel loop, as for sums of columns:
+    a step of the reduction reads several lines of a row, and sums do not wait for one another.
+    """
+    points = tile_of(kernel.extents[lane] // vector, MOST_VECTORS)
+    return ((lane, points),) if points > 1 else ()
+
+
+def _overlap(kernel: Kernel, rows: int) -> bool:
+    """Whether the windows of two rows have all their rows but one in common."""
+    reads = [access.coefficients for access in kernel.anchor.reads]
+    return any(c[d] == c[rows] for c in reads if c[rows] for d in kernel.reduced)
+
+
+def _row(kernel: Kernel, summed: Sequence[int]) -> frozenset[int]:
+    """The loop over a row of a window, if it is unrolled."""
+    last = summed[-1]
+    return frozenset({last}) if kernel.extents[last] <= MAX_UNROLLED_ROW else frozenset()
+
+
+def rows(kernel: Kernel, target: Target) -> Schedule | None:
+    """The lane is the contiguous reduced loop: one vector of partial results a row.
+
+    for y by 4:
+      v = 0                                         a vector of partial results for each row
+      for k by vector: v[y] += x[y, k]
+      out[y] = epilogue(initial + sum of the lanes of v[y])
+    """
+    if not kernel.accumulates or not kernel.reduced or kernel.valid_extents:
+        return None
+    if kernel.indexed & kernel.reduced:
+        return None
+    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.reduced}
+    lanes = [d for d in steps if _are_neighbours(steps[d]) and kernel.extents[d] >= target.lanes]
+    if not lanes or kernel.anchor.extracts or kernel.anchor.yielded.owner is kernel.anchor.body:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = in_store_order(kernel, kernel.parallel)
+    tile = tuple((d, n) for d in order[-1:] if (n := tile_of(kernel.extents[d], FEW_POINTS)) > 1)
+    reduced = (*(d for d in sorted(kernel.reduced) if d != lane), lane)
+    chunks = chunks_of(kernel, order, dict(tile))
+    return Schedule(lane, target.lanes, tile, order, reduced, chunks=chunks)
+
+
+def _are_neighbours(steps: set[int]) -> bool:
+    """Whether operands, by how far they move in a step, stand still or lie side by side."""
+    return 1 in steps and steps <= {0, 1}
+
+
+def scattered(kernel: Kernel, target: Target) -> Schedule | None:
+    """A reduction like `window` whose results are strided, as in phases of transposed convolutions.
+
+    for y:
+      for z by vector:
+        v = initial
+        for k, m: v += x[y + k, z + m] * w[k, m]
+        out[y, 2 z], out[y, 2 z + 2], .. = the lanes of epilogue(v)
+    """
+    if (
+        not kernel.accumulates
+        or not kernel.reduced
+        or any(stage.extracts for stage in kernel.stages)
+    ):
+        return None
+    steps = {d: {a.coefficients[d] for a in kernel.anchor.reads} for d in kernel.parallel}
+    found = [d for d in steps if _are_neighbours(steps[d]) and d not in kernel.indexed]
+    lanes = [d for d in found if kernel.extents[d] >= FEWEST_SCATTERED]
+    if not lanes:
+        return None
+    lane = max(lanes, key=lambda d: kernel.extents[d])
+    order = (*(d for d in in_store_order(kernel, kernel.parallel) if d != lane), lane)
+    reduced = tuple(sorted(kernel.reduced))
+    cells = prod(kernel.extents[d] for d in reduced)
+    return Schedule(
+        lane,
+        vector_of(kernel.extents[lane], target),
+        (),
+        order,
+        reduced,
+        kernel.reduced if cells <= MAX_UNROLLED else frozenset(),
+        chunks=chunks_of(kernel, order[:-1], {}),
+    )

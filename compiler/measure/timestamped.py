@@ -1,0 +1,41 @@
+"""Runs of a network that notes when each of its steps is done: `Options.stamps`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncc.compiler.pipeline import STAMPS
+from ncc.runtime.session import Model
+
+Feeds: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class TimestampedRun:
+    """When a run was over, in seconds, and its stamps: the start, and the end of every step."""
+
+    over: float
+    timestamps: NDArray[np.int64]
+
+    @staticmethod
+    def of(model: Model, feeds: Feeds) -> TimestampedRun:
+        """Run a model that was compiled with stamps."""
+        timestamps = model.run(feeds)[STAMPS]
+        return TimestampedRun(perf_counter(), timestamps)
+
+    def ticks(self) -> NDArray[np.int64]:
+        """Of every step; none for one that was done before the one in front of it."""
+        steps: NDArray[np.int64] = np.diff(np.maximum.accumulate(self.timestamps))
+        return steps
+
+
+def ticks_per_ms(runs: Sequence[TimestampedRun]) -> float:
+    """How fast the counter counts, by the first and the last of some runs."""
+    first, last = runs[0], runs[-1]
+    return int(last.timestamps[-1] - first.timestamps[-1]) / (last.over - first.over) * 1e-3

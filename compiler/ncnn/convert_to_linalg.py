@@ -1,0 +1,178 @@
+"""Every layer into the linalg level, by its own `expand`.
+
+    func.func @network() -> tensor<8xf32> attributes {outputs = ["y"]} {
+      %x = ncnn.Input() {blobs = ["data"], ...} : () -> tensor<8xf32>
+      %y = ncnn.ReLU(%x) {layer = "relu1"} : (tensor<8xf32>) -> tensor<8xf32>
+      func.return %y : tensor<8xf32>
+    }
+
+becomes
+
+    func.func @network(%x: tensor<8xf32>) -> tensor<8xf32>
+        attributes {inputs = ["data"], outputs = ["y"]} {
+      %y = linalg.generic {..., doc = "relu1"} ins(%x : ...) outs(%0 : ...) {...}
+      func.return %y : tensor<8xf32>
+    }
+
+Arguments are the network's inputs in the order of the file. A layer that only hands its operand on
+vanishes, and so does one that no output needs; the layer's name is left in the `doc` of its
+computations. A result whose rows only the run counts becomes one with room for the most there can
+be. An input or output that grows from run to run becomes a row of elements, and `growing` keeps its
+type; the run tells in one more argument what they have grown to.
+
+Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ncc.compiler.diagnostics import CompilerBug, Unsupported
+from ncc.compiler.ncnn.counted_rows import is_row_wise
+from ncc.compiler.ncnn.shape_problems import unknown_extents
+from ncc.dialects.element import element_of
+from ncc.dialects.growing import GROWING, Growing, growing_axis
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.network import Network
+from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.operation import ops_of
+from ncc.dialects.row_wise import with_header
+
+
+@dataclass(frozen=True)
+class ConvertNcnnToLinalg(ModulePass):
+    """Replace the network by a function of the linalg level."""
+
+    name = "convert-ncnn-to-linalg"
+
+    threads: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        network = Network.of(op)
+        expanded = expand_network(network, self.threads)
+        parent = network.function.parent_block()
+        if parent is None:
+            raise CompilerBug("a network stands outside a module", self.name)
+        parent.insert_op_before(expanded, network.function)
+        network.function.detach()
+        network.function.erase()
+
+
+def expand_network(network: Network, threads: int = 1) -> FuncOp:
+    """A function that computes what the network does, from arguments, on so many threads.
+
+    Raises `Unsupported` where a layer has no expansion, `CompilerBug` where shapes were not
+    inferred or an expansion does not have the shape that was.
+    """
+    inputs = network.inputs
+    block = Block(arg_types=[_argument_type(value) for value in inputs.values()])
+    tensors: dict[SSAValue, Tensor] = {}
+    for value, argument in zip(inputs.values(), block.args, strict=True):
+        tensors[value] = Tensor(argument, _shape(value))
+        argument.name_hint = value.name_hint
+    counters = _counters(block, tensors.values())
+    needed = network.needed
+    for layer in network.layers:
+        if layer in needed and not isinstance(layer, InputOp):
+            builder = Builder(block, _name_of(layer), counters, threads)
+            expanded = _expand(layer, builder, [tensors[operand] for operand in layer.operands])
+            tensors.update(zip(layer.results, expanded, strict=True))
+    results = [
+        with_header(Builder(block, name), tensors[value]).value
+        for name, value in network.outputs.items()
+    ]
+    block.add_op(ReturnOp(*results))
+    types = FunctionType.from_lists(list(block.arg_types), [result.type for result in results])
+    function = FuncOp(network.function.sym_name.data, types, Region(block))
+    function.attributes.update(network.function.attributes)
+    function.attributes["inputs"] = ArrayAttr([StringAttr(name) for name in inputs])
+    named = {**inputs, **network.outputs}
+    growing = {name: v.type for name, v in named.items() if growing_axis(_shape(v)) is not None}
+    if growing:
+        function.attributes[GROWING] = DictionaryAttr(growing)
+    return function
+
+
+def _argument_type(value: SSAValue) -> Attribute:
+    """The type of an input; one that grows is as many elements as there are, in numpy's order."""
+    grows = growing_axis(_shape(value)) is not None
+    return TensorType(element_of(value), [DYNAMIC_INDEX]) if grows else value.type
+
+
+def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
+    """The last argument, where extents of inputs grow: what the run counts."""
+    grown = [n.counter for x in inputs for n in x.shape if isinstance(n, Growing)]
+    if not grown:
+        return None
+    shape = (max(grown) + 1,)
+    argument = block.insert_arg(TensorType(i64, shape), len(block.args))
+    argument.name_hint = "counters"
+    return Tensor(argument, shape)
+
+
+def _name_of(layer: Layer) -> str:
+    """What reports call a layer."""
+    return layer.layer_name or layer.type_name
+
+
+def _expand(layer: Layer, builder: Builder, operands: list[Tensor]) -> list[Tensor]:
+    name = _name_of(layer)
+    last = builder.block.last_op
+    try:
+        expanded = layer.expand_all(builder, operands)
+    except NotImplementedError as error:
+        raise Unsupported(str(error), layer=layer.layer_name, line=layer.line or None) from error
+    if not layer.READS_COUNTED and any(x.count is not None for x in operands):
+        made = _behind(builder.block, last)
+        if not is_row_wise(layer, made, operands, expanded):
+            raise unknown_extents(layer)
+        count = next(x.count for x in operands if x.count is not None)
+        expanded = [replace(tensor, count=count) for tensor in expanded]
+    shapes = [_shape(result) for result in layer.results]
+    found = [tensor.shape for tensor in expanded]
+    if len(found) != len(shapes) or not all(map(_fits, found, shapes)):
+        raise CompilerBug(
+            f"layer {name!r} ({layer.type_name}) expands to {found}, not {shapes}",
+            ConvertNcnnToLinalg.name,
+        )
+    for tensor, result in zip(expanded, layer.results, strict=True):
+        if tensor.value.name_hint is None:
+            tensor.value.name_hint = result.name_hint
+    return expanded
+
+
+def _behind(block: Block, op: Operation | None) -> list[Operation]:
+    """The operations of a block that come after op."""
+    operations = ops_of(block)
+    return operations[operations.index(op) + 1 :] if op is not None else operations
+
+
+def _shape(value: SSAValue) -> Shape:
+    shape = shape_of(value)
+    if shape is None:
+        raise CompilerBug("shapes are not inferred", ConvertNcnnToLinalg.name)
+    return shape
+
+
+def _fits(found: Shape, inferred: Shape) -> bool:
+    """Whether an expansion has the inferred shape, with room where the run counts the rows."""
+    return len(found) == len(inferred) and all(
+        want in (DYNAMIC_INDEX, have) for have, want in zip(found, inferred, strict=True)
+    )

@@ -1,0 +1,35 @@
+"""The registry of choices: optimizations without which results would be right as well.
+
+@choice(BinaryOpOp)
+class FuseConstant(LayerPattern): ...
+
+offer(FoldAffine(ConvolutionOp, "batchnorm"), BatchNormOp)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern
+from ncc.dialects.ncnn.layer import Layer
+
+OPTIMIZATIONS: list[tuple[type[Layer], LayerPattern]] = []
+"""The patterns and the class of layers that they may end in, in the order they are tried."""
+
+P = TypeVar("P", bound=type[LayerPattern])
+
+
+def choice(*roots: type[Layer]) -> Callable[[P], P]:
+    """Make a pattern one that is tried on layers of these classes, and of those derived."""
+
+    def register(pattern: P) -> P:
+        offer(pattern(), *roots)
+        return pattern
+
+    return register
+
+
+def offer(pattern: LayerPattern, *roots: type[Layer]) -> None:
+    """Make an instance of a pattern one that is tried on layers of these classes."""
+    OPTIMIZATIONS.extend((root, pattern) for root in roots)

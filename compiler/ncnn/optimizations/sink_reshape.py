@@ -1,0 +1,110 @@
+"""Vectors that were made planes of one pixel go on as vectors; the Reshape sinks below.
+
+    %p = ncnn.Pooling(%x) {global}                   %p = ncnn.Pooling(%x) {global}
+    %r = ncnn.Reshape(%p) : 1x1xC                    %c = ncnn.InnerProduct(%p)
+    %c = ncnn.Convolution(%r) {kernel 1x1}    ->     %s = ncnn.Sigmoid(%c)
+    %s = ncnn.Sigmoid(%c)                            %r = ncnn.Reshape(%s) : 1x1xM
+    %y = ncnn.BinaryOp(%x, %r)                       %y = ncnn.BinaryOp(%x, %r)
+
+At the end it meets a BinaryOp that takes the vector itself (`eliminate_reshape_before_binaryop`),
+or an output of the network. A Reshape moves down only, so the rewriting ends.
+
+Needs: shapes.  Breaks: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ncc.compiler.ncnn.optimizations.affine_hosts import refuse_special
+from ncc.compiler.ncnn.optimizations.optimization import choice
+from ncc.compiler.ncnn.optimizations.replace_layers import as_inner_product
+from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match, is_private
+from ncc.dialects.ncnn.convolution.convolution import ConvolutionOp
+from ncc.dialects.ncnn.elementwise.per_channel import BatchNormOp, PReLUOp, ScaleOp
+from ncc.dialects.ncnn.elementwise.unary import Unary
+from ncc.dialects.ncnn.layer import Layer, shape_of
+from ncc.dialects.ncnn.linear.linear import InnerProductOp
+from ncc.dialects.ncnn.movement.reshape import ReshapeOp, View, reshape_params
+from ncc.dialects.ncnn.plumbing import DropoutOp
+
+
+class SinkReshape(LayerPattern):
+    """f(view(v)) = view(f(v)) where the view makes [C, 1, 1] of a vector of C elements."""
+
+    exact = True
+
+    def match(self, op: Layer) -> Match | None:
+        view = op.operands[0].owner if len(op.operands) == 1 else None
+        return (view, op) if isinstance(view, View) else None
+
+    def check(self, view: View, op: Any) -> str | None:
+        before, after = shape_of(view.operands[0]), shape_of(op.operands[0])
+        if before is None or after is None:
+            return "the shapes of the view are not known"
+        if len(before) != 1 or after != (*before, 1, 1):
+            return "the view does not make planes of one pixel of a vector"
+        if not is_private(view.results[0]):
+            return "the view is read by others, too"
+        return None
+
+    def below(self, view: View, op: Any) -> Layer:
+        """What takes the place of `op`: a layer of the vector."""
+        vector = shape_of(view.operands[0])
+        new: Layer = type(op).make(
+            view.operands, name=op.layer_name, line=op.line, shapes=[vector or ()]
+        )
+        new.properties.update(op.properties)
+        return new
+
+    def rewrite(self, rewriter: PatternRewriter, view: View, op: Any) -> None:
+        new = self.below(view, op)
+        shape = shape_of(op.results[0]) or ()
+        last = ReshapeOp.make(
+            new.results,
+            dict(reshape_params(shape)),
+            name=view.layer_name,
+            blobs=op.blob_names,
+            line=view.line,
+            shapes=[shape],
+        )
+        rewriter.replace(op, [new, last])
+        rewriter.erase(view)
+
+
+@choice(Unary, DropoutOp, BatchNormOp, ScaleOp, PReLUOp)
+class SinkReshapeBelowActivation(SinkReshape):
+    """f(view(v)) = view(f(v)) where f treats the elements of a vector as channels.
+
+    A Bias does not: to it a vector is one channel.
+    """
+
+    name = "sink_reshape_below_activation"
+
+
+@choice(ConvolutionOp)
+class SinkReshapeBelowConvolution(SinkReshape):
+    """Convolution(view(v), 1x1) = view(InnerProduct(v)) where the result has one pixel, too."""
+
+    name = "sink_reshape_below_convolution"
+    exact = False
+
+    def check(self, view: View, op: Any) -> str | None:
+        if any(window.kernel != 1 for window in op.windows):
+            return "its kernel is not 1x1"
+        if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > 0:
+            return "it pads"
+        return super().check(view, op) or refuse_special(op, op.weight)
+
+    def below(self, view: View, op: Any) -> Layer:
+        params, weights = as_inner_product(op)
+        return InnerProductOp.make(
+            view.operands,
+            params,
+            weights,
+            name=op.layer_name,
+            line=op.line,
+            shapes=[(op.num_output,)],
+        )

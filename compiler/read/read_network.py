@@ -1,0 +1,93 @@
+"""Files -> a network: the front door of this room.
+
+result = read("net.param")                        # and net.bin beside it
+result = read("net.param", random_weights=7)      # no .bin needed
+print(result.module)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.read.build_module import build
+from ncc.compiler.read.default_path import default_bin_path
+from ncc.compiler.read.foreign import foreign
+from ncc.compiler.read.param import read_text
+from ncc.compiler.read.param_bin import is_binary, read_binary
+from ncc.compiler.read.records import Graph, Source
+from ncc.compiler.read.weights import NoWeights, RandomWeights, StoredWeights
+from ncc.runtime.errors import InputError
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """A network as it stands in its files.
+
+    module: the ncnn ops. graph: the records they were made from. warnings: one line each about
+    what ncnn ignores in the files, and so do we.
+    """
+
+    module: ModuleOp
+    graph: Graph
+    warnings: tuple[str, ...]
+
+
+def read(
+    param_path: AnyPath,
+    bin_path: AnyPath | None = None,
+    *,
+    random_weights: int | None = None,
+    outputs: Sequence[str] | None = None,
+    opaque: bool = False,
+) -> ReadResult:
+    """Read a network from its .param, text or binary, and its .bin.
+
+    bin_path: by default `net.bin` beside `net.param` or `net.param.bin`, needed only if a layer
+    has weights. random_weights: a seed to make weights up from instead. outputs: the blobs to
+    compute; by default those that no layer reads. opaque: hand layers of unknown types on as they
+    are, instead of refusing them.
+
+    Raises ModelError where the files are at fault, Unsupported where a layer type is not known to
+    ncc, InputError where weights are asked from a file and from a seed at once.
+    """
+    if bin_path is not None and random_weights is not None:
+        raise InputError("weights come from a .bin file or from a seed, not from both")
+    graph = read_graph(param_path)
+    if random_weights is not None:
+        module, warnings = build(
+            graph, RandomWeights(graph.source, random_weights), outputs, opaque=opaque
+        )
+        return ReadResult(module, graph, graph.warnings + warnings)
+    path = default_bin_path(param_path) if bin_path is None else os.fspath(bin_path)
+    if bin_path is None and not os.path.exists(path):
+        module, warnings = build(graph, NoWeights(graph.source, path), outputs, opaque=opaque)
+        return ReadResult(module, graph, graph.warnings + warnings)
+    with StoredWeights.open(graph.source, path) as weights:
+        module, warnings = build(graph, weights, outputs, opaque=opaque)
+        if surplus := weights.surplus():
+            message = f"{surplus} bytes behind the last weight are ignored"
+            warnings += (Source(path).warning(message),)
+    return ReadResult(module, graph, graph.warnings + warnings)
+
+
+def read_graph(path: AnyPath) -> Graph:
+    """The records of a .param file; whether it is text or binary is told by its first bytes.
+
+    Raises ModelError.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Source(os.fspath(path)).error(f"the file cannot be read: {reason}") from None
+    if (other := foreign(os.fspath(path), data)) is not None:
+        raise other
+    return read_binary(path, data) if is_binary(data) else read_text(path, data)

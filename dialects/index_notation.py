@@ -1,0 +1,332 @@
+"""Index notation for `linalg.generic`: a layer's expansion reads like the formula it is.
+
+    x = b.pad(x, (0, 1, 1), (0, 1, 1))
+    o, y, z, i, ky, kx = b.loops("o y:28 z:28 i ky kx")
+    out = b.sum((o, y, z), over=(i, ky, kx), of=x[i, y * 2 + ky, z * 2 + kx] * w[o, i, ky, kx])
+
+A loop's extent is that of an axis it indexes alone; `name:n` says it where no axis does. Loops are
+those of the next computation. Maps stay linear and never leave a tensor: reading outside is
+`pad`, a quotient or remainder is a loop split and a collapsed result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    f32,
+)
+from xdsl.dialects.linalg.ops import YieldOp as LinalgYieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ncc.dialects import structured
+from ncc.dialects.attributes import string
+from ncc.dialects.body import BodyLoops, BodyWriter, dim_of, dims_of, reads_of
+from ncc.dialects.element import element_of, is_integer
+from ncc.dialects.growing import growing_axis
+from ncc.dialects.operation import make
+from ncc.dialects.scalar import (
+    Gather,
+    LoopIndex,
+    Operand,
+    Read,
+    Scalar,
+    flags_of,
+    index,
+    scalar,
+)
+from ncc.dialects.shapes import Shape
+from ncc.dialects.structured import PARALLEL, REDUCTION, shape_of_tensor
+from ncc.dialects.weights.weight import ConstantOp, WeightAttr
+
+Index: TypeAlias = AffineExpr | int
+Indices: TypeAlias = Sequence[Index]
+
+_OF_INTEGERS: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: arith.AddiOp,
+    arith.MulfOp: arith.MuliOp,
+    arith.MaxnumfOp: arith.MaxSIOp,
+    arith.MinnumfOp: arith.MinSIOp,
+}
+"""How integers are folded where floats are by another operation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor value, indexed with loops: `x[i, y * 2 + ky]` is a scalar expression.
+
+    Where only the run knows how many rows there are, `shape` is the most there can be and `count`
+    (one int64) how many of them count; the others are undefined.
+    """
+
+    value: SSAValue
+    shape: Shape
+    count: Tensor | None = None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def grows(self) -> bool:
+        """Whether only the run knows an extent: the value is a row of elements."""
+        return growing_axis(self.shape) is not None
+
+    @property
+    def element_type(self) -> Attribute:
+        return element_of(self.value)
+
+    def __getitem__(self, at: Index | Indices) -> Scalar:
+        indices = at if isinstance(at, Sequence) else (at,)
+        if len(indices) != self.rank:
+            raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
+        exprs = tuple(AffineExpr.constant(i) if isinstance(i, int) else i for i in indices)
+        return Read(self.element_type, self.value, self.shape, exprs)
+
+    def at(self, *indices: Scalar) -> Scalar:
+        """Read at computed coordinates, which must lie inside."""
+        if len(indices) != self.rank:
+            raise IndexError(f"{len(indices)} indices into a tensor of shape {self.shape}")
+        return Gather(self.element_type, self.value, indices)
+
+
+class Builder:
+    """Writes computations on tensors at the end of a block.
+
+    `doc` (a layer's name) goes into every generic, for reports; it never decides anything.
+    `counters` holds what the run counts: the rows of caches, by the number of the counter.
+    `threads` will share the work: what is sequential may be parted for them, with the same results.
+    """
+
+    def __init__(
+        self, block: Block, doc: str = "", counters: Tensor | None = None, threads: int = 1
+    ) -> None:
+        self.block = block
+        self.doc = doc
+        self.threads = threads
+        self._counters = counters
+        self._extents: list[int | None] = []
+
+    # --- loops and computations -------------------------------------------------------------
+
+    def loops(self, names: str) -> list[AffineExpr]:
+        """`loops("o y:28 ky:3")`: the loops of the next computation, in this order."""
+        parts = [name.partition(":") for name in names.split()]
+        self._extents = [int(extent) if extent else None for _, _, extent in parts]
+        return [AffineDimExpr(i) for i in range(len(parts))]
+
+    def loops_of(self, shape: Sequence[int]) -> list[AffineExpr]:
+        """One loop an axis of `shape`."""
+        self._extents = list(shape)
+        return [AffineDimExpr(i) for i in range(len(shape))]
+
+    def map(self, to: Indices, of: Operand, *, into: Tensor | None = None) -> Tensor:
+        """out[to] = of. `into` keeps what `to` does not reach (a result at strided places)."""
+        return self._compute(to, (), scalar(of), None, into)
+
+    def scaled(self, x: Tensor, factor: float) -> Tensor:
+        """x times a number."""
+        at = self.loops_of(x.shape)
+        return self.map(at, x[at] * factor)
+
+    def sum(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 0.0) -> Tensor:
+        """out[to] = init + the sum over `over`."""
+        return self._compute(to, over, of, arith.AddfOp, init)
+
+    def max(
+        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("-inf")
+    ) -> Tensor:
+        """out[to] = the largest of init and the values over `over`."""
+        return self._compute(to, over, of, arith.MaxnumfOp, init)
+
+    def min(
+        self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = float("inf")
+    ) -> Tensor:
+        """out[to] = the smallest of init and the values over `over`."""
+        return self._compute(to, over, of, arith.MinnumfOp, init)
+
+    def product(self, to: Indices, over: Indices, of: Scalar, init: Tensor | float = 1.0) -> Tensor:
+        """out[to] = init times the product over `over`."""
+        return self._compute(to, over, of, arith.MulfOp, init)
+
+    def index(self, loop: AffineExpr) -> Scalar:
+        """The value of a loop, as an index for `Tensor.at`."""
+        return LoopIndex(index, loop)
+
+    def _compute(
+        self,
+        to: Indices,
+        over: Indices,
+        of: Scalar,
+        combine: type[Operation] | None,
+        init: Tensor | float | None,
+    ) -> Tensor:
+        target = [AffineExpr.constant(i) if isinstance(i, int) else i for i in to]
+        extents = list(self._extents)
+        if isinstance(init, Tensor) and isinstance(init.value.owner, ConstantOp):
+            init = self.map(loops := self.loops_of(init.shape), init[loops])
+        if not target:  # a scalar is a vector of one, so that every result has an axis
+            target = [AffineDimExpr(len(extents))]
+            extents.append(1)
+        reads, reduced = reads_of(of), {dim_of(loop) for loop in over}
+        used = {d for e in target for d in e.used_dims()} | dims_of(of) | reduced
+        loops_used = BodyLoops.of(sorted(used), extents, reads, target, self.doc)
+        if combine is not None and is_integer(of.type):
+            combine = _OF_INTEGERS[combine]
+        outs = self._outs(target, loops_used.sizes, combine, init, of.type)
+        inputs = [r.tensor for r in reads]
+        maps = [loops_used.map(r.at) for r in reads]
+        if loops_used.hidden:
+            inputs.append(self.empty([loops_used.sizes[d] for d in loops_used.hidden]).value)
+            maps.append(loops_used.map([AffineDimExpr(d) for d in loops_used.hidden]))
+        maps.append(loops_used.map(target))
+        body = Block(arg_types=[*(element_of(v) for v in inputs), outs.element_type])
+        writer = BodyWriter(body, reads, loops_used.position)
+        result = writer.write(of)
+        if combine is not None:
+            result = writer.add(combine, [body.args[-1], result], flags_of(combine), of.type)
+        body.add_op(make(LinalgYieldOp, operands=[result]))
+        kinds = [REDUCTION if d in reduced else PARALLEL for d in loops_used.position]
+        doc = string(self.doc) if self.doc else None
+        op = structured.generic(
+            inputs, outs.value, ArrayAttr(maps), ArrayAttr(kinds), Region(body), doc
+        )
+        return self._add(op)
+
+    def _outs(
+        self,
+        target: Sequence[AffineExpr],
+        sizes: dict[int, int],
+        combine: type[Operation] | None,
+        init: Tensor | float | None,
+        element_type: Attribute,
+    ) -> Tensor:
+        if isinstance(init, Tensor):
+            return init
+        if not all(isinstance(e, AffineDimExpr) for e in target):
+            raise ValueError("a result at strided places needs a tensor to write into")
+        empty = self.empty([sizes[dim_of(e)] for e in target], element_type)
+        return empty if combine is None or init is None else self.fill(empty, init)
+
+    # --- constants --------------------------------------------------------------------------
+
+    def weight(self, weight: WeightAttr) -> Tensor:
+        """The values of a weight."""
+        return self._add(ConstantOp.of(weight))
+
+    def table(self, array: NDArray[np.floating] | NDArray[np.integer]) -> Tensor:
+        """A constant that the expansion computed: float32, or index for integer arrays."""
+        if np.issubdtype(array.dtype, np.floating):
+            return self.weight(WeightAttr.of(array))
+        kind = TensorType(index, list(array.shape))
+        data = BytesAttr(np.ascontiguousarray(array, np.int64).tobytes())
+        value = DenseIntOrFPElementsAttr(kind, data)
+        op = make(arith.ConstantOp, properties={"value": value}, result_types=[kind])
+        return self._add(op)
+
+    def empty(self, shape: Sequence[int], element_type: Attribute = f32) -> Tensor:
+        """A tensor whose contents nobody reads."""
+        return self._add(structured.empty(shape, element_type))
+
+    def fill(self, into: Tensor, value: float) -> Tensor:
+        """A tensor of one value."""
+        number = structured.constant(value, into.element_type)
+        self.block.add_op(number)
+        return self._add(structured.fill(number.result, into.value))
+
+    def full(self, shape: Sequence[int], value: float, element_type: Attribute = f32) -> Tensor:
+        """A tensor of `shape` and one value."""
+        return self.fill(self.empty(shape, element_type), value)
+
+    def spread(self, x: Tensor, shape: Sequence[int], axis: int) -> Tensor:
+        """The vector x along one axis, repeated along the others."""
+        loops = self.loops_of(shape)
+        return self.map(loops, x[loops[axis]])
+
+    @property
+    def counters(self) -> Tensor:
+        """What the run counts, as i64."""
+        if self._counters is None:
+            raise ValueError("no extent of this network grows")
+        return self._counters
+
+    def code(self, op: Operation) -> list[Tensor]:
+        """The results of a computation that is written as loops (an `rt.code`)."""
+        if self.doc:
+            op.attributes["doc"] = string(self.doc)
+        self.block.add_op(op)
+        return list(map(_result, op.results))
+
+    def counted_code(self, op: Operation) -> list[Tensor]:
+        """The same where each result is rows, with how many of them count as the next result."""
+        made = self.code(op)
+        return [
+            Tensor(rows.value, rows.shape, count)
+            for rows, count in zip(made[::2], made[1::2], strict=True)
+        ]
+
+    # --- views ------------------------------------------------------------------------------
+
+    def pad(self, x: Tensor, low: Sequence[int], high: Sequence[int], value: float = 0.0) -> Tensor:
+        """x with `low` cells before and `high` behind each axis; x itself when all are zero."""
+        if not any(low) and not any(high):
+            return x
+        return self._add(structured.pad(x.value, low, high, value))
+
+    def collapse(self, x: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
+        """Each group of neighbouring axes becomes one axis."""
+        if all(len(group) == 1 for group in groups):
+            return x
+        return self._add(structured.collapse(x.value, groups))
+
+    def expand(self, x: Tensor, groups: Sequence[Sequence[int]], shape: Sequence[int]) -> Tensor:
+        """Axis k becomes the axes groups[k] of the result, whose shape is `shape`."""
+        if all(len(group) == 1 for group in groups):
+            return x
+        return self._add(structured.expand(x.value, groups, shape))
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same elements in the same order under another shape."""
+        if tuple(shape) == x.shape:
+            return x
+        if prod(shape) != prod(x.shape):
+            raise ValueError(f"{x.shape} has not as many elements as {tuple(shape)}")
+        flat = self.collapse(x, [list(range(x.rank))])
+        return self.expand(flat, [list(range(len(shape)))], shape)
+
+    def slice(self, x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
+        """The box of `size` that starts at `begin`."""
+        if tuple(size) == x.shape:
+            return x
+        return self._add(structured.extract_slice(x.value, begin, size))
+
+    def cut(self, x: Tensor, axis: int, begin: int, end: int) -> Tensor:
+        """The cells [begin, end) of x along an axis."""
+        offsets, sizes = [0] * x.rank, list(x.shape)
+        offsets[axis], sizes[axis] = begin, end - begin
+        return self.slice(x, offsets, sizes)
+
+    def concat(self, xs: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one behind the other along an axis."""
+        if len(xs) == 1:
+            return xs[0]
+        return self._add(structured.concat([x.value for x in xs], axis))
+
+    def _add(self, op: Operation) -> Tensor:
+        self.block.add_op(op)
+        return _result(op.results[0])
+
+
+def _result(value: SSAValue) -> Tensor:
+    return Tensor(value, shape_of_tensor(value))

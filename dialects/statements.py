@@ -1,0 +1,453 @@
+"""Statements for `rt.code`: an algorithm with data-dependent steps reads like the algorithm it is.
+
+    code = Code([x], [((8,), f32), ((1,), i64)])
+    count = code.variable(0)
+    with code.range(8) as i:
+        with code.if_(code.inputs[0][i] > 0.5):
+            code.results[0][count.value] = code.inputs[0][i]
+            count.value += 1
+    code.results[1][0] = count.value
+
+Values are float32, i8, i32, index or i1; operators work on two of one type, and numbers take the
+type of what stands beside them. i64 in memory are indices when read. A Python loop around
+statements writes them once a turn. The turns of `code.lanes(n)` know nothing of each other and run
+as lanes of vectors; those of the whole code (`Code(..., turns=n)`) run on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import (
+    IndexType,
+    MemRefType,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ncc.dialects.code import CodeOp, DotOp, LanesOp, ReduceOp, ReduceReturnOp, YieldOp
+from ncc.dialects.element import number
+from ncc.dialects.index_notation import Tensor
+from ncc.dialects.scalar import conversion
+from ncc.dialects.shapes import Shape
+
+index = IndexType()
+
+Number: TypeAlias = float | int
+Kind: TypeAlias = tuple[Shape, Attribute]
+
+_FLOAT = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "div": arith.DivfOp,
+    "max": arith.MaxnumfOp,
+    "min": arith.MinnumfOp,
+}
+_INTEGER = {
+    "add": arith.AddiOp,
+    "sub": arith.SubiOp,
+    "mul": arith.MuliOp,
+    "div": arith.DivUIOp,
+    "rem": arith.RemUIOp,
+    "max": arith.MaxSIOp,
+    "min": arith.MinSIOp,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A number, an index or a truth value that the code has at hand."""
+
+    code: Code
+    ssa: SSAValue
+
+    def __add__(self, other: Operand) -> Value:
+        return self.code.binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self.code.binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.code.binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.code.binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.code.binary("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.code.binary("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.code.binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.code.binary("div", other, self)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        """Of indices, which are not negative."""
+        return self.code.binary("div", self, other)
+
+    def __mod__(self, other: Operand) -> Value:
+        """Of indices, which are not negative."""
+        return self.code.binary("rem", self, other)
+
+    def __neg__(self) -> Value:
+        return self.code.apply(arith.NegfOp, self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.code.compare("lt", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.code.compare("le", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.code.compare("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.code.compare("ge", self, other)
+
+    def __and__(self, other: Value) -> Value:
+        """Both hold, or the bits that both have. Both sides are computed."""
+        return self.code.emit(arith.AndIOp(self.ssa, other.ssa))
+
+    def __or__(self, other: Value) -> Value:
+        """One of both holds, or the bits that one has. Both sides are computed."""
+        return self.code.emit(arith.OrIOp(self.ssa, other.ssa))
+
+
+Operand: TypeAlias = Value | float | int
+Places: TypeAlias = Operand | tuple[Operand, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryView:
+    """A memref: `m[i, j]` reads, `m[i, j] = v` writes. Places must lie inside.
+
+    `m.part(i)` is what has i as its first place: `m.part(i)[j]` is `m[i, j]`.
+    """
+
+    code: Code
+    memref: SSAValue
+    shape: Shape
+    element: Attribute
+    leading: tuple[Operand, ...] = ()
+
+    def part(self, *places: Operand) -> MemoryView:
+        """The memory behind the first places."""
+        rest = self.shape[len(places) :]
+        return MemoryView(self.code, self.memref, rest, self.element, (*self.leading, *places))
+
+    def __getitem__(self, at: Places) -> Value:
+        found = self.code.emit(memref.LoadOp.get(self.memref, self._places(at)))
+        if self.element == i64:
+            return self.code.emit(arith.IndexCastOp(found.ssa, index))
+        return found
+
+    def __setitem__(self, at: Places, value: Operand) -> None:
+        kind = index if self.element == i64 else self.element
+        stored = self.code.value(value, kind).ssa
+        if self.element == i64:
+            stored = self.code.emit(arith.IndexCastOp(stored, i64)).ssa
+        self.code.block.add_op(memref.StoreOp.get(stored, self.memref, self._places(at)))
+
+    def _places(self, at: Places) -> list[SSAValue]:
+        places = at if isinstance(at, tuple) else (at,)
+        if len(places) != len(self.shape):
+            raise IndexError(f"{len(places)} indices into memory of shape {self.shape}")
+        return [self.code.value(place, index).ssa for place in (*self.leading, *places)]
+
+
+class Variable:
+    """A value that changes: `v.value` reads, `v.value = ...` writes."""
+
+    def __init__(self, memory: MemoryView) -> None:
+        self.memory = memory
+
+    @property
+    def value(self) -> Value:
+        return self.memory[0]
+
+    @value.setter
+    def value(self, value: Operand) -> None:
+        self.memory[0] = value
+
+
+class Code:
+    """The body of one `rt.code`, written statement by statement.
+
+    `inputs` are read only; `results` are shapes and element types (f32, i32 or i64), undefined at
+    first. With `turns` the body runs so often, in any order or at the same time; `turn` is which.
+    With `steps` all turns run so often, one step after another; `step` is which.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Tensor],
+        results: Sequence[Kind],
+        iterations: int | None = None,
+        steps: int | None = None,
+    ) -> None:
+        self._operands = list(inputs)
+        self._results = list(results)
+        self._iterations = iterations
+        self._steps = steps
+        self._scratch: list[MemRefType[Attribute]] = []
+        self._constants: dict[tuple[Block, Attribute], Value] = {}
+        self._body = Block()
+        self.block = self._body
+        self._turn = None if iterations is None else self._body.insert_arg(index, 0)
+        self._step = None if steps is None else self._body.insert_arg(index, 0)
+        self.inputs = [self._argument(x.shape, x.element_type) for x in inputs]
+        self.results = [self._argument(shape, element) for shape, element in results]
+
+    def _argument(self, shape: Shape, element: Attribute) -> MemoryView:
+        kind = MemRefType(element, list(shape))
+        numbers = (self._turn is not None) + (self._step is not None)
+        position = len(self._body.args) - numbers
+        return MemoryView(self, self._body.insert_arg(kind, position), shape, element)
+
+    @property
+    def iteration(self) -> Value:
+        """The number of this turn; 0 where there is one only."""
+        return self.value(0, index) if self._turn is None else Value(self, self._turn)
+
+    @property
+    def step(self) -> Value:
+        """The number of this step; 0 where there is one only."""
+        return self.value(0, index) if self._step is None else Value(self, self._step)
+
+    def operation(self) -> CodeOp:
+        """The whole as an operation; nothing may be written afterwards."""
+        self._body.add_op(YieldOp())
+        kinds = [TensorType(element, list(shape)) for shape, element in self._results]
+        values = [x.value for x in self._operands]
+        body = Region(self._body)
+        return CodeOp(values, kinds, body, self._scratch, self._iterations, self._steps)
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def scratch(self, shape: Shape, element: Attribute = f32) -> MemoryView:
+        """Memory of this code's own, undefined at first."""
+        memory = self._argument(shape, element)
+        self._scratch.append(MemRefType(element, list(shape)))
+        return memory
+
+    def private(self, shape: Shape, element: Attribute = f32) -> MemoryView:
+        """The same of a turn's own, of any size: one more result, with a part for each turn."""
+        if self._iterations is None:
+            return self.scratch(shape, element)
+        whole = (self._iterations, *shape)
+        position = len(self._operands) + len(self._results)
+        memory = self._body.insert_arg(MemRefType(element, list(whole)), position)
+        self._results.append((whole, element))
+        return MemoryView(self, memory, whole, element).part(self.iteration)
+
+    def variable(self, initial: Operand) -> Variable:
+        """A variable, set here: float32 for a float, else an index."""
+        like = f32 if isinstance(initial, float) else index
+        value = self.value(initial, like)
+        variable = Variable(self.scratch((1,), i64 if value.ssa.type == index else f32))
+        variable.value = value
+        return variable
+
+    # --- statements -------------------------------------------------------------------------
+
+    @contextmanager
+    def range(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+        """`for i in range(start, stop)`."""
+        first, last, step = (self.value(bound, index).ssa for bound in (start, stop, 1))
+        body = Block(arg_types=[index])
+        loop = scf.ForOp(first, last, step, [], body)
+        with self._inside(body):
+            yield Value(self, body.args[0])
+        self.block.add_op(loop)
+
+    @contextmanager
+    def lanes(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+        """`for i in range(start, stop)`, in vectors: no turn reads what another one writes.
+
+        Only reads, writes and arithmetic stand inside. Every write, and every read whose place
+        depends on i, has i, or i and something added, as its last index and nowhere else.
+        """
+        first, last = (self.value(bound, index).ssa for bound in (start, stop))
+        body = Block(arg_types=[index])
+        outer, self.block = self.block, body
+        yield Value(self, body.args[0])
+        self.block = outer
+        self.block.add_op(LanesOp(first, last, body))
+
+    def sum(self, stop: Operand, of: Callable[[Value], Value], initial: Operand = 0.0) -> Value:
+        """`initial` and of(i) for i in range(stop), added in vectors, in any order.
+
+        `of` reads and computes as the statements in `lanes` do, and writes nothing.
+        """
+        return self._reduced("add", initial, stop, of)
+
+    def largest(self, stop: Operand, of: Callable[[Value], Value], initial: Operand) -> Value:
+        """The largest of `initial` and of(i) for i in range(stop), in vectors, NaN left out."""
+        return self._reduced("max", initial, stop, of)
+
+    def _reduced(
+        self, combine: str, initial: Operand, stop: Operand, of: Callable[[Value], Value]
+    ) -> Value:
+        start = self.value(initial, f32).ssa
+        first, last = (self.value(bound, index).ssa for bound in (0, stop))
+        body = Block(arg_types=[index])
+        outer, self.block = self.block, body
+        body.add_op(ReduceReturnOp(of(Value(self, body.args[0])).ssa))
+        self.block = outer
+        return self.emit(ReduceOp(combine, start, first, last, body))
+
+    @contextmanager
+    def if_(self, condition: Value) -> Iterator[None]:
+        """`if condition:`."""
+        body = Block()
+        with self._inside(body):
+            yield
+        self.block.add_op(scf.IfOp(condition.ssa, [], Region(body)))
+
+    @contextmanager
+    def while_(self, condition: Callable[[], Value]) -> Iterator[None]:
+        """`while condition():`, the condition computed anew before each turn."""
+        before, body = Block(), Block()
+        outer, self.block = self.block, before
+        before.add_op(scf.ConditionOp(condition().ssa))
+        self.block = outer
+        with self._inside(body):
+            yield
+        self.block.add_op(scf.WhileOp([], [], [before], [body]))
+
+    @contextmanager
+    def _inside(self, body: Block) -> Iterator[None]:
+        outer, self.block = self.block, body
+        yield
+        body.add_op(scf.YieldOp())
+        self.block = outer
+
+    # --- values -----------------------------------------------------------------------------
+
+    def value(self, operand: Operand, like: Attribute) -> Value:
+        """A value; a number becomes a constant of the type `like`."""
+        if isinstance(operand, Value):
+            return operand
+        constant = number(operand, like)
+        key = (self.block, constant)
+        if key not in self._constants:
+            properties = {"value": constant}
+            op = arith.ConstantOp.create(properties=properties, result_types=[constant.type])
+            self._constants[key] = self.emit(op)
+        return self._constants[key]
+
+    def whole(self, number: int) -> Value:
+        """A constant index."""
+        return self.value(number, index)
+
+    def emit(self, op: Operation) -> Value:
+        """Add an operation of one result."""
+        self.block.add_op(op)
+        return Value(self, op.results[0])
+
+    def binary(self, name: str, a: Operand, b: Operand) -> Value:
+        """An arithmetic operation on two values of one type."""
+        x, y = self._alike(a, b)
+        table = _FLOAT if x.type == f32 else _INTEGER
+        return self.emit(table[name](x, y))
+
+    def apply(self, operation: type[Operation], *operands: Value) -> Value:
+        """Any operation of arith or math whose result has the type of its operands."""
+        given = [operand.ssa for operand in operands]
+        properties = {"fastmath": arith.FastMathFlagsAttr("none")}
+        return self.emit(
+            operation.create(operands=given, result_types=[given[0].type], properties=properties)
+        )
+
+    def compare(self, name: str, a: Operand, b: Operand) -> Value:
+        """A comparison; false where a float is NaN."""
+        x, y = self._alike(a, b)
+        if x.type == f32:
+            return self.emit(arith.CmpfOp(x, y, f"o{name}"))
+        return self.emit(arith.CmpiOp(x, y, f"s{name}"))
+
+    def _alike(self, a: Operand, b: Operand) -> tuple[SSAValue, SSAValue]:
+        like = next((v.ssa.type for v in (a, b) if isinstance(v, Value)), index)
+        return self.value(a, like).ssa, self.value(b, like).ssa
+
+    def maximum(self, a: Operand, b: Operand) -> Value:
+        """The larger; the other one where a float is NaN."""
+        return self.binary("max", a, b)
+
+    def minimum(self, a: Operand, b: Operand) -> Value:
+        """The smaller; the other one where a float is NaN."""
+        return self.binary("min", a, b)
+
+    def clamp(self, x: Value, low: float, high: float) -> Value:
+        """x limited to [low, high]; `low` where it is NaN."""
+        return self.minimum(self.maximum(x, low), high)
+
+    def select(self, condition: Value, yes: Operand, no: Operand) -> Value:
+        """`yes if condition else no`; both are computed."""
+        x, y = self._alike(yes, no)
+        return self.emit(arith.SelectOp(condition.ssa, x, y))
+
+    def exp(self, x: Value) -> Value:
+        return self.apply(math.ExpOp, x)
+
+    def tanh(self, x: Value) -> Value:
+        return self.apply(math.TanhOp, x)
+
+    def absolute(self, x: Value) -> Value:
+        return self.apply(math.AbsFOp, x)
+
+    def round(self, x: Value) -> Value:
+        """The nearest whole number; halves away from zero."""
+        return self.apply(math.RoundOp, x)
+
+    def multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once where the target can."""
+        return self.apply(math.FmaOp, a, b, c)
+
+    def dot(self, a: Value, b: Value) -> Value:
+        """a and b, i32, hold two int16 each: their products, added."""
+        return self.emit(DotOp(a.ssa, b.ssa))
+
+    def pair(self, low: Value, high: Value) -> Value:
+        """Two i32 that fit int16 in one i32, for `dot`."""
+        return low & self.value(0xFFFF, i32) | high * 0x10000
+
+    def sigmoid(self, x: Value) -> Value:
+        """1 / (1 + exp(-x))."""
+        return 1.0 / (self.exp(-x) + 1.0)
+
+    def floor(self, x: Value) -> Value:
+        return self.apply(math.FloorOp, x)
+
+    def ceil(self, x: Value) -> Value:
+        return self.apply(math.CeilOp, x)
+
+    def to_index(self, x: Value, most: int) -> Value:
+        """A float32 cut down to an integer from 0 to `most` (up to 2**24); 0 for NaN."""
+        inside = self.minimum(self.maximum(x, 0.0), float(most))
+        whole = self.emit(arith.FPToSIOp(inside.ssa, i32))
+        return self.emit(arith.IndexCastOp(whole.ssa, index))
+
+    def to_float(self, x: Value) -> Value:
+        """An index as float32."""
+        whole = self.emit(arith.IndexCastOp(x.ssa, i64))
+        return self.convert(whole, f32)
+
+    def convert(self, x: Value, type: Attribute) -> Value:
+        """A value as one of another element type; see `scalar.convert`."""
+        if x.ssa.type == type:
+            return x
+        operation = conversion(x.ssa.type, type)
+        return self.emit(operation.create(operands=[x.ssa], result_types=[type]))

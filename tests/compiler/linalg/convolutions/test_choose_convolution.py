@@ -1,0 +1,543 @@
+"""Convolutions in tiles: the same numbers, nothing materialised twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from unittest.mock import ANY, Mock
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import ModuleOp
+
+from ncc.compiler.linalg.analysis.generics import network_of
+from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.convolutions import choose_convolution as convolve
+from ncc.compiler.linalg.convolutions import chunks
+from ncc.compiler.linalg.convolutions.forms import Form
+from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.compiler.linalg.memory.room import LITTLE_MORE, Room
+from ncc.dialects.index_notation import Builder, Tensor
+from ncc.dialects.scalar import exp, maximum
+from tests.compiler.linalg.computations import add, relu
+from tests.compiler.linalg.convolutions.layers import (
+    block,
+    convolution,
+    dilated,
+    grouped,
+    pool,
+    volume,
+    weights,
+)
+from tests.compiler.linalg.convolutions.tiled import (
+    MakeNetwork,
+    calls_of,
+    check_numbers,
+    generics,
+    rewritten,
+)
+from tests.crossed import crossed
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(("size", "pad"), crossed([(7, 7), (13, 13), (14, 9), (16, 12)], [0, 1]))
+def test_numbers(make_network: MakeNetwork, size: tuple[int, int], pad: int) -> None:
+    """Tiles compute the convolution, whatever they cover beyond it."""
+    shape = (16, *size)
+    module = make_network([shape], lambda b, x: relu(b, convolution(b, x, 32, pad=pad)))
+    check_numbers(module, [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize(
+    ("size", "pad"), crossed([(8, 8), (15, 13), (16, 11)], [(0, 0), (1, 1), (0, 1)])
+)
+def test_numbers_at_stride(
+    make_network: MakeNetwork, size: tuple[int, int], pad: tuple[int, int]
+) -> None:
+    """Windows two cells apart, whatever borders lie before and behind, and what follows them."""
+    shape = (20, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = b.pad(relu(b, x), [0, pad[0], pad[0]], [0, pad[1], pad[1]])
+        return pool(b, relu(b, convolution(b, x, 24, pad=0, stride=2)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("window", [3, 5])
+def test_groups_at_stride(make_network: MakeNetwork, window: int) -> None:
+    """Groups go by the same forms, and so do windows of 5x5."""
+    shape = (32, 15, 12)
+    write = partial(grouped, outputs=16, window=window, stride=2)
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+def test_a_residual_at_stride(make_network: MakeNetwork, make_plan: Any) -> None:
+    """A block that halves its image reads one tensor at both strides, and copies none."""
+    shape = (16, 14, 14)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        short = convolution(b, x, 16, pad=0, stride=2, window=1)
+        y = relu(b, convolution(b, x, 16, stride=2))
+        return relu(b, add(b, convolution(b, y, 16), short))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(
+    ("size", "dilation"), crossed([(16, 16), (12, 18), (13, 7), (12, 7)], [2, 3])
+)
+def test_dilations(make_network: MakeNetwork, dilation: int, size: tuple[int, int]) -> None:
+    """Cells that a window sees together are tiled together, and what follows is done there."""
+    shape = (16, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        y = dilated(b, relu(b, dilated(b, x, 16, dilation)), 16, dilation)
+        scale = weights(b, (16,), 5)
+        o, p, q = b.loops_of(y.shape)
+        return pool(b, relu(b, b.map((o, p, q), y[o, p, q] * scale[o] + x[o, p, q])))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_dilations_of_volumes(make_network: MakeNetwork) -> None:
+    """Slices have phases as images have."""
+    shape = (16, 2, 9, 8)
+    check_numbers(make_network([shape], lambda b, x: relu(b, dilated(b, x, 16, 2))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("size", [(16, 12), (13, 11)])
+def test_dilations_without_a_copy(
+    make_network: MakeNetwork, make_plan: Any, size: tuple[int, int]
+) -> None:
+    """Phases of equal size are written where the next border is; others are copied there once."""
+    shape = (16, *size)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return dilated(b, relu(b, dilated(b, relu(b, x), 16, 2)), 16, 2)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert names.count("copy") == sum(n % 2 for n in size[:1])
+
+
+@pytest.mark.parametrize(
+    ("taps", "dilation", "deep"), [(3, 1, 1), (1, 1, 1), (2, 2, 1), (3, 1, 2), (1, 1, 2)]
+)
+def test_volumes(
+    make_network: MakeNetwork, always_tiled: Form, taps: int, dilation: int, deep: int
+) -> None:
+    """Slices of a volume are tiled one by one, and summed in tiles; what follows is done there."""
+    shape = (16, 5, 9, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = volume(b, relu(b, x), 16, taps=taps, dilation=dilation, strides=(deep, 1))
+        scale, residual = weights(b, (16,), 5), relu(b, y)
+        y = volume(b, residual, 16)
+        o, z, p, q = b.loops_of(y.shape)
+        return relu(b, b.map((o, z, p, q), y[o, z, p, q] * scale[o] + residual[o, z, p, q]))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    assert image_transforms(module, always_tiled) == 2 * -(-9 // always_tiled.tile)
+
+
+@pytest.mark.parametrize(
+    ("shape", "write"),
+    [
+        ((16, 9, 10), lambda b, x: convolution(b, x, 16)),
+        ((16, 3, 9, 11), lambda b, x: volume(b, x, 16)),
+        ((16, 14, 14), lambda b, x: dilated(b, x, 16, 2)),
+        ((16, 3, 14, 14), lambda b, x: dilated(b, x, 16, 2)),
+    ],
+    ids=["image", "volume", "dilation", "dilation of a volume"],
+)
+def test_cells_that_tiles_have_beyond_the_result(
+    make_network: MakeNetwork,
+    always_tiled: Form,
+    shape: tuple[int, ...],
+    write: Callable[[Builder, Tensor], Tensor],
+) -> None:
+    """What says that nobody reads them speaks of tiles along an axis, and of cells in a tile."""
+    module = make_network([shape], lambda b, x: relu(b, write(b, relu(b, x))))
+    check_numbers(module, [shape])
+    views = [LinalgOp(op) for op in generics(module)]
+    valid_extents = [(linalg_op, *tail) for linalg_op in views for tail in linalg_op.valid_extents]
+    assert valid_extents
+    for linalg_op, outer, inner, count in valid_extents:
+        assert linalg_op.extents[inner] == always_tiled.tile
+        assert 0 <= linalg_op.extents[outer] * always_tiled.tile - count < always_tiled.tile
+
+
+@pytest.mark.usefixtures("always_tiled_at_stride")
+@pytest.mark.parametrize("deep", [1, 2])
+def test_volumes_at_stride(make_network: MakeNetwork, deep: int) -> None:
+    """Rows and columns two cells apart, with slices as they come."""
+    shape = (16, 4, 11, 8)
+    write = partial(volume, outputs=16, strides=(deep, 2))
+    check_numbers(make_network([shape], lambda b, x: relu(b, write(b, x))), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_volumes_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """Each slice has its border where the tiles of the next convolution read it."""
+    shape = (16, 3, 8, 8)
+    module = make_network([shape], lambda b, x: volume(b, relu(b, volume(b, relu(b, x), 16)), 16))
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+def heads(b: Builder, x: Tensor, follow: Callable[[Tensor], Tensor], *, pad: int = 1) -> Tensor:
+    """Two convolutions of one image; that of the first is read before there is the second."""
+    first = relu(b, convolution(b, x, 16, pad=pad))
+    o, p, q = b.loops_of(first.shape)
+    halved = b.map((o, p, q), first[o, p, q] * 0.5)
+    again = b.map((o, p, q), halved[o, p, q] + first[o, p, q])
+    return b.concat([again, follow(convolution(b, x, 24, pad=pad))], axis=0)
+
+
+def image_transforms(module: ModuleOp, form: Form) -> int:
+    """How often rows of tiles of an image are transformed."""
+    matrices = [LinalgOp(op).separable for op in generics(module)]
+    return sum(matrix == (form.input, form.input) for matrix in matrices)
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_one_image_of_several(make_network: MakeNetwork, always_tiled: Form, pad: int) -> None:
+    """Convolutions of one image read one transform of it, whatever stands between them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: relu(b, y), pad=pad)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    rows = -(-(shape[1] + 2 * pad - 2) // always_tiled.tile)
+    assert image_transforms(module, always_tiled) == rows
+
+
+@pytest.mark.parametrize(("low", "high", "value"), [(0, 2, 0.0), (2, 0, 0.0), (1, 1, 1.0)])
+def test_one_image_in_several_borders(
+    make_network: MakeNetwork, always_tiled: Form, low: int, high: int, value: float
+) -> None:
+    """Windows of as many cells, elsewhere or beside other numbers, are others."""
+    shape = (16, 12, 12)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        first = relu(b, convolution(b, x, 16))
+        other = b.pad(x, [0, low, low], [0, high, high], value)
+        return b.concat([first, relu(b, convolution(b, other, 24, pad=0))], axis=0)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
+
+
+def test_one_image_whose_border_is_not_all_read(
+    make_network: MakeNetwork, always_tiled_at_stride: Form
+) -> None:
+    """At stride 2 nothing reads the last row and column of an even border, which may be there."""
+    shape = (16, 12, 12)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        parts = []
+        for outputs, high in ((16, 0), (24, 1)):
+            image = b.pad(x, [0, 1, 1], [0, high, high])
+            parts.append(relu(b, convolution(b, image, outputs, pad=0, stride=2)))
+        return b.concat(parts, axis=0)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    assert image_transforms(module, always_tiled_at_stride) == -(-6 // always_tiled_at_stride.tile)
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_one_image_by_several_windows(make_network: MakeNetwork) -> None:
+    """Tiles of another form are others, of whatever size."""
+    shape = (16, 12, 12)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        first = relu(b, convolution(b, x, 16, pad=0))
+        second = relu(b, convolution(b, x, 24, pad=0, window=5))
+        return b.concat([b.slice(first, [0, 0, 0], [16, 8, 8]), second], axis=0)
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+def test_one_image_apart(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """What goes on with values of this run, or through a pool, stays where it is."""
+    shape = (24, 12, 12)
+
+    def with_image(b: Builder, x: Tensor) -> Tensor:
+        return heads(b, x, lambda y: add(b, y, x))
+
+    def with_pool(b: Builder, x: Tensor) -> Tensor:
+        first = pool(b, relu(b, convolution(b, x, 16)))
+        return b.concat([first, pool(b, relu(b, convolution(b, x, 24)))], axis=0)
+
+    for write in (with_image, with_pool):
+        module = make_network([shape], write)
+        check_numbers(module, [shape])
+        assert image_transforms(module, always_tiled) == 2 * (shape[1] // always_tiled.tile)
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("pad", [0, 2])
+def test_windows_of_five(make_network: MakeNetwork, pad: int) -> None:
+    """Tiles compute windows of 5x5, and what follows them."""
+    shape = (16, 13, 10)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        return pool(b, relu(b, convolution(b, x, 32, pad=pad, window=5)))
+
+    check_numbers(make_network([shape], write), [shape])
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("joined", [False, True], ids=["groups", "joined"])
+def test_groups(make_network: MakeNetwork, window: int, joined: bool) -> None:
+    """Groups are summed apart and tiled together, with the scales of their channels."""
+    shape = (64, 14, 11)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = grouped(b, x, 16, window=window)
+        scale = weights(b, (2, 16), 5)
+        g, o, p, q = b.loops_of(y.shape)
+        y = b.map((g, o, p, q), maximum(y[g, o, p, q] * scale[g, o], 0.5))
+        return relu(b, b.collapse(y, [[0, 1], [2], [3]])) if joined else y
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    tiled = [op for op in generics(module) if "separable" in op.attributes]
+    assert {shape_of(op.results[0])[0] for op in tiled} == {64, 32}
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_an_operand_in_groups(make_network: MakeNetwork) -> None:
+    """A tensor that is added to groups is added behind the tiles."""
+    shapes = [(32, 8, 8), (2, 16, 6, 6)]
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        return add(b, relu(b, grouped(b, x, 16, window=3)), r)
+
+    check_numbers(make_network(shapes, write), shapes)
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_groups_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """Groups read the channels that the layer before made, and make those of the next."""
+    shape = (32, 8, 8)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        y = relu(b, grouped(b, b.pad(relu(b, x), [0, 1, 1], [0, 1, 1]), 16, window=3))
+        return relu(b, convolution(b, b.collapse(y, [[0, 1], [2], [3]]), 16))
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names and names.count("layout") == 2
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize("size", [8, 14])
+def test_numbers_of_what_follows(make_network: MakeNetwork, size: int) -> None:
+    """Scales of channels, numbers and tensors of the same shape are read on the tiles."""
+    shape = (16, size, size)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> Tensor:
+        r = relu(b, r)
+        y = convolution(b, x, 16)
+        scale = weights(b, (16,), 5)
+        o, p, q = b.loops_of(y.shape)
+        y = b.map((o, p, q), y[o, p, q] * scale[o] + r[o, p, q])
+        o, p, q = b.loops_of(y.shape)
+        return b.map((o, p, q), y[o, p, q] / (1.0 + exp(-y[o, p, q])))
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert all(len(shape_of(op.results[0])) == 5 for op in generics(module)[1:])
+
+
+@pytest.mark.parametrize("size", [8, 13])
+def test_nothing_twice(
+    make_network: MakeNetwork, make_plan: Any, size: int, always_tiled: Form
+) -> None:
+    """Three kernels a chunk, with all that follows, and not a single copy between layers."""
+    shape = (16, size, size)
+    module = make_network([shape], lambda b, x: block(b, block(b, relu(b, x))))
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    chunks = -(-size // always_tiled.tile)
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert len(calls_of(make_plan(module))) <= 4 * 3 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_concatenated_without_a_copy(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What tiles cover beyond a result is never written: its neighbour's channels are there."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        x = relu(b, x)
+        return b.concat([convolution(b, x, 16), relu(b, x)], axis=0)
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    names = [layer for call in calls_of(make_plan(module)) for layer in call.layers]
+    assert "copy" not in names
+
+
+def test_a_pad_grows(make_network: MakeNetwork, always_tiled: Form) -> None:
+    """There is one padded tensor, large enough for whole tiles; its other readers see a slice."""
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        padded = b.pad(relu(b, x), [0, 1, 1], [0, 1, 1])
+        return [convolution(b, padded, 16, pad=0), relu(b, padded)]
+
+    module = make_network([(16, 13, 13)], write)
+    check_numbers(module, [(16, 13, 13)])
+    pads = [op for op in network_of(module).body.block.ops if isinstance(op, tensor.PadOp)]
+    size = -(-13 // always_tiled.tile) * always_tiled.tile + 2
+    assert [shape_of(op.result) for op in pads] == [(16, size, size)]
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_a_residual_that_others_place(make_network: MakeNetwork) -> None:
+    """An operand that lives in a concatenation is added after the tiles, not copied into them."""
+    shape = (16, 13, 13)
+
+    def write(b: Builder, x: Tensor, r: Tensor) -> list[Tensor]:
+        r = relu(b, r)
+        return [add(b, convolution(b, x, 16), r), b.concat([r, relu(b, x)], axis=0)]
+
+    module = make_network([shape, shape], write)
+    check_numbers(module, [shape, shape])
+    assert any(len(shape_of(op.results[0])) == 3 and len(op.inputs) == 2 for op in generics(module))
+
+
+def pooled_rows(module: ModuleOp) -> list[int]:
+    """Rows that each pool of a network reads."""
+    pools = (op for op in generics(module) if LinalgOp(op).reduced and "mulf" not in str(op))
+    return [shape_of(op.inputs[0])[1] for op in pools]
+
+
+@pytest.mark.parametrize("size", [(16, 16), (14, 9), (13, 13), (9, 12)])
+def test_a_pool_chunk_by_chunk(
+    make_network: MakeNetwork, always_tiled: Form, size: tuple[int, int]
+) -> None:
+    """A pool reads each chunk as soon as it is there, if each has windows of its own."""
+    shape, tile = (16, *size), always_tiled.tile
+    module = make_network([shape], lambda b, x: pool(b, relu(b, convolution(b, x, 32))))
+    check_numbers(module, [shape])
+    rows = [min(tile, size[0] - first) for first in range(0, size[0], tile)]
+    assert pooled_rows(module) == (rows if rows[-1] > 1 else [size[0]])
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_room_for_chunks(make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the pool in front needs, and the image with its border does not."""
+    monkeypatch.setattr(convolve, "chunk_size", chunk := Mock(return_value=1))
+    rewritten(make_network([(96, 14, 14)], lambda b, x: convolution(b, pool(b, x), 32)))
+    front, image = 4 * 96 * (14 * 14 + 7 * 7), 4 * 96 * 9 * 9
+    room = Room(int(LITTLE_MORE * front) - image, read=image, made=0)
+    chunk.assert_called_with(ANY, 1, room, 0)
+
+
+def test_chunks_of_a_network_with_too_many(
+    make_network: MakeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are larger, so that there are fewer."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = relu(b, convolution(b, x, 96))
+        return x
+
+    def count() -> int:
+        module = make_network([(96, 112, 112)], write)
+        return sum("separable" in op.attributes for op in generics(rewritten(module)))
+
+    before = count()
+    monkeypatch.setattr(chunks, "MOST_CHUNKS", 8)
+    assert count() < before
+
+
+@pytest.mark.parametrize("follow", [relu, pool], ids=["pointwise", "pool"])
+@pytest.mark.parametrize("outputs", [(32,), (16, 32)], ids=["one", "two side by side"])
+def test_a_last_chunk_of_fewer_rows(
+    make_network: MakeNetwork,
+    always_tiled: Form,
+    monkeypatch: pytest.MonkeyPatch,
+    outputs: tuple[int, ...],
+    follow: Callable[[Builder, Tensor], Tensor],
+) -> None:
+    """Two rows of tiles, two more and one, whatever follows and however many read the image."""
+    monkeypatch.setattr(convolve, "chunk_size", lambda tiling, *_, **__: 2)
+    shape = (16, 4 * always_tiled.tile + 2, 14)
+
+    def write(b: Builder, x: Tensor) -> list[Tensor]:
+        x = relu(b, x)
+        return [follow(b, convolution(b, x, n)) for n in outputs]
+
+    module = make_network([shape], write)
+    check_numbers(module, [shape])
+    tiles = [
+        shape_of(op.results[0])[-2:] for op in generics(module) if "separable" in op.attributes
+    ]
+    assert {rows for rows, _ in tiles if rows < 3} >= {1, 2}
+
+
+@pytest.mark.usefixtures("always_tiled")
+def test_what_follows_a_pool(make_network: MakeNetwork, make_plan: Any) -> None:
+    """What follows a pool at each point is stored with its chunks."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: relu(b, pool(b, convolution(b, relu(b, x), 16))))
+    check_numbers(module, [shape])
+    PackChannels().apply(Context(), module)
+    chunks = len(pooled_rows(module))
+    before_and_behind = 3  # the first activation, blocks of 16 in, and out
+    assert chunks > 1
+    assert len(calls_of(make_plan(module))) <= 4 * chunks + before_and_behind
+
+
+@pytest.mark.usefixtures("always_tiled")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, y: pool(b, y, window=3),
+        lambda b, y: pool(b, y, window=3, stride=3),
+        lambda b, y: pool(b, b.pad(y, [0, 1, 1], [0, 1, 1])),
+        lambda b, y: [pool(b, y), relu(b, y)],
+    ],
+    ids=["overlap", "across chunks", "padded", "read twice"],
+)
+def test_a_pool_of_the_whole(
+    make_network: MakeNetwork, write: Callable[[Builder, Tensor], Tensor]
+) -> None:
+    """A pool that needs rows of two chunks, or is not alone, waits for all of them."""
+    shape = (16, 16, 16)
+    module = make_network([shape], lambda b, x: write(b, relu(b, convolution(b, x, 16))))
+    check_numbers(module, [shape])
+    assert len(pooled_rows(module)) == 1

@@ -1,0 +1,64 @@
+"""Frames that stand are not written again; those that something else was written over are."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Block
+
+from ncc.compiler.linalg.memory.standing_halos import borders_of, without_standing_halos
+from ncc.compiler.plan import Buffer, Call, Halo, Kind, Step, Subview
+
+SHAPE, BYTES = (4, 4), 64
+VALUE = Block(arg_types=[TensorType(f32, SHAPE)]).args[0]
+
+
+def buffer(offset: int, kind: Kind = Kind.ARENA) -> Buffer:
+    return Buffer(kind, 16, 4, 0, VALUE, offset)
+
+
+def halo(of: Buffer, value: float = 0.0) -> Halo:
+    return Halo(Subview(of, 0, (4, 1)), SHAPE, (1, 1), (1, 1), value)
+
+
+def write(into: Buffer) -> Call:
+    return Call(func.FuncOp("k", ((), ())), (), (Subview(into, 0, (4, 1)),), ())
+
+
+def again(*steps: Step) -> bool:
+    """Whether the last of the steps, a frame, is written; all others are."""
+    left = list(without_standing_halos(steps, borders_of(steps)))
+    assert left[: len(steps) - 1] == list(steps[:-1])
+    return len(left) == len(steps)
+
+
+def test_values_that_take_turns_share_a_frame() -> None:
+    """Each is written inside of it."""
+    first, second = buffer(0), buffer(0)
+    assert not again(halo(first), write(first), halo(second))
+
+
+@pytest.mark.parametrize(
+    ("offset", "over"),
+    [(0, True), (BYTES - 4, True), (4 - BYTES, True), (BYTES, False), (-BYTES, False)],
+)
+def test_what_is_written_over_a_frame_takes_it_away(offset: int, over: bool) -> None:
+    """By a value that has no such frame, if they have any byte in common."""
+    first, other, second = buffer(128), buffer(128 + offset), buffer(128)
+    assert again(halo(first), write(first), write(other), halo(second)) == over
+
+
+def test_a_frame_elsewhere_or_of_another_value_is_written() -> None:
+    """Also of a zero with a sign."""
+    first = buffer(0)
+    assert again(halo(first), halo(buffer(BYTES)))
+    assert again(halo(first), halo(buffer(0), 1.0))
+    assert again(halo(first), halo(buffer(0), -0.0))
+
+
+def test_only_the_arena_keeps_frames() -> None:
+    """The memory of an output is another one in each run, and none of the arena's."""
+    first = buffer(0, Kind.OUTPUT)
+    assert again(halo(first), halo(first))
+    assert not again(halo(buffer(0)), write(first), halo(buffer(0)))

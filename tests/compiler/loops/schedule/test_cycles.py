@@ -1,0 +1,92 @@
+"""What the count of cycles tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncc.compiler.loops.kernel.operands import ContractionOperands
+from ncc.compiler.loops.schedule.contraction import candidates
+from ncc.compiler.loops.schedule.cycles import TileCost
+from ncc.compiler.target import AVX2, AVX512, ONE_UNIT, TWO_UNITS, TWO_UNITS_OF_AMD
+from ncc.dialects.index_notation import Builder, Tensor
+from tests.compiler.linalg.computations import ones
+from tests.compiler.loops.emit.layers import KernelOf
+
+
+def pointwise_convolution(b: Builder, x: Tensor) -> Tensor:
+    w = b.weight(ones(128, x.shape[0]))
+    o, y, z, i = b.loops("o y z i")
+    return b.sum((o, y, z), over=(i,), of=x[i, y, z] * w[o, i])
+
+
+@pytest.fixture
+def operands(kernel: KernelOf) -> ContractionOperands:
+    """Eight blocks of outputs at 14 x 14 points, on a core with one unit."""
+    target = replace(AVX512, core=ONE_UNIT)
+    return candidates(kernel(pointwise_convolution, (64, 14, 14)), target)[0].operands
+
+
+def test_what_tiles_leave_over_is_counted(operands: ContractionOperands) -> None:
+    """Of 196 points 14 leave none over, 13 one: a tile of its own, which waits for results."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    cost = TileCost(operands)
+    whole, left_over = (cost.of(((points, n), (blocks, 2))) for n in (14, 13))
+    assert whole < left_over
+
+
+def test_a_second_unit_is_worth_what_is_not_read(operands: ContractionOperands) -> None:
+    """A tile of many points takes half the time or little more; one of one waits for vectors."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    one, two = (
+        TileCost(replace(operands, core=replace(TWO_UNITS, multiply_adds=units)))
+        for units in (1, 2)
+    )
+    for tile, least, most in (
+        (((points, 14), (blocks, 2)), 0.5, 0.6),
+        (((points, 1), (blocks, 8)), 0.9, 1.0),
+    ):
+        assert least <= two.of(tile) / one.of(tile) < most
+
+
+def test_sums_beyond_those_of_the_core_cost_more(operands: ContractionOperands) -> None:
+    """Of 28 sums a core begins and stores 13 beside others: two tiles of 14 take less."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    for sums in (13, 32):
+        cost = TileCost(replace(operands, core=replace(TWO_UNITS_OF_AMD, sums=sums)))
+        large, small = (cost.of(((points, n), (blocks, 2))) for n in (14, 7))
+        assert (large < small) == (sums == 32)
+
+
+def test_short_vectors_cost_less(operands: ContractionOperands) -> None:
+    """Half a vector for the last of eight blocks: at most a sixteenth of all."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    tile = ((points, 14), (blocks, 2))
+    whole, short = (TileCost(replace(operands, short=one)).of(tile) for one in (None, (blocks, 8)))
+    assert 15 / 16 * whole <= short < whole
+
+
+@pytest.mark.parametrize(("inputs", "is_less"), [(64, False), (2048, True)])
+def test_both_halves_of_a_line_come_at_once(kernel: KernelOf, inputs: int, is_less: bool) -> None:
+    """Two vectors of 256 bits side by side take less than two of different blocks, unless both
+    blocks' weights stay in L1.
+    """
+    operands = candidates(kernel(pointwise_convolution, (inputs, 14, 14)), AVX2)[0].operands
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    cost = TileCost(operands)
+    line, apart = (cost.of(((points, 7), (loop, 2))) for loop in (operands.lane, blocks))
+    assert line < apart if is_less else line == apart
+
+
+def test_points_that_push_each_other_out_come_from_l2(operands: ContractionOperands) -> None:
+    """Lines that lie a way of L1 apart have room for a few points of a tile."""
+    (points, *_), (blocks, *_) = operands.points, operands.vectors
+    coefficients = list(operands.broadcast.coefficients)
+    coefficients[points] = 1024
+    apart = replace(
+        operands, broadcast=replace(operands.broadcast, coefficients=tuple(coefficients))
+    )
+    for n, is_more in ((4, False), (14, True)):
+        tile = ((points, n), (blocks, 2))
+        assert (TileCost(apart).of(tile) > TileCost(operands).of(tile)) == is_more

@@ -1,0 +1,42 @@
+"""Time stamps of a run: steps by their ends, and how fast the counter counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ncc.compiler import front
+from ncc.compiler.feeds import random_feeds
+from ncc.compiler.measure.timestamped import TimestampedRun, ticks_per_ms
+from ncc.compiler.options import Options
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.param"
+
+
+def stamped(over: float, *timestamps: int) -> TimestampedRun:
+    return TimestampedRun(over, np.array(timestamps, np.int64))
+
+
+def test_a_step_takes_from_the_end_before_to_its_own() -> None:
+    """One that was done earlier than the one in front of it takes nothing, and no less."""
+    assert stamped(0.0, 100, 130, 120, 135, 135).ticks().tolist() == [30, 0, 5, 0]
+
+
+def test_the_counter_is_measured_between_the_ends_of_runs() -> None:
+    """Of the first and the last, whatever lies between."""
+    runs = [stamped(1.0, 0, 500), stamped(1.1, 7, 8), stamped(1.5, 900, 1500)]
+    assert ticks_per_ms(runs) == pytest.approx(1000 / 500)
+
+
+def test_every_step_of_a_network_has_a_stamp() -> None:
+    """They rise, and come to what passes between two runs."""
+    model = front.compile_with(DIGITS, None, Options.of(timestamps=True))
+    feeds = random_feeds(model.inputs, 0)
+    runs = [TimestampedRun.of(model, feeds) for _ in range(3)]
+    steps = len(model.artifact.info["steps"])
+    assert {run.ticks().shape for run in runs} == {(steps,)}
+    assert all((run.ticks() >= 0).all() and run.ticks().sum() > 0 for run in runs)
+    assert runs[0].timestamps[-1] <= runs[1].timestamps[0] and runs[0].over < runs[1].over
+    assert ticks_per_ms(runs) > 0

@@ -63,7 +63,7 @@ def linalg_passes(options: Options) -> list[ModulePass]:
         return [ConvertNcnnToLinalg(), FormFusionGroups(epilogues=False)]
     target, threads = options.target, options.num_threads
     few = FEW_OUTPUTS if options.tiles else None
-    tiles = [SplitBf16(target.core.l2_bytes)] if options.tiles else []
+    tiles = [SplitBf16(target)] if options.tiles else []
     fixed = [QuantizeWeights(target)] if options.tiles else []
     return [
         ConvertNcnnToLinalg(threads),

@@ -36,11 +36,22 @@ class Core:
     multiply."""
     joins: bool
     """Whether shuffles of two vectors overlap with multiply-adds, so that they cost nothing."""
+    tile_multiply_adds: int = 140
+    """Multiply-adds a cycle by halves of bfloat16 on matrix tiles, if there are any, as measured on
+    an Emerald Rapids: three products of tiles of 16 x 16 x 32 in 58 cycles."""
 
     @staticmethod
-    def here(wide: bool) -> Core:
-        """The core at hand, for targets with 512-bit vectors or narrower ones."""
-        return replace(Core._likeness(wide), l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+    def here(wide: bool, tiles: bool) -> Core:
+        """The core at hand, for targets with 512-bit vectors or narrower ones, with matrix tiles or
+        without.
+
+        Virtual CPUs of one core have one unit for tiles, which keeps either of them busy: each has
+        half of it. Threads may be few enough for a unit each, but results shall not depend on that.
+        """
+        found = replace(Core._likeness(wide), l1_bytes=cpu.l1_bytes(), l2_bytes=cpu.l2_bytes())
+        if tiles and cpu.shares_cores():
+            return replace(found, tile_multiply_adds=found.tile_multiply_adds // 2)
+        return found
 
     @staticmethod
     def _likeness(wide: bool) -> Core:
@@ -96,6 +107,26 @@ TWO_UNITS_OF_AMD = Core(
 """As measured on a Zen 5, by vectors of 512 bits and of 256. Memory is that of two cores which both
 read: one alone has a line in 6 cycles, but what is chosen for many weights by that takes more
 memory and loses on two threads."""
+
+
+FLAT = 0.9
+"""The part of the products that matrix tiles take at most which go on from row to row of points,
+over what lies between them: storing their rows takes longer."""
+
+
+def tile_cycles(rows: int) -> float:
+    """Cycles of one product of matrix tiles, the first of so many rows, as measured: rows are only
+    partly proportional.
+    """
+    return max(9.7, 5.1 + 0.71 * rows)
+
+
+def tile_rows(extent: int, most: int) -> int:
+    """Rows of a matrix tile that divide a row of points into tiles in the least time."""
+    return min(
+        range(1, min(extent, most) + 1),
+        key=lambda n: (-(-extent // n) * tile_cycles(n), -n),
+    )
 
 
 @dataclass(frozen=True)
@@ -162,7 +193,8 @@ class Target:
             here = cpu.features()
             fitting = (target for target in TARGETS if target.features <= here)
             widest = next(t for t in fitting if not t.tiles or (tiles and cpu.allow_tiles()))
-            return replace(widest, core=Core.here(wide=widest.lanes == AVX512.lanes))
+            wide = widest.lanes == AVX512.lanes
+            return replace(widest, core=Core.here(wide, widest.tiles))
         for target in TARGETS:
             if target.name == name:
                 return target if tiles or not target.tiles else AVX512_VNNI

@@ -10,7 +10,7 @@ import ctypes
 import functools
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ncc.runtime.memory import Memory
@@ -200,6 +200,25 @@ def cores() -> int:
     available = len(os.sched_getaffinity(0))
     quota = _quota(Path("/"))
     return available if quota is None else max(1, min(available, int(quota)))
+
+
+def shares_cores() -> bool:
+    """Whether some CPUs that this process may use are virtual ones of the same core."""
+    return _share_cores(os.sched_getaffinity(0), Path("/sys/devices/system/cpu"))
+
+
+def _share_cores(cpus: Iterable[int], folder: Path) -> bool:
+    """The same of some CPUs. One of which the system does not say it counts as a core."""
+    seen: set[str] = set()
+    for cpu in cpus:
+        try:
+            siblings = (folder / f"cpu{cpu}/topology/thread_siblings_list").read_text()
+        except OSError:
+            continue
+        if siblings in seen:
+            return True
+        seen.add(siblings)
+    return False
 
 
 def _quota(root: Path) -> float | None:

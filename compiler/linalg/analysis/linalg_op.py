@@ -79,6 +79,9 @@ class _IterationSpace:
 VALID_EXTENTS = "valid_extents"
 """The attribute that `LinalgOp.tails` reads."""
 
+FACTORS = "factors"
+"""The attribute that `LinalgOp.factors` reads."""
+
 
 def valid_extents_attribute(rows: Iterable[Sequence[int]]) -> Attribute:
     """Tails, each (outer, inner, n), as `LinalgOp.tails` reads them."""
@@ -354,6 +357,13 @@ class LinalgOp:
             return None
         rows, columns = (_matrix(one) for one in held.data if isinstance(one, ArrayAttr))
         return rows, columns
+
+    @property
+    def factors(self) -> Attribute | None:
+        """The type whose products it is to sum, where a choice depends on that: float32, or
+        bfloat16 for the products of halves.
+        """
+        return self.op.attributes.get(FACTORS)
 
     @property
     def halves(self) -> bool:

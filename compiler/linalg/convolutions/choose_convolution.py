@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f32
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -58,7 +58,8 @@ class ChooseConvolution(ModulePass):
     """Rewrite the convolutions of the network that are cheaper in tiles.
 
     threads: how many share a chunk, which may be the larger for it.
-    halves: whether `SplitBf16` follows, which is cheaper for all that have channels enough.
+    halves: whether `SplitBf16` follows. Sums of tiles say then what they are to be of: float32 by
+    the forms that halves of bfloat16 would round too coarsely.
     """
 
     name = "choose-convolution"
@@ -76,9 +77,9 @@ class ChooseConvolution(ModulePass):
         for inner in generics_of(block):
             convolution = None if inner in done else self._match(inner)
             if convolution is not None:
-                first = _Rewrite(convolution, self.threads, least)
+                first = self._rewrite(convolution, least)
                 others = [
-                    _Rewrite(one, self.threads, least)
+                    self._rewrite(one, least)
                     for one in map(self._match, convolution.beside())
                     if one is not None and one.has_tiles_of(convolution)
                 ]
@@ -93,17 +94,24 @@ class ChooseConvolution(ModulePass):
         found = match(op, self.target, self.halves)
         return found if isinstance(found, Convolution) else None
 
+    def _rewrite(self, convolution: Convolution, least: int) -> _Rewrite:
+        by_halves = bf16 if convolution.tiling.halves else f32
+        return _Rewrite(convolution, self.threads, least, by_halves if self.halves else None)
+
 
 class _Rewrite:
     """The rewriting of one convolution and of what follows it at each point.
 
-    least: bytes of V and M of a chunk.
+    least: bytes of V and M of a chunk. factors: what sums over channels say of their products.
     """
 
-    def __init__(self, convolution: Convolution, threads: int, least: int) -> None:
+    def __init__(
+        self, convolution: Convolution, threads: int, least: int, factors: AnyFloat | None
+    ) -> None:
         self.convolution = convolution
         self.threads = threads
         self.least = least
+        self.factors = factors
         self.tiling = convolution.tiling
         self.tiles = TiledImage(convolution)
         self.followers = Followers(convolution)
@@ -234,5 +242,5 @@ class _Rewrite:
             keep = down, across
         init = self.convolution.init
         start = init if isinstance(init, float) else self.tiles.by_channel(self.builder, init)
-        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth)
+        y = tiled(self.builder, v, constants, start, keep, self.tiling.depth, self.factors)
         return self.followers.on_tiles(self.builder, y, chunk)

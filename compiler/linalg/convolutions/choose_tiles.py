@@ -13,8 +13,10 @@ Rounding is told by that of F(4) for 3x3, which is as coarse as sums of many cha
 rows alone, or columns, all of these round to 6e-6 of the largest result where 512 channels are
 summed, and have no such bound.
 
-By halves of bfloat16, products are many in a cycle and coarse: what is left for tiles are those of
-F(2) for 3x3, whose sums in halves round to 9e-6 of the largest result, where channels are many.
+By halves of bfloat16 on matrix tiles, products are many in a cycle and coarse: F(2) for 3x3 alone
+rounds finely enough in them, by 9e-6 of the largest result. It is taken where channels are many.
+All forms in float32 compete with it, and with the direct convolution by halves: F(4) is cheaper
+than this one where channels leave much of its steps empty, or threads share the unit for tiles.
 
 Weights that the run transforms take less memory, which is worth a little time.
 
@@ -26,12 +28,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from math import hypot, prod
+from math import prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
+from ncc.compiler.linalg.analysis.product_cycles import cycles_on_tiles, sum_cycles
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
-from ncc.compiler.linalg.convolutions.tiling import LINE, Tiling, multiply_adds
+from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Target
 
@@ -54,6 +57,11 @@ ROW_WORTH = 0.85
 convolution: what they read is written into frames of its own.
 """
 
+HALVES_WORTH = 0.97
+"""Tiles by halves take at most this part of the cycles of the direct convolution by halves: the
+model is no finer, and V and M take memory.
+"""
+
 
 @cache
 def tiling_of(
@@ -73,22 +81,27 @@ def tiling_of(
     """The cheapest tiles of a convolution with windows of so many taps along each of some axes, and
     one along others; None where it is cheaper as it is.
 
-    halves: whether sums over channels, in tiles or not, are those of halves of bfloat16.
+    halves: whether sums over channels, in tiles or not, may be those of halves of bfloat16.
     """
     fine = axes != BOTH or inputs * depth.taps <= FEW_SUMMED
     forms = [form for form in forms_of(taps, stride, axes) if fine or form is not F4_5]
-    if halves:
-        forms = [form for form in forms if form is F2]
     if not forms:
         return None
     sizes = outputs, inputs, height, width, target, groups, depth, dilation, axes
-    tilings = [Tiling(form, *sizes, halves=halves) for form in forms]
+    tilings = [Tiling(form, *sizes) for form in forms]
     best = _best(tilings)
     formed = [replace(tiling, formed=True) for tiling in tilings if _may_be_formed(tiling)]
     if formed and _cost(least := _best(formed)) * FEWER_BYTES < _cost(best):
         best = least
-    weights = taps ** sum(axes) * outputs * inputs * depth.taps
-    plain = _plain(weights, height * width * depth.slices, target, halves)
+    window, points = taps ** sum(axes) * depth.taps, height * width
+    plain = sum_cycles(window * outputs * inputs, points * depth.slices, target)
+    if halves:
+        read = groups * inputs * depth.reach * points * stride ** sum(axes)
+        rows = depth.slices * height, width, (stride - 1) * width + (taps - 1) * dilation
+        direct = cycles_on_tiles(outputs // groups, inputs, window, rows, target, groups, read)
+        plain = min(plain, direct)
+        halved = [Tiling(form, *sizes, halves=True) for form in forms if form is F2]
+        best = _best([best, *(one for one in halved if _cost(one) < HALVES_WORTH * direct)])
     return best if _cost(best) < (1.0 if axes == BOTH else ROW_WORTH) * plain else None
 
 
@@ -117,14 +130,7 @@ def plain_cycles(
     outputs: int, inputs: int, cells: Sequence[int], window: Sequence[int], target: Target
 ) -> float:
     """The cost of a convolution as it is, which fills whole blocks of outputs."""
-    return _plain(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
-
-
-def _plain(weights: int, points: int, target: Target, halves: bool = False) -> float:
-    return hypot(
-        weights * points / multiply_adds(target, halves),
-        4 * weights / LINE * target.core.memory_line,
-    )
+    return sum_cycles(prod(window) * lanes_in(outputs) * inputs, prod(cells), target)
 
 
 def _may_be_formed(tiling: Tiling) -> bool:

@@ -18,6 +18,13 @@ from functools import cached_property
 from math import hypot, prod
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
+from ncc.compiler.linalg.analysis.product_cycles import (
+    HALVING,
+    LINE,
+    multiply_adds,
+    on_tiles,
+    points_on_tiles,
+)
 from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target
@@ -25,21 +32,8 @@ from ncc.compiler.target import Core, Target
 DOWN, ACROSS = range(2)
 """How chunks of tiles lie: one below the other, or side by side."""
 
-LINE = 64
-"""Bytes."""
-
 BLOCKS = 2
 """Blocks of outputs whose weights the run transforms at a time."""
-
-FULL = 0.85
-"""The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
-
-HALVED = 140
-"""Multiply-adds a cycle by halves of bfloat16 on matrix tiles."""
-
-HALVING = 3.0
-"""Cycles that a line of V takes longer where it is written as halves, and one of M that comes
-through the memory of tiles."""
 
 FULL_BETWEEN = 0.94
 """The part of `FULL` that is left where sums go to memory after each block of inputs."""
@@ -138,6 +132,18 @@ class Tiling:
         """Of a tile, of one channel and slice."""
         return prod(form.window for form in self.plane.forms)
 
+    def _points(self, size: int) -> float:
+        """Components of all tiles, of one channel, in chunks of so many rows of tiles, or columns:
+        what takes as long in full matrix tiles by halves, where each component has points apart.
+        """
+        across = self._places(self.columns) // self.components * self.depth.slices
+        if not self.halves:
+            return self.components * across * self.rows
+        across = across * self.rows // self.length
+        chunks, last = divmod(self.length, size)
+        points = chunks * points_on_tiles(1, across * size)
+        return self.components * (points + (points_on_tiles(1, across * last) if last else 0.0))
+
     @property
     def places(self) -> int:
         """Components of all tiles in a row of tiles, of one channel and slice."""
@@ -148,8 +154,12 @@ class Tiling:
 
     @property
     def _pairs(self) -> int:
-        """Of channels, and taps along the depth."""
-        return self.outputs * self.inputs * self.depth.taps * self.plane.parts
+        """Of channels, and taps along the depth; on matrix tiles, of those that these compute."""
+        outputs, inputs = self.outputs, self.inputs
+        if self.halves:
+            outputs, inputs = on_tiles(outputs // self.groups, inputs)
+            outputs *= self.groups
+        return outputs * inputs * self.depth.taps * self.plane.parts
 
     @property
     def weights(self) -> int:
@@ -161,7 +171,7 @@ class Tiling:
         share them. calls: what comes on top for each chunk.
         """
         core, chunks = self.target.core, -(-self.length // size)
-        points = self.places * self.rows * self.depth.slices
+        points = self._points(size)
         work, weights = float(points * self._pairs), self.weights
         if self.formed:
             work = work / FULL_BETWEEN + chunks * FORMING * self.components * self._pairs
@@ -194,11 +204,6 @@ class Tiling:
         rows, columns = (self.rows, size) if self.along == ACROSS else (size, self.columns)
         down, across = self.plane.read((rows, columns))
         return 4 * self._places(across) * down * v, 4 * self._places(columns) * rows * m
-
-
-def multiply_adds(target: Target, halves: bool = False) -> float:
-    """What contractions reach in a cycle."""
-    return HALVED if halves else FULL * target.core.multiply_adds * target.lanes
 
 
 def _again(weights: int, core: Core) -> float:

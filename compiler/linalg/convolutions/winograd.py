@@ -39,10 +39,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, f32
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, f32
 from xdsl.ir.affine import AffineExpr
 
-from ncc.compiler.linalg.analysis.linalg_op import VALID_EXTENTS, Matrix, valid_extents_attribute
+from ncc.compiler.linalg.analysis.linalg_op import (
+    FACTORS,
+    VALID_EXTENTS,
+    Matrix,
+    valid_extents_attribute,
+)
 from ncc.compiler.linalg.convolutions.forms import Form, Plane
 from ncc.compiler.linalg.rewrite.insert import generic_of
 from ncc.dialects.index_notation import Builder, Tensor
@@ -148,11 +153,13 @@ def tiled(
     init: Tensor | float,
     keep: tuple[int, int],
     depth: Depth,
+    factors: AnyFloat | None = None,
 ) -> Tensor:
     """The convolution in tiles of what V was made of.
 
     keep: rows and columns of the result that somebody reads, of all phases as many.
     depth: `IMAGE`, or that of a volume.
+    factors: what products over channels shall be of (`View.factors`), where that is said.
     The result is (outputs, rows, m, columns, m), where outputs are those of all groups, or
     (outputs, slices, rows, m, columns, m); phases, if there are several, come behind each m.
     """
@@ -161,7 +168,7 @@ def tiled(
         product = _formed(b, v, constants.weights, constants.filter)
         _mark(product, [form.filter for form in plane.forms])
     else:
-        product = _summed(b, v, constants, depth if volume else None)
+        product = _summed(b, v, constants, depth if volume else None, factors)
     y = _transformed_back(b, product, constants, init)
     down, across = plane.dilations
     rows, columns = product.shape[-2] // down, product.shape[-1] // across
@@ -208,7 +215,13 @@ def _formed(b: Builder, v: Tensor, weights: Tensor, matrix: Tensor) -> Tensor:
     return b.sum((o, p, q, *z, t, u), (i, k, m), weight * v[(i, p, q, *z, t, u)])
 
 
-def _summed(b: Builder, v: Tensor, constants: TransformConstants, depth: Depth | None) -> Tensor:
+def _summed(
+    b: Builder,
+    v: Tensor,
+    constants: TransformConstants,
+    depth: Depth | None,
+    factors: AnyFloat | None,
+) -> Tensor:
     """M, of all groups, or of the slices of a volume; a sum over the parts of a window, too."""
     plane, weights = constants.plane, constants.weights
     grouped = depth is None and weights.rank > 4
@@ -234,12 +247,14 @@ def _summed(b: Builder, v: Tensor, constants: TransformConstants, depth: Depth |
     output = [at[name] for name in "go" if name in at]
     read = output[0] * weights.shape[-1] + at["i"] if grouped else at["i"]
     place = [at["z"] * depth.stride + at["d"] * depth.dilation] if depth else []
-    factors = (
+    terms = (
         v[(read, at["p"], at["q"], *place, *tile)]
         * weights[(*component, *output, at["i"], *([at["d"]] if depth else []))]
     )
     result = [at[name] for name in "gopqztu" if name in at]
-    product = b.sum(result, [at[name] for name in "idn" if name in at], factors)
+    product = b.sum(result, [at[name] for name in "idn" if name in at], terms)
+    if factors is not None:
+        generic_of(product).attributes[FACTORS] = factors
     return b.collapse(product, [[0, 1], [2], [3], [4], [5]]) if grouped else product
 
 

@@ -23,6 +23,10 @@ the kernel that makes them store the halves.
 An infinity in x or w, or a number that rounds to one, makes sums that depend on it infinite or NaN:
 what it leaves of x is not finite either. A NaN stays one.
 
+Sums that float32 is cheaper for stay as they are, as small ones may where threads share a unit for
+tiles. Those of Winograd's tiles were chosen with these, and say what they are to be of
+(`LinalgOp.factors`).
+
 Needs: blocked channels, before groups; constant weights.  Breaks: rounding of products, as above.
 """
 
@@ -43,12 +47,13 @@ from xdsl.passes import ModulePass
 from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, outs_of
+from ncc.compiler.linalg.analysis.linalg_op import FACTORS, LinalgOp, outs_of, shape_of
+from ncc.compiler.linalg.analysis.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.analysis.weight_uses import points_of
 from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
-from ncc.compiler.target import TWO_UNITS
+from ncc.compiler.target import AVX512, Target
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import Scalar, convert
@@ -71,19 +76,21 @@ WORTH = 2
 
 @dataclass(frozen=True)
 class SplitBf16(ModulePass):
-    """Rewrite every contraction with enough channels and points."""
+    """Rewrite every contraction with enough channels and points that is cheaper so."""
 
     name = "split-bf16"
 
-    l2_bytes: int = TWO_UNITS.l2_bytes
+    target: Target = AVX512
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = network_of(op).body.block
-        rewrite = _Rewrite(block, self.l2_bytes)
+        rewrite = _Rewrite(block, self.target.core.l2_bytes)
         for generic in generics_of(block):
-            found = match(generic)
+            found = match(generic, self.target)
             if isinstance(found, Halved):
                 rewrite.run(generic, found)
+            else:
+                generic.attributes.pop(FACTORS, None)
         erase_dead(block)
 
 
@@ -98,7 +105,7 @@ class Halved:
     sums             the loops over the summed channels: blocks and inside of them, or one loop; of
                      cells that over the columns of a window, too
     group            the loop over groups of blocks, each of which has weights of its own
-    components       how many points have weights of their own, in every group
+    components       how many points have weights of their own, of all groups
     """
 
     data: int
@@ -116,6 +123,24 @@ class Halved:
     def steps(self) -> int:
         """Steps over the channels that are summed, of one group."""
         return -(-self.plain.shape[self.inputs] // STEP)
+
+    def is_cheaper(self, linalg_op: LinalgOp, target: Target) -> bool:
+        """Whether it takes less time by halves on matrix tiles than in float32."""
+        outputs, inputs = (self.plain.shape[axis] for axis in (self.outputs, self.inputs))
+        taps = prod(self.plain.shape) // (outputs * inputs * self.components)
+        data = linalg_op.reads[self.data]
+        points = points_of(data, linalg_op) // self.components
+        axis = -1 if self.channels in (Channels.PLANES, Channels.CELLS) else -2
+        apart = linalg_op.reads[self.weights]
+        along = [
+            d for d in data.index[axis].loops() if d in linalg_op.parallel and not apart.uses(d)
+        ]
+        width = max((linalg_op.extents[d] for d in along), default=1)
+        row = points // width, width, shape_of(data.value)[axis] - width
+        numbers = prod(shape_of(data.value))
+        in_float32 = cycles_in_blocks(outputs, inputs, taps, points, target, self.components)
+        halved = cycles_on_tiles(outputs, inputs, taps, row, target, self.components, numbers)
+        return halved < in_float32
 
     def places(
         self, linalg_op: LinalgOp, step: AffineExpr, number: AffineExpr
@@ -138,9 +163,11 @@ class Halved:
         return [step, *(form.expression for form in points)], number
 
 
-def match(op: GenericOp) -> Halved | str:
+def match(op: GenericOp, target: Target) -> Halved | str:
     """How the contraction that op is reads its operands, or why it stays as it is."""
     linalg_op = LinalgOp(op)
+    if linalg_op.factors == f32:
+        return "it was chosen for float32"
     pair = linalg_op.product
     if pair is None or not linalg_op.reduced or sorted(pair) != linalg_op.live:
         return "it is no contraction"
@@ -163,10 +190,10 @@ def match(op: GenericOp) -> Halved | str:
         return "it sums one operand alone"
     if linalg_op.write.axes is None or linalg_op.write.axes[-1:] != (lane,):
         return "its result is strided"
-    found = _channels(linalg_op, axes, source, data.index)
-    if found is None:
+    summed = _channels(linalg_op, axes, source, data.index)
+    if summed is None:
         return "what it sums is neither in blocks nor in rows nor in planes"
-    channels, sums, inputs, group = found
+    channels, sums, inputs, group = summed
     if channels is Channels.CELLS:
         plain = OfRows(plain).weights
     valid_extents = {d for outer, within, _ in linalg_op.valid_extents for d in (outer, within)}
@@ -183,7 +210,10 @@ def match(op: GenericOp) -> Halved | str:
     components = prod(
         linalg_op.extents[d] for d in linalg_op.parallel if d in axes and data.uses(d)
     )
-    return Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
+    found = Halved(*pair, plain, source.axes[-1], inputs, lane, channels, sums, group, components)
+    if linalg_op.factors is None and not found.is_cheaper(linalg_op, target):
+        return "it is cheaper in float32"
+    return found
 
 
 def fills_a_step(numbers: int) -> bool:

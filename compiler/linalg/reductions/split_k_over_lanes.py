@@ -72,6 +72,11 @@ def _times(source: Blocked) -> int:
     if len(source.axes) != 2:
         return 1
     inputs, outputs = (source.of.shape[axis] for axis in source.axes)
+    return times_folded(outputs, inputs)
+
+
+def times_folded(outputs: int, inputs: int) -> int:
+    """The same of so many outputs, of each of which so many inputs are summed."""
     left = outputs % BLOCK
     if not left or inputs < LEAST_INPUTS:
         return 1

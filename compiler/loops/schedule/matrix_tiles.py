@@ -18,7 +18,7 @@ from ncc.compiler.linalg.analysis.linalg_op import uncast
 from ncc.compiler.loops.kernel.kernel import Access, Kernel, is_argument
 from ncc.compiler.loops.kernel.schedule import Schedule, chunks_of, in_store_order, vector_of
 from ncc.compiler.loops.kernel.vector_loops import can_be_lane
-from ncc.compiler.target import Target
+from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
 from ncc.dialects import tile
 from ncc.dialects.operation import ops_of
 
@@ -29,9 +29,6 @@ MOST_WEIGHTS = 1.5
 """How many times the data the weights are at most where threads share points. Each thread reads all
 weights then, from the third level of cache, and less of the data from another core.
 """
-
-FLAT = 0.9
-"""The part of the products that flat tiles may take at most: storing their rows takes longer."""
 
 STEP, PAIR = 32, 2
 """Numbers that one product of tiles sums over, in pairs."""
@@ -213,13 +210,13 @@ def pitch_of(found: Bf16Contraction) -> int:
 def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
     """Whether tiles are flat, their rows, and how many there are."""
     *outer, extent = (kernel.extents[d] for d in found.points)
-    rows = _rows(extent)
+    rows = tile_rows(extent, tile.ROWS)
     count = prod(outer) * -(-extent // rows)
     strides = [found.high.coefficients[d] for d in found.points[-2:]]
     if len(strides) < 2 or strides[0] % strides[1] or pitch_of(found) < extent:
         return False, rows, count
     whole = pitch_of(found) * (outer[-1] - 1) + extent
-    flat_rows = _rows(whole)
+    flat_rows = tile_rows(whole, tile.ROWS)
     flat_count = prod(outer[:-1]) * -(-whole // flat_rows)
     if _pairs_cycles(flat_count, flat_rows) > FLAT * _pairs_cycles(count, rows):
         return False, rows, count
@@ -228,20 +225,7 @@ def _cut(kernel: Kernel, found: Bf16Contraction) -> tuple[bool, int, int]:
 
 def _pairs_cycles(count: int, rows: int) -> float:
     """Cycles of a product with each tile, two by two."""
-    return 2 * -(-count // 2) * _product_cycles(rows)
-
-
-def _rows(extent: int) -> int:
-    """Rows of a tile that divide a row of points into tiles in the least time."""
-    return min(
-        range(1, min(extent, tile.ROWS) + 1),
-        key=lambda n: (-(-extent // n) * _product_cycles(n), -n),
-    )
-
-
-def _product_cycles(rows: int) -> float:
-    """Cycles of one product, as measured: rows are only partly proportional."""
-    return max(9.7, 5.1 + 0.71 * rows)
+    return 2 * -(-count // 2) * tile_cycles(rows)
 
 
 def _tall_or_square(

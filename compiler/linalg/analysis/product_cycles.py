@@ -1,0 +1,108 @@
+"""What sums of products take, in float32 and by halves of bfloat16 on matrix tiles.
+
+The cost is a count of cycles of one core. Arithmetic and the stream of weights overlap: of cycles a
+and b, sqrt(a*a + b*b) are left.
+
+Tiles multiply whole steps of 32 inputs, and sum whole blocks of 16 outputs and up to 16 points, two
+by two where there are several: 48 channels cost as much as 64. Numbers are halved before, and sums
+come through the memory of tiles, which takes as long as their products where these are few.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import hypot
+
+from ncc.compiler.linalg.analysis.block_size import BLOCK, blocks_of, lanes_in
+from ncc.compiler.linalg.data_types.bf16_values import STEP
+from ncc.compiler.linalg.reductions.split_k_over_lanes import times_folded
+from ncc.compiler.target import FLAT, Target, tile_cycles, tile_rows
+from ncc.dialects.tile import ROWS
+
+LINE = 64
+"""Bytes."""
+
+NUMBER_BYTES = 4
+"""Bytes of a float32, and of its two halves."""
+
+FULL = 0.85
+"""The part of a core's peak of multiply-adds that contractions reach when nothing stalls them."""
+
+HALVING = 3.0
+"""Cycles that a line takes longer where it is written as halves, and one of sums that comes through
+the memory of tiles."""
+
+
+def multiply_adds(target: Target, halves: bool = False) -> float:
+    """What contractions reach in a cycle."""
+    core = target.core
+    return core.tile_multiply_adds if halves else FULL * core.multiply_adds * target.lanes
+
+
+def on_tiles(outputs: int, inputs: int) -> tuple[int, int]:
+    """The outputs and the inputs that tiles compute for so many of a group."""
+    blocks = blocks_of(outputs)
+    return BLOCK * _in_pairs(blocks), STEP * -(-inputs // STEP)
+
+
+def points_on_tiles(rows: int, width: int, gap: int = 0) -> float:
+    """How many points of full tiles take as long as some rows of points.
+
+    Tiles are of a row each, or go on over what lies between two rows: a gap of so many points.
+    """
+    apart = _in_full_tiles(rows, width)
+    flat = _in_full_tiles(1, rows * (width + gap) - gap)
+    return flat if gap == 0 or flat <= FLAT * apart else apart
+
+
+@cache
+def _in_full_tiles(rows: int, width: int) -> float:
+    points = tile_rows(width, ROWS)
+    tiles = _in_pairs(rows * -(-width // points))
+    return ROWS * tiles * tile_cycles(points) / tile_cycles(ROWS)
+
+
+def _in_pairs(count: int) -> int:
+    """How many are computed, two at once, of so many."""
+    return count if count == 1 else count + count % 2
+
+
+def sum_cycles(weights: int, points: float, target: Target, halves: bool = False) -> float:
+    """The cycles of so many weights, each of which is multiplied at so many points."""
+    return hypot(
+        weights * points / multiply_adds(target, halves),
+        NUMBER_BYTES * weights / LINE * target.core.memory_line,
+    )
+
+
+def cycles_in_blocks(
+    outputs: int, inputs: int, taps: int, points: int, target: Target, groups: int = 1
+) -> float:
+    """The cycles of sums in float32, in blocks of outputs, the last of which may be folded.
+
+    outputs, inputs: of a group. taps: products of an input and an output at a point.
+    """
+    folded = BLOCK // times_folded(outputs, inputs) if target.folds else BLOCK
+    lanes = lanes_in(outputs) - BLOCK + folded
+    return sum_cycles(groups * taps * lanes * inputs, points, target)
+
+
+def cycles_on_tiles(
+    outputs: int,
+    inputs: int,
+    taps: int,
+    points: tuple[int, int, int],
+    target: Target,
+    groups: int = 1,
+    numbers: int = 0,
+) -> float:
+    """The same by halves on matrix tiles.
+
+    points: rows of them, the width of a row, and the gap between two in what is read.
+    numbers: how many are halved for the sums of all groups.
+    """
+    rows, width, _ = points
+    outputs, inputs = on_tiles(outputs, inputs)
+    lines = NUMBER_BYTES * (numbers + groups * outputs * rows * width) / LINE
+    weights = groups * taps * outputs * inputs
+    return sum_cycles(weights, points_on_tiles(*points), target, True) + lines * HALVING

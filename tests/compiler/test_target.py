@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ncc.compiler.diagnostics import Unsupported
+from ncc.compiler.options import Options
 from ncc.compiler.target import (
     AMX,
     AVX2,
@@ -16,6 +17,8 @@ from ncc.compiler.target import (
     TWO_UNITS_OF_AMD,
     Core,
     Target,
+    tile_cycles,
+    tile_rows,
 )
 from ncc.runtime import cpu
 
@@ -54,6 +57,39 @@ def test_the_core_at_hand_is_asked(
     monkeypatch.setattr(cpu, "features", lambda: AVX2.features)
     narrow = TWO_UNITS_OF_AMD if of_amd else TWO_UNITS
     assert Target.of("host").core == replace(narrow, l1_bytes=40 << 10, l2_bytes=3 << 20)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("shared", [False, True])
+def test_virtual_cores_share_tiles(
+    shared: bool, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has half of them, on any number of threads; a target by name has all of them, and one
+    without tiles does not ask.
+    """
+    asked: list[bool] = []
+
+    def shares_cores() -> bool:
+        asked.append(shared)
+        return shared
+
+    monkeypatch.setattr(cpu, "features", lambda: AMX.features)
+    monkeypatch.setattr(cpu, "allow_tiles", lambda: True)
+    monkeypatch.setattr(cpu, "shares_cores", shares_cores)
+    here = Options.of(opt_level=3, num_threads=threads).target
+    whole = AMX.core.tile_multiply_adds
+    assert here.name == "amx" and asked
+    assert here.core.tile_multiply_adds == (whole // 2 if shared else whole)
+    asked.clear()
+    assert Options.of(opt_level=3, target="amx").target.core.tile_multiply_adds == whole
+    assert Options.of(opt_level=2).target.core.tile_multiply_adds == whole
+    assert not asked
+
+
+def test_rows_of_tiles() -> None:
+    """As many as divide a row of points well; short tiles take no less than ten."""
+    assert [tile_rows(extent, 16) for extent in (1, 7, 16, 28, 56, 100)] == [1, 7, 16, 14, 14, 15]
+    assert tile_cycles(1) == tile_cycles(6) < tile_cycles(7) < tile_cycles(16)
 
 
 @pytest.mark.parametrize(("allowed", "tiles"), [(False, True), (True, False)])

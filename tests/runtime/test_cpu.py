@@ -86,6 +86,40 @@ def test_cores_respects_affinity() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cpus", "siblings", "shared"),
+    [
+        ([0, 1], {0: "0", 1: "1"}, False),
+        ([0, 1], {0: "0-1", 1: "0-1"}, True),
+        ([0, 1], {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, False),
+        ([0, 1, 3], {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, True),
+        ([1], {0: "0-1", 1: "0-1"}, False),
+        ([0, 1], {}, False),
+        ([0, 1], {0: "0-1"}, False),
+    ],
+    ids=["cores", "siblings", "one of each", "three of two", "bound", "unknown", "half known"],
+)
+def test_virtual_cores(
+    tmp_path: Path, cpus: list[int], siblings: dict[int, str], shared: bool
+) -> None:
+    """Two that a process may use are of one core, if it has both of them."""
+    for number, text in siblings.items():
+        folder = tmp_path / f"cpu{number}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{text}\n")
+    assert cpu._share_cores(cpus, tmp_path) == shared
+
+
+def test_a_process_on_one_cpu_shares_with_itself_alone() -> None:
+    """Whatever else that core has."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert not cpu.shares_cores()
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize(
     ("groups", "files", "quota"),
     [
         ("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000"}, None),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ncc.compiler.linalg.convolutions.choose_tiles import cycles_of, plain_cycles, tiling_of
 from ncc.compiler.linalg.convolutions.forms import (
     F2,
@@ -19,8 +21,10 @@ from ncc.compiler.linalg.convolutions.forms import (
 )
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
+from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.target import AMX, AVX512, Target
 from tests.compiler.linalg.convolutions.cores import ON_ALL, TARGETS
+from tests.compiler.tile_cores import SHARED, SLOW
 
 
 def form_of(outputs: int, inputs: int, height: int, width: int, target: Target) -> Form | None:
@@ -132,6 +136,49 @@ def test_the_form_by_halves() -> None:
         assert (tiling and tiling.form) is form
         assert tiling is None or (tiling.halves and not tiling.formed)
     assert tiling_of(256, 256, 56, 56, AMX, taps=5, halves=True) is None
+
+
+def taken(channels: int, size: int, target: Target) -> str:
+    """How a convolution of 3x3 is computed where there are matrix tiles."""
+    tiling = tiling_of(channels, channels, size, size, target, halves=channels >= STEP)
+    if tiling is None:
+        return "direct"
+    return f"F({tiling.form.tile}) by halves" if tiling.halves else f"F({tiling.form.tile})"
+
+
+@pytest.mark.parametrize("size", [100, 128, 256])
+def test_float32_competes_with_halves(size: int) -> None:
+    """Where channels leave much of the steps of tiles empty; where they fill them, halves are
+    faster. Half of the tiles are slower than F(4) in float32.
+    """
+    ways = {24: "F(4)", 32: "direct", 40: "F(4)", 48: "F(4)", 56: "direct", 64: "direct"}
+    for channels, way in ways.items():
+        assert taken(channels, size, AMX) == way
+        assert taken(channels, size, SHARED) == "F(4)"
+
+
+def test_halves_are_left_to_many_channels() -> None:
+    """Of half of the tiles, too: F(2) by halves has fewer products than F(4) has time for."""
+    assert taken(256, 56, AMX) == taken(256, 56, SHARED) == "F(2) by halves"
+    assert taken(128, 28, AMX) == "direct" and taken(128, 28, SHARED) == "F(2) by halves"
+    assert taken(512, 7, AMX) == taken(512, 7, SHARED) == "direct"
+
+
+def test_other_windows_compete_in_float32() -> None:
+    """F(4) for 5x5, in groups of 48 channels, and windows of one row or column."""
+    tiling = tiling_of(256, 48, 27, 27, AMX, 2, taps=5, halves=True)
+    assert tiling is not None and (tiling.form, tiling.halves) == (F4_5, False)
+    sizes = 192, 192, 17, 17
+    assert tiling_of(*sizes, AMX, axes=(False, True), taps=7, halves=True) is None
+    row = tiling_of(*sizes, SLOW, axes=(False, True), taps=7, halves=True)
+    assert row == tiling_of(*sizes, SLOW, axes=(False, True), taps=7)
+
+
+def test_slow_tiles_change_nothing() -> None:
+    """What tiles have no time for is done as without them."""
+    for channels, size in ((32, 28), (48, 56), (64, 7), (512, 7), (512, 14), (128, 112)):
+        found = tiling_of(channels, channels, size, size, SLOW, halves=True)
+        assert found == tiling_of(channels, channels, size, size, SLOW)
 
 
 @ON_ALL

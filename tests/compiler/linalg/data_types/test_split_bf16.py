@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f32
 from xdsl.dialects.linalg.ops import GenericOp
 
 from ncc.compiler.linalg.analysis.generics import network_of
-from ncc.compiler.linalg.analysis.linalg_op import LinalgOp, shape_of
+from ncc.compiler.linalg.analysis.linalg_op import FACTORS, LinalgOp, shape_of
+from ncc.compiler.linalg.convolutions.choose_convolution import ChooseConvolution
 from ncc.compiler.linalg.convolutions.forms import F2
 from ncc.compiler.linalg.data_types.bf16_values import STEP
 from ncc.compiler.linalg.data_types.split_bf16 import SplitBf16
 from ncc.compiler.linalg.layout.pack_channels import PackChannels
+from ncc.compiler.target import AMX, Target
 from ncc.dialects.bfloat16 import bf16_pairs, from_bfloat16
 from ncc.dialects.element import element_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.scalar import sqrt
 from ncc.dialects.weights.weight import WeightAttr
+from tests.compiler.tile_cores import FAST, SHARED, SLOW
 from tests.structured.evaluate import evaluate
 
 MakeNetwork: TypeAlias = Callable[..., ModuleOp]
@@ -105,6 +109,12 @@ def halved(module: ModuleOp) -> list[LinalgOp]:
     return [v for v in views if v.reduced and element_of(v.reads[0].value) == bf16]
 
 
+def last_sum(module: ModuleOp) -> LinalgOp:
+    """The last contraction."""
+    views = [LinalgOp(op) for op in network_of(module).body.block.ops if isinstance(op, GenericOp)]
+    return [v for v in views if v.reduced][-1]
+
+
 @pytest.mark.parametrize(
     ("write", "shape"),
     [
@@ -132,7 +142,7 @@ def test_the_same_sums(make_network: MakeNetwork, write: Write, shape: tuple[int
     [exact] = evaluate(network_of(module), [x], dtype=np.float64)
     [bound] = evaluate(network_of(_absolute(make_network, write, shape)), [abs(x)])
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     module.verify()
     found = halved(module)
     assert found and all(shape_of(v.reads[0].value)[-1] >= STEP for v in found)
@@ -157,7 +167,7 @@ def test_sums_in_parts(
     x = random(*shape)
     [exact] = evaluate(network_of(module), [x], dtype=np.float64)
     PackChannels().apply(Context(), module)
-    SplitBf16(l2_bytes).apply(Context(), module)
+    SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=l2_bytes))).apply(Context(), module)
     module.verify()
     *_, last = found = halved(module)
     sums = [v for v in found if shape_of(v.op.results[0]) == shape_of(last.op.results[0])]
@@ -259,7 +269,7 @@ def test_what_is_not_finite_is_seen(make_network: MakeNetwork, bad: float) -> No
     """Sums that depend on it are not finite either; the others do not change."""
     module = make_network([(12, 64)], rows(16))
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     x = random(12, 64)
     [clean] = evaluate(network_of(module), [x])
     x[3, 5] = bad
@@ -280,7 +290,7 @@ def test_garbage_behind_the_channels(make_network: MakeNetwork) -> None:
     x = abs(random(40, 3, 4)) + np.float32(0.1)
     [before] = evaluate(network_of(module), [x])
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     [after] = evaluate(network_of(module), [x])
     np.testing.assert_allclose(after, before, atol=1e-3)
 
@@ -299,7 +309,7 @@ def test_what_stays(make_network: MakeNetwork, write: Write, shape: tuple[int, .
     module = make_network([shape], write)
     PackChannels().apply(Context(), module)
     before = str(module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     assert str(module) == before
 
 
@@ -319,7 +329,7 @@ def test_groups_that_stay(
     """Those whose halves would cost more than tiles save."""
     module = make_network([shape], write)
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     assert stays != any(len(linalg_op.write.index) == 5 for linalg_op in halved(module))
 
 
@@ -327,6 +337,65 @@ def test_halves_are_made_once(make_network: MakeNetwork) -> None:
     """Two readers of a value share its halves."""
     module = make_network([(12, 64)], lambda b, x: (rows(16)(b, x), rows(32)(b, x)))
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     first, second = halved(module)
     assert first.reads[0].value is second.reads[0].value
+
+
+@pytest.mark.parametrize(
+    ("write", "shape", "target", "stays"),
+    [
+        (convolution(48, 1), (48, 12, 12), AMX, False),
+        (convolution(24, 1), (48, 56, 56), AMX, False),
+        (convolution(24, 1), (48, 56, 56), SHARED, True),  # 32 outputs of 64 inputs are computed
+        (convolution(32, 1), (64, 56, 56), SHARED, False),
+        (convolution(40, 1), (33, 3, 3), AMX, True),  # the like, for points that hardly fill a tile
+        (rows(48), (12, 64), SLOW, True),
+    ],
+)
+def test_what_is_cheaper_in_float32(
+    make_network: MakeNetwork, write: Write, shape: tuple[int, ...], target: Target, stays: bool
+) -> None:
+    """Where products in steps that are mostly empty take longer, it stays."""
+    module = make_network([shape], write)
+    PackChannels().apply(Context(), module)
+    SplitBf16(target).apply(Context(), module)
+    assert element_of(last_sum(module).reads[0].value) == (f32 if stays else bf16)
+
+
+@pytest.mark.parametrize(("factors", "target"), [(f32, FAST), (bf16, SLOW)])
+def test_factors_that_are_said(
+    make_network: MakeNetwork, factors: AnyFloat, target: Target
+) -> None:
+    """They are obeyed, whatever the costs are, and forgotten then."""
+    module = make_network([(72, 3, 11)], components)
+    last_sum(module).op.attributes[FACTORS] = factors
+    PackChannels().apply(Context(), module)
+    assert str(module).count(f"{FACTORS} = {factors}") == 1
+    SplitBf16(target).apply(Context(), module)
+    assert element_of(last_sum(module).reads[0].value) == factors
+    assert FACTORS not in str(module)
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "target", "halves"),
+    [(48, 36, AMX, False), (64, 20, AMX, True), (64, 36, SHARED, False), (256, 20, AMX, True)],
+)
+def test_convolutions_round_as_they_promise(
+    make_network: MakeNetwork, channels: int, size: int, target: Target, halves: bool
+) -> None:
+    """F(4) stays in float32, where it rounds by 1e-5 of the largest result: in halves it would
+    round by more. The direct convolution, and F(2), have halves.
+    """
+    shape = channels, size, size
+    module = make_network([shape], windows(channels, 3))
+    x = random(*shape)
+    [exact] = evaluate(network_of(module), [x], dtype=np.float64)
+    ChooseConvolution(target, halves=True).apply(Context(), module)
+    is_tiled = "separable" in str(module)
+    PackChannels().apply(Context(), module)
+    SplitBf16(target).apply(Context(), module)
+    module.verify()
+    assert bool(halved(module)) == halves and (is_tiled or halves)
+    [after] = evaluate(network_of(module), [x])
+    assert abs(after - exact).max() <= 1e-5 * abs(exact).max()

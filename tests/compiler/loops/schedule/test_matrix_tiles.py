@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,7 +31,7 @@ from ncc.compiler.loops.kernel.kernel import Kernel
 from ncc.compiler.loops.schedule.choose import choose
 from ncc.compiler.loops.schedule.matrix_tiles import bf16_pairs_of
 from ncc.compiler.options import Options
-from ncc.compiler.pipeline import Compilation, stages
+from ncc.compiler.pipeline import Compilation
 from ncc.compiler.read.read_network import read
 from ncc.compiler.target import AMX, TARGETS, Target
 from ncc.compiler.verification.interpret import interpret
@@ -38,6 +40,7 @@ from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime import cpu
 from tests.compiler import software_tiles
+from tests.compiler.tile_cores import FAST, SLOW
 
 Make: TypeAlias = Callable[..., Any]
 
@@ -59,7 +62,7 @@ def kernel(
 
     module: ModuleOp = make_network([(inputs, size, size)], write)
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     [found] = [k for k in kernels_of(module) if k.reduced]
     assert isinstance(found, Kernel)
     return found
@@ -129,7 +132,7 @@ def test_halves_are_made_at_once(make_network: Make, kernels_of: Make) -> None:
 
     module: ModuleOp = make_network([(12, 64)], write)
     PackChannels().apply(Context(), module)
-    SplitBf16().apply(Context(), module)
+    SplitBf16(FAST).apply(Context(), module)
     bf16_split = kernels_of(module)[0]
     schedule = choose(bf16_split, AMX)
     [which] = bf16_split.index_of.values()
@@ -221,26 +224,31 @@ def checked(param: Path, compiled: Compile, bound: float) -> ncc.Model:
     return model
 
 
-def level(network: tuple[Path, Path | None], wanted: str, opt_level: int, target: str) -> str:
+def level(network: tuple[Path, Path | None], wanted: str, opt_level: int, target: Target) -> str:
     """The text of one level of a compilation."""
     param, binary = network
     seed = SEED if binary is None else None
-    texts = stages(param, binary, opt_level=opt_level, target=target, random_weights=seed)
+    texts = Compilation(param, binary, Options(opt_level, 1, target, random_weights=seed)).levels()
     return next(str(text) for name, text in texts if name == wanted)
 
 
 def test_contractions_are_on_tiles(network: tuple[Path, Path]) -> None:
     """At -O3 for this target on any machine; at -O2 there are no tiles, and none are asked for."""
-    text = level(network, "loops", 3, "amx")
+    text = level(network, "loops", 3, FAST)
     assert text.count("tile.configure") >= 10
-    assert "tile." not in level(network, "loops", 2, "amx")
+    assert "tile." not in level(network, "loops", 2, Target.of("amx", tiles=False))
     assert not Options.of(opt_level=2, target="amx").target.tiles
 
 
-@pytest.mark.parametrize("target", [t.name for t in TARGETS if not t.tiles])
-def test_without_tiles_three_is_two(network: tuple[Path, Path], target: str) -> None:
+@pytest.mark.parametrize("target", [t for t in TARGETS if not t.tiles], ids=lambda t: t.name)
+def test_without_tiles_three_is_two(network: tuple[Path, Path], target: Target) -> None:
     """The same computations, and schedules do not know the level."""
     assert level(network, "linalg", 3, target) == level(network, "linalg", 2, target)
+
+
+def test_slow_tiles_are_left(network: tuple[Path, Path]) -> None:
+    """Three is two as well where nothing is faster on tiles."""
+    assert level(network, "linalg", 3, SLOW) == level(network, "linalg", 2, SLOW)
 
 
 def test_objects_have_the_instructions(make_network: Make, kernels_of: Make) -> None:
@@ -263,17 +271,15 @@ SEED = 1
 def compiled() -> Iterator[Compile]:
     """compiled(param, bin, threads): a network on tiles, in software where the CPU has none.
 
-    Where there is no file of weights, they are random.
+    Where there is no file of weights, they are random. target: another one than of fast tiles.
     """
     has_tiles = AMX.features <= cpu.features() and cpu.allow_tiles()
     if not has_tiles and not software_tiles.can_run():
         pytest.skip("this CPU has neither matrix tiles nor conversions to bfloat16")
 
-    def make(param: Path, binary: Path | None, threads: int) -> ncc.Model:
+    def make(param: Path, binary: Path | None, threads: int, target: Target = FAST) -> ncc.Model:
         seed = SEED if binary is None else None
-        options = Options.of(
-            opt_level=3, target="amx", num_threads=threads, random_weights=seed, tuned=False
-        )
+        options = Options(3, threads, target, random_weights=seed, tuned=False)
         artifact = Compilation(param, binary, options).artifact()
         return ncc.Model(artifact if has_tiles else software_tiles.without_tiles(artifact))
 
@@ -377,7 +383,7 @@ def test_tiles_of_whole_pairs_ask_nothing(tmp_path: Path) -> None:
         "ConvolutionDepthWise dw 1 1 wide dw 0=144 1=3 4=1 5=1 6=1296 7=144 9=1\n"
         "Convolution narrow 1 1 dw out 0=32 1=1 5=1 6=4608\n"
     )
-    functions = level((param, None), "loops", 3, "amx").split("func.func")
+    functions = level((param, None), "loops", 3, FAST).split("func.func")
     [depthwise] = [text for text in functions if "vector.fma" in text]
     assert depthwise.count("scf.if") == 1  # which tile it is
     assert "vector<32xbf16>" in depthwise and "vector<16xbf16>" not in depthwise
@@ -408,7 +414,8 @@ def test_sums_in_parts(tmp_path: Path, compiled: Compile, monkeypatch: pytest.Mo
         "7767517\n2 2\nInput in 0 1 in 0=9 1=9 2=96\n"
         "Convolution c 1 1 in out 0=40 1=3 3=2 4=1 5=1 6=34560 9=2 -23310=1,0.1\n"
     )
-    monkeypatch.setattr(passes, "SplitBf16", lambda _: SplitBf16(1 << 12))
+    small = SplitBf16(replace(FAST, core=replace(FAST.core, l2_bytes=1 << 12)))
+    monkeypatch.setattr(passes, "SplitBf16", lambda _: small)
     model = compiled(param, None, 3)
     assert sum("c" in layers for _, layers in model.artifact.info["steps"]) == 3
     feeds = {"in": random(96, 9, 9)}
@@ -431,7 +438,7 @@ def test_weights_of_few_bytes(tmp_path: Path, compiled: Compile) -> None:
     ]
     param = written(tmp_path, lines)
     checked(param, compiled, 5e-6)
-    assert "vector<16xi20>" in level((param, None), "loops", 3, "amx")
+    assert "vector<16xi20>" in level((param, None), "loops", 3, FAST)
 
 
 def test_not_finite(model: ncc.Model) -> None:
@@ -486,6 +493,23 @@ def test_components(
         assert [name, "halves"] in steps
 
 
+def test_halves_beside_float32(tmp_path: Path, compiled: Compile) -> None:
+    """F(4) in float32 between direct convolutions by halves; what both read is stored twice."""
+    sizes = [(32, 48, 1), (48, 48, 3), (48, 64, 3), (64, 64, 3)]
+    lines = ["Input in 0 1 in 0=34 1=33 2=32"]
+    for n, (inputs, outputs, window) in enumerate(sizes):
+        lines.append(
+            f"Convolution c{n} 1 1 {f'c{n - 1}' if n else 'in'} c{n} 0={outputs} 1={window} "
+            f"4={window // 2} 5=1 6={inputs * outputs * window**2} 9=1"
+        )
+    lines += ["Split s 1 2 c3 s0 s1", "Convolution wide 1 1 s0 wide 0=64 1=1 5=1 6=4096"]
+    lines += ["BinaryOp sum 2 1 wide s1 out 0=0"]
+    param = written(tmp_path, lines)
+    text = level((param, None), "linalg", 3, AMX)
+    assert "bf16" in text and "separable" in text and "factors" not in text
+    checked(param, partial(compiled, target=AMX), 2e-5)
+
+
 def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
     """First layers read cells that lie side by side: of large windows, at any stride, with and
     without a border, in strips of rows in front of a pool.
@@ -501,7 +525,7 @@ def test_windows_of_few_planes(tmp_path: Path, compiled: Compile) -> None:
             f"Pooling p{k} 1 1 c{k} out{k} 0=0 1=3 2=2 3=1",
         ]
     param = written(tmp_path, lines)
-    assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 3
+    assert level((param, None), "loops", 3, FAST).count("tile.configure") >= 3
     checked(param, compiled, 1e-5)
 
 
@@ -534,7 +558,7 @@ def test_groups(tmp_path: Path, compiled: Compile, groups: int, size: int, outpu
         f"7={groups}",
     ]
     param, layers = written(tmp_path, lines), 4  # one behind the other
-    assert level((param, None), "loops", 3, "amx").count("tile.configure") >= 4
+    assert level((param, None), "loops", 3, FAST).count("tile.configure") >= 4
     checked(param, compiled, layers * 1e-5)
 
 

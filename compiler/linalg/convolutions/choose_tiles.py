@@ -31,11 +31,11 @@ from functools import cache
 from math import prod
 
 from ncc.compiler.linalg.analysis.block_size import lanes_in
-from ncc.compiler.linalg.analysis.product_cycles import cycles_on_tiles, sum_cycles
 from ncc.compiler.linalg.convolutions.chunks import chunk_size
 from ncc.compiler.linalg.convolutions.forms import BOTH, F2, F4_5, forms_of
 from ncc.compiler.linalg.convolutions.tiling import Tiling
 from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
+from ncc.compiler.linalg.data_types.product_cycles import cycles_on_tiles, sum_cycles
 from ncc.compiler.target import Target
 
 FEWEST_CHANNELS = 16

@@ -18,15 +18,15 @@ from functools import cached_property
 from math import hypot, prod
 
 from ncc.compiler.linalg.analysis.block_size import BLOCK
-from ncc.compiler.linalg.analysis.product_cycles import (
+from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
+from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
+from ncc.compiler.linalg.data_types.product_cycles import (
     HALVING,
     LINE,
     multiply_adds,
     on_tiles,
     points_on_tiles,
 )
-from ncc.compiler.linalg.convolutions.forms import BOTH, ONE, Form, Plane
-from ncc.compiler.linalg.convolutions.winograd import IMAGE, Depth
 from ncc.compiler.target import Core, Target
 
 DOWN, ACROSS = range(2)

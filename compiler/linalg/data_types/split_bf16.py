@@ -48,9 +48,9 @@ from ncc.compiler.linalg.analysis.affine_form import AffineForm
 from ncc.compiler.linalg.analysis.block_size import BLOCK
 from ncc.compiler.linalg.analysis.generics import generics_of, network_of
 from ncc.compiler.linalg.analysis.linalg_op import FACTORS, LinalgOp, outs_of, shape_of
-from ncc.compiler.linalg.analysis.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.analysis.weight_uses import points_of
 from ncc.compiler.linalg.data_types.bf16_values import STEP, Bf16Values, Channels
+from ncc.compiler.linalg.data_types.product_cycles import cycles_in_blocks, cycles_on_tiles
 from ncc.compiler.linalg.reductions.split_reduction_for_cache import parts_of
 from ncc.compiler.linalg.rewrite.insert import builder_for, erase_dead, replace_op, tensor_of
 from ncc.compiler.target import AVX512, Target

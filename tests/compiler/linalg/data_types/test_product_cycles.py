@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncc.compiler.linalg.analysis.product_cycles import (
+from ncc.compiler.linalg.data_types.product_cycles import (
     cycles_in_blocks,
     cycles_on_tiles,
     on_tiles,
